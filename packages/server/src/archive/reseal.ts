@@ -19,32 +19,35 @@ export const backupSealer = (dataKey: Buffer): Pick<Sealer, 'seal' | 'open'> =>
 
 export const holdsSecrets = ({ kind, secrets }: SecretsOfKind): boolean => secrets.length > 0 || kind === 'Task'
 
+type Changeable = Record<string, unknown>
+
 /**
  * Changes `document`, the parsed row of any kind, in place.
  * @throws Error when a secret does not open: it belongs to another row, or the key is wrong
  */
-export function reseal({ kind, secrets }: SecretsOfKind, document: any, from: Opener, to: Seal): void {
-  const extId: string = document.extId
+export function reseal({ kind, secrets }: SecretsOfKind, document: unknown, from: Opener, to: Seal): void {
+  const { extId, runner } = document as { readonly extId: string; readonly runner?: Changeable }
   for (const path of secrets) {
     const about = `${kind}/${extId}/${path.join('/')}`
     resealAt(document, path, (sealed) => to.seal(from.open(sealed, about), about))
   }
-  if (kind !== 'Task' || document.runner === undefined) return
+  if (kind !== 'Task' || runner === undefined) return
   for (const field of sealedInTask) {
-    const sealed = document.runner[field]
+    const sealed = runner[field]
     const about = aboutTask(extId, field)
-    if (typeof sealed === 'string') document.runner[field] = to.seal(from.open(sealed, about), about)
+    if (typeof sealed === 'string') runner[field] = to.seal(from.open(sealed, about), about)
   }
 }
 
-function resealAt(value: any, path: readonly string[], change: (sealed: string) => string): void {
+function resealAt(value: unknown, path: readonly string[], change: (sealed: string) => string): void {
   if (Array.isArray(value)) {
     for (const item of value) resealAt(item, path, change)
     return
   }
   const name = path[0]
   if (name === undefined || typeof value !== 'object' || value === null) return
-  const field = value[name]
+  const at = value as Changeable
+  const field = at[name] as { readonly $sealed?: unknown } | undefined
   if (path.length > 1) resealAt(field, path.slice(1), change)
-  else if (typeof field?.$sealed === 'string') value[name] = { $sealed: change(field.$sealed) }
+  else if (typeof field?.$sealed === 'string') at[name] = { $sealed: change(field.$sealed) }
 }

@@ -17,7 +17,7 @@ export interface EntityRow {
   /** Not published yet: a task was creating it. */
   readonly pending?: true
   /** Contains `extId`; its secrets are sealed. */
-  readonly document: Readonly<Record<string, unknown>>
+  readonly document: Readonly<Record<string, unknown>> & { readonly extId: string }
 }
 
 /** Metadata of the store, such as the tenant. Precedes all entities. */

@@ -50,6 +50,7 @@ export type WorldReadContext<T = unknown> = ReadContext<WorldDriver, T>
 type TurnsOf<O> = (request: Request<O>) => readonly string[]
 
 export interface ControlDomain<D> extends Domain<D> {
+  /** `any`: of many operations in one table, each with an input of its own. */
   readonly turns: Readonly<Record<string, TurnsOf<any>>>
 }
 

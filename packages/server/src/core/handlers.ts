@@ -1,11 +1,19 @@
 /** How a domain implements its operations. Standard reads are generic; every mutation has a handler. */
 
-import type { AnyResource, Declared, EntityOf, LastParameterOf, OperationSet, ParametersOf } from '@hyperplane/contract'
+import type {
+  AnyResource,
+  Declared,
+  EntityOf,
+  LastParameterOf,
+  Operation,
+  OperationSet,
+  ParametersOf,
+} from '@hyperplane/contract'
 import type { ApiError } from './api-error.ts'
 import type { ReadContext, WriteContext } from './context.ts'
 import type { RequestInput } from './input/request-input.ts'
 import type { RawAnswer } from './reply.ts'
-import type { TaskDefinition } from './tasks/define-task.ts'
+import type { AnyTask } from './tasks/define-task.ts'
 import type { Schedule } from './time/schedules.ts'
 import type { TwoPhaseEffect } from './two-phase-effect.ts'
 
@@ -23,10 +31,10 @@ export interface TaskStarted {
   readonly created?: string
 }
 
-type Body<O> = O extends Declared<infer B, any, any, any> ? B : never
-type Answer<O> = O extends Declared<any, infer A, any, any> ? A : never
-type Verb<O> = O extends Declared<any, any, infer V, any> ? V : never
-type Target<O> = O extends Declared<any, any, any, infer T> ? T : never
+type Body<O> = O extends Declared<infer B> ? B : never
+type Answer<O> = O extends Declared<unknown, infer A> ? A : never
+type Verb<O> = O extends Declared<unknown, unknown, infer V> ? V : never
+type Target<O> = O extends Declared<unknown, unknown, Operation['verb'], infer T> ? T : never
 type PathOf<O> = O extends { readonly path: infer P } ? P : never
 /** Parameters of the path beside the one that names the target. */
 type ParentParameters<O> = [Target<O>] extends [undefined]
@@ -92,13 +100,20 @@ export type Presenter<D, E = unknown> = (
 /** A kind with what presents it. */
 type Presented<D, R> = readonly [kind: R, present: Presenter<D, EntityOf<R>>]
 
+// Handlers of many operations in one table. `any`: each takes the context and the input of its own operation, which the
+// pipeline hands over after checking them against the contract.
+export type AnyHandler = (ctx: any, request: any) => Promise<unknown>
+export type AnyRule = (request: any, ctx: RuleContext) => readonly ApiError[]
+export type AnyPrepare = (ctx: any, request: any) => Promise<unknown>
+type AnyPresenter<D> = Presenter<D, any>
+
 /** Everything that a domain file says about its kind; of many kinds in one list, so without the types of each. */
-export interface Domain<D = any> {
-  readonly handlers: Readonly<Record<string, Handler<D, any>>>
-  readonly rules: Readonly<Record<string, Rule<any>>>
-  readonly prepares: Readonly<Record<string, Prepare<D, any>>>
-  readonly tasks: readonly TaskDefinition<D, any>[]
-  readonly presenters: readonly (readonly [kind: AnyResource, present: Presenter<D, any>])[]
+export interface Domain<D> {
+  readonly handlers: Readonly<Record<string, AnyHandler>>
+  readonly rules: Readonly<Record<string, AnyRule>>
+  readonly prepares: Readonly<Record<string, AnyPrepare>>
+  readonly tasks: readonly AnyTask<D>[]
+  readonly presenters: readonly (readonly [kind: AnyResource, present: AnyPresenter<D>])[]
   readonly schedules: readonly Schedule<D>[]
 }
 
@@ -106,7 +121,7 @@ export interface Domain<D = any> {
 export interface DomainParts<D, S extends OperationSet = OperationSet, K extends readonly AnyResource[] = []> {
   readonly rules?: Rules<S>
   readonly prepare?: Prepares<D, S>
-  readonly tasks?: readonly TaskDefinition<D, any>[]
+  readonly tasks?: readonly AnyTask<D>[]
   readonly present?: { readonly [Index in keyof K]: Presented<D, K[Index]> }
   readonly schedules?: readonly Schedule<D>[]
 }

@@ -17,11 +17,10 @@ import { matchesScope } from './access/scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
 import { ApiError } from './api-error.ts'
 import type { ReadContext } from './context.ts'
+import type { Document } from './document.ts'
 import type { ListResult, Presenter } from './handlers.ts'
 import type { ExpandOption, RequestInput } from './input/request-input.ts'
 import type { Scope } from './ports.ts'
-
-type Plain = { readonly [name: string]: unknown }
 
 const maximumExpanded = 100
 
@@ -72,7 +71,7 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
 }
 
 /** Filters, groups and pages rows in memory. */
-function filteredOrGrouped(items: readonly any[], request: Pick<RequestInput, 'query'>): ListResult<any> {
+function filteredOrGrouped(items: readonly Document[], request: Pick<RequestInput, 'query'>): ListResult<Document> {
   const { filter, groupby, page, limit } = request.query
   if (groupby === undefined) return listOf(items, request)
   const matching = filter === undefined ? items : items.filter((item) => evaluateFilter(filter, item) === true)
@@ -94,15 +93,14 @@ export function listOf<T extends object>(
   options: { paged?: boolean } = {},
 ): ListResult<T> {
   const { filter, orderby, page, limit } = request.query
-  const matching =
-    filter === undefined ? [...items] : items.filter((item) => evaluateFilter(filter, item as Plain) === true)
+  const matching = filter === undefined ? [...items] : items.filter((item) => evaluateFilter(filter, item) === true)
   if (orderby !== undefined) matching.sort(sortBy(orderby) as (a: T, b: T) => number)
   const entities = options.paged === false ? matching : matching.slice(page * limit, (page + 1) * limit)
   return { entities, total: matching.length }
 }
 
 /** Resolves a path of a kind, including internal fields. Throws for an unknown path, which is a mistake in the code. */
-export function pathOf(resource: Resource<any, any>, path: string): ResolvedPath {
+export function pathOf(resource: Resource, path: string): ResolvedPath {
   const resolved = resolvePath(withInternal(resource), path)
   if (resolved === undefined) throw new Error(`${resource.kind} has no field ${path}`)
   return resolved
@@ -120,25 +118,25 @@ export const withInternal = (resource: Resource): Resource['schema'] => {
 const internalSchemas = new WeakMap<Resource, Resource['schema']>()
 
 interface Presented {
-  readonly entities: readonly any[]
+  readonly entities: readonly Document[]
   readonly truncated: boolean
   /** Indexes of the entities with a truncated collection. */
   readonly truncatedIndexes: readonly number[]
 }
 
 /** Adds derived values and expanded relations, and applies `$select`. */
-export async function present(
-  ctx: ReadContext,
-  entities: readonly any[],
+export async function present<D>(
+  ctx: ReadContext<D>,
+  entities: readonly Document[],
   request: RequestInput,
-  presenters: ReadonlyMap<string, readonly Presenter<any>[]>,
+  presenters: ReadonlyMap<string, readonly Presenter<D>[]>,
   single: boolean,
 ): Promise<Presented> {
   const { operation } = ctx
   const expand = new Set(request.query.expand.map((item) => item.name))
   let shown = entities
   for (const presenter of presenters.get(operation.resource?.kind ?? '') ?? []) {
-    shown = await presenter(ctx, shown, { single, expand })
+    shown = (await presenter(ctx, shown, { single, expand })) as readonly Document[]
   }
   const cut = new Set<number>()
   for (const item of request.query.expand) shown = await expandOne(ctx, operation, shown, item, cut)
@@ -154,13 +152,13 @@ export async function present(
 async function expandOne(
   ctx: ReadContext,
   operation: Operation,
-  entities: readonly any[],
+  entities: readonly Document[],
   item: ExpandOption,
   cut: Set<number>,
-): Promise<readonly any[]> {
+): Promise<readonly Document[]> {
   const declared = operation.expand?.[item.name]
   const property = declared?.into ?? item.name
-  const nested = (values: readonly any[], index: number): readonly any[] => {
+  const nested = (values: readonly Document[], index: number): readonly Document[] => {
     let shown =
       item.filter === undefined ? values : values.filter((value) => evaluateFilter(item.filter!, value) === true)
     if (item.orderby !== undefined) shown = [...shown].sort(sortBy(item.orderby))
@@ -175,23 +173,25 @@ async function expandOne(
     )
   }
   const path = declared.by.split('/')
-  const idsOf = (entity: any): string[] =>
+  const idsOf = (entity: Document): string[] =>
     [...valuesAt(entity, path)].filter((id): id is string => typeof id === 'string')
   const wanted = [...new Set(entities.flatMap(idsOf))]
   const scope = await ctx.scopeOf(declared.kind)
   const resource = ctx.kinds.resource(declared.kind)
   if (scope === 'none' || resource === undefined) return entities
-  const found = new Map<string, any>()
+  const found = new Map<string, Document>()
   const visible = (await ctx.store.getMany(resource, wanted)).filter((related) => matchesScope(scope, related))
   for (const related of await expandedWithoutUnseenNames(ctx, resource.schema, visible)) {
-    found.set(related.extId, related)
+    found.set(related['extId'] as string, related)
   }
   const many = entities.some((entity) =>
-    Array.isArray(path.reduce((at: any, name) => (Array.isArray(at) ? at : at?.[name]), entity)),
+    Array.isArray(
+      path.reduce<unknown>((at, name) => (Array.isArray(at) ? at : (at as Document | undefined)?.[name]), entity),
+    ),
   )
   return entities.map((entity, index) => {
     const related = nested(
-      idsOf(entity).flatMap((id) => found.get(id) ?? []),
+      idsOf(entity).flatMap<Document>((id) => found.get(id) ?? []),
       index,
     )
     if (related.length === 0) return entity
@@ -199,10 +199,11 @@ async function expandOne(
   })
 }
 
-function* valuesAt(value: any, path: readonly string[]): Generator<unknown> {
+function* valuesAt(value: unknown, path: readonly string[]): Generator<unknown> {
   if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path)
   else if (path.length === 0) yield value
-  else if (typeof value === 'object' && value !== null) yield* valuesAt(value[path[0] as string], path.slice(1))
+  else if (typeof value === 'object' && value !== null)
+    yield* valuesAt((value as Document)[path[0] as string], path.slice(1))
 }
 
 /** The 404 of a kind: its own error code, if it has one. */

@@ -4,9 +4,12 @@
  */
 import type { WriteContext } from './context.ts'
 
+/** `any`: a handler receives the context of the pipeline that runs it. */
+type Conclude<T> = (ctx: WriteContext<any>) => Promise<T>
+
 export class TwoPhaseEffect<T = unknown> {
   readonly make: () => Promise<unknown>
-  readonly conclude: (ctx: WriteContext<any>) => Promise<T>
+  readonly conclude: Conclude<T>
   readonly revert: () => Promise<unknown>
 
   /**
@@ -16,7 +19,7 @@ export class TwoPhaseEffect<T = unknown> {
    */
   constructor(parts: {
     readonly make: () => Promise<unknown>
-    readonly conclude: (ctx: WriteContext<any>) => Promise<T>
+    readonly conclude: Conclude<T>
     readonly giveUp?: () => Promise<unknown>
   }) {
     this.make = parts.make

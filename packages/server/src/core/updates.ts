@@ -5,9 +5,8 @@
  */
 import type { AnyResource, AnySchema, EntityOf } from '@hyperplane/contract'
 import type { Ids } from './caller.ts'
+import type { Document } from './document.ts'
 import { chooseAlternative } from './input/validate.ts'
-
-type Doc = Readonly<Record<string, any>>
 
 /** New values of fields, for a task that writes them later. `null` clears a field. */
 export type Changes<T> = { readonly [K in keyof T]?: T[K] | null }
@@ -38,9 +37,7 @@ function writableValue(schema: AnySchema, given: unknown): unknown {
     return alternative === undefined || others.length > 0 ? given : writableValue(alternative, given)
   }
   if (schema.type !== 'object' || !isObject(given)) return given
-  // `$objectType` stays: it tells which alternative of a oneOf the value is.
-  const writable: Record<string, unknown> =
-    given['$objectType'] === undefined ? {} : { $objectType: given['$objectType'] }
+  const writable = typeNameOf(given)
   for (const [name, field] of Object.entries(schema.fields)) {
     if (field.readOnly !== true && given[name] !== undefined) writable[name] = writableValue(field, given[name])
   }
@@ -54,9 +51,8 @@ export function replaced<R extends AnyResource>(
   body: object,
   version: string,
 ): EntityOf<R> {
-  const writable = writableValue(kind.schema, body)
-  const next: Record<string, any> = { ...(replacedValue(kind.schema, stored, writable, version) as Doc) }
-  for (const [name, value] of Object.entries(stored as Doc)) {
+  const next: Record<string, unknown> = { ...(replacedValue(kind.schema, stored, body, version) as Document) }
+  for (const [name, value] of Object.entries(stored as Document)) {
     // A body never has internal or undeclared fields.
     if (kind.schema.fields[name] === undefined || name === 'extId' || name === 'tenantId') next[name] = value
   }
@@ -71,15 +67,15 @@ export function replacingChanges<R extends AnyResource>(kind: R, body: object, v
   const isChanged = ([name, field]: [string, AnySchema]): boolean => {
     if (field.readOnly === true || field.immutable === true) return false
     if (field.since !== undefined && version < field.since) return false
-    return field.secret !== true || (body as Doc)[name] !== undefined
+    return field.secret !== true || (body as Document)[name] !== undefined
   }
   const changed = Object.entries(kind.schema.fields as Readonly<Record<string, AnySchema>>).filter(isChanged)
-  return Object.fromEntries(changed.map(([name]) => [name, (body as Doc)[name] ?? null])) as Changes<EntityOf<R>>
+  return Object.fromEntries(changed.map(([name]) => [name, (body as Document)[name] ?? null])) as Changes<EntityOf<R>>
 }
 
 /** The changes of a PATCH: the fields of the body that a client may change. */
 export function sparseChanges<R extends AnyResource>(kind: R, body: object): Changes<EntityOf<R>> {
-  const writable = writableValue(kind.schema, body) as Doc
+  const writable = writableValue(kind.schema, body) as Document
   return Object.fromEntries(
     Object.entries(writable).filter(([name]) => kind.schema.fields[name]?.immutable !== true),
   ) as Changes<EntityOf<R>>
@@ -98,30 +94,35 @@ export function sparselyUpdated<T extends object>(
   body: object,
   merged: readonly (keyof T & string)[] = [],
 ): T {
-  const next: Record<string, any> = { ...stored }
+  const next: Record<string, unknown> = { ...(stored as Document) }
   for (const [name, value] of Object.entries(body)) {
-    const isMerged = (merged as readonly string[]).includes(name) && typeof next[name] === 'object'
-    next[name] = isMerged ? { ...next[name], ...value } : value
+    const before = next[name]
+    const isMerged = (merged as readonly string[]).includes(name) && typeof before === 'object'
+    next[name] = isMerged ? { ...before, ...value } : value
   }
   return next as T
 }
 
-function replacedValue(schema: AnySchema, stored: any, given: any, version: string): unknown {
+function replacedValue(schema: AnySchema, stored: unknown, given: unknown, version: string): unknown {
   if (schema.type !== 'object' || !isObject(given)) return given
-  const next: Record<string, unknown> = { ...given }
-  const known: Doc = isObject(stored) ? stored : {}
+  const next = typeNameOf(given)
+  const before: Document = isObject(stored) ? stored : {}
   for (const [name, field] of Object.entries(schema.fields)) {
     const isNewer = field.since !== undefined && version < field.since
-    const isUnsaid = field.readOnly === true || isNewer || (field.secret === true && given[name] === undefined)
-    // An immutable field may be omitted.
-    const isFixed = field.immutable === true && given[name] === undefined
-    if (isUnsaid || isFixed) {
-      if (known[name] !== undefined) next[name] = known[name]
-    } else if (given[name] !== undefined) {
-      next[name] = replacedValue(field, known[name], given[name], version)
-    }
+    // An immutable field may be omitted, as a secret may.
+    const isOmitted = given[name] === undefined && (field.secret === true || field.immutable === true)
+    const value =
+      field.readOnly === true || isNewer || isOmitted
+        ? before[name]
+        : replacedValue(field, before[name], given[name], version)
+    if (value !== undefined) next[name] = value
   }
   return next
 }
 
-const isObject = (value: unknown): value is Doc => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** `$objectType` stays: it tells which alternative of a oneOf the value is. */
+const typeNameOf = ({ $objectType }: Document): Record<string, unknown> =>
+  $objectType === undefined ? {} : { $objectType }
+
+const isObject = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,7 +2,7 @@
  * Resolves the name in an event to its target: an entity of the control plane, or a thing that only the simulated world has.
  * An unknown name is refused with the nearest ones; for a name that several targets have, the id is requested.
  */
-import type { Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -134,15 +134,19 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
   },
 }
 
-/** Searches the rows of a kind by id, and by `field`, which holds their name: no type is common to all kinds. */
-function rowsOf(kind: Resource<any, any>, field: string, more: (row: any) => Partial<Found> = () => ({})) {
+/** Searches the rows of a kind by id, and by `field`, which holds their name. */
+function rowsOf<R extends AnyResource>(
+  kind: R,
+  field: keyof EntityOf<R> & string,
+  more: (row: EntityOf<R>) => Partial<Found> = () => ({}),
+) {
+  const nameOf = (row: EntityOf<R>): string => row[field] as string
   return async ({ store }: SearchContext, text: string): Promise<Search> => {
     const byId = await store.get(kind, text.toLowerCase())
     const rows = byId === undefined ? await store.findWhere(kind, { [field]: text }) : [byId]
     return {
-      found: rows.map((row: any) => ({ extId: row.extId, name: row[field], ...more(row) })),
-      names: async () =>
-        (await store.page(kind, { offset: 0, limit: comparedNames })).entities.map((row: any) => row[field]),
+      found: rows.map((row) => ({ extId: row.extId, name: nameOf(row), ...more(row) })),
+      names: async () => (await store.page(kind, { offset: 0, limit: comparedNames })).entities.map(nameOf),
     }
   }
 }

@@ -6,6 +6,7 @@
 import type { AnySchema, Operation } from '@hyperplane/contract'
 import type { TypedFilter, Value } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
+import type { Document } from '../document.ts'
 import type { QueryOptions } from '../input/request-input.ts'
 import { matchesScope } from './scope.ts'
 
@@ -19,7 +20,7 @@ interface RepeatedName {
 const bySchema = new WeakMap<AnySchema, readonly RepeatedName[]>()
 
 /**
- * Fields of an object, at any depth outside collections, that are declared `visibleWith` another entity. Cached by
+ * Document of an object, at any depth outside collections, that are declared `visibleWith` another entity. Cached by
  * schema.
  */
 function repeatedIn(schema: AnySchema): readonly RepeatedName[] {
@@ -62,21 +63,21 @@ function repeatedBy(operation: Operation): readonly RepeatedName[] {
 }
 
 /** The operation's items without the names of entities that the caller may not see. */
-export const withoutUnseenNames = (ctx: ReadContext, items: readonly any[]): Promise<readonly any[]> =>
+export const withoutUnseenNames = (ctx: ReadContext, items: readonly Document[]): Promise<readonly Document[]> =>
   without(ctx, repeatedBy(ctx.operation), items)
 
 /** As `withoutUnseenNames`, for expanded entities of another kind. */
 export const expandedWithoutUnseenNames = (
   ctx: ReadContext,
   schema: AnySchema,
-  items: readonly any[],
-): Promise<readonly any[]> => without(ctx, repeatedIn(schema), items)
+  items: readonly Document[],
+): Promise<readonly Document[]> => without(ctx, repeatedIn(schema), items)
 
 async function without(
   ctx: ReadContext,
   fields: readonly RepeatedName[],
-  items: readonly any[],
-): Promise<readonly any[]> {
+  items: readonly Document[],
+): Promise<readonly Document[]> {
   let shown = items
   for (const { path, kind, by } of fields) {
     const scope = await ctx.scopeOf(kind)
@@ -90,11 +91,12 @@ async function without(
   return shown
 }
 
-const valueAt = (value: any, path: readonly string[]): unknown => path.reduce((at, name) => at?.[name], value)
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce((at, name) => (at as Document | undefined)?.[name], value)
 
-function withoutField(value: any, [name = '', ...rest]: readonly string[]): any {
+function withoutField(value: Document, [name = '', ...rest]: readonly string[]): Document {
   if (value?.[name] === undefined) return value
-  if (rest.length > 0) return { ...value, [name]: withoutField(value[name], rest) }
+  if (rest.length > 0) return { ...value, [name]: withoutField(value[name] as Document, rest) }
   const { [name]: _, ...others } = value
   return others
 }

@@ -4,6 +4,7 @@
  */
 import { type AnySchema, type ObjectSchema, secretMask, walk } from '@hyperplane/contract'
 import type { ShapeFault } from '../api-error.ts'
+import type { Document } from '../document.ts'
 import type { CanonicalNames } from '../ports.ts'
 import { canonicalTime } from '../time/clock.ts'
 import { didYouMean } from './nearest.ts'
@@ -496,7 +497,7 @@ export function referencesIn(schema: AnySchema, value: unknown): { kind: string;
     if (at.type === 'uuid' && at.refersTo !== undefined && typeof item === 'string')
       found.push({ kind: at.refersTo, extId: item, path })
     else if (at.type === 'object')
-      for (const [name, field] of Object.entries(at.fields)) visit(field, (item as any)[name], join(path, name))
+      for (const [name, field] of Object.entries(at.fields)) visit(field, (item as Document)[name], join(path, name))
     else if (at.type === 'list' && Array.isArray(item))
       for (const [index, one] of item.entries()) visit(at.items, one, `${path}[${index}]`)
     else if (at.type === 'oneOf')

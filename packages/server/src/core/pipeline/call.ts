@@ -3,6 +3,7 @@
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { Row } from '../../store/store.ts'
 import type { Caller, Ids } from '../caller.ts'
+import type { AnyEntity, Document } from '../document.ts'
 import type { RequestInput } from '../input/request-input.ts'
 import type { AccessControl, Scope } from '../ports.ts'
 import type { ApiRequest } from './request.ts'
@@ -23,11 +24,11 @@ export interface Call {
 
 /** The entities that the path of a request names. */
 export interface Targets {
-  readonly row: Row<any> | undefined
+  readonly row: Row<AnyEntity> | undefined
   /** Its ancestors, by path parameter. */
-  readonly parents: Readonly<Record<string, any>>
+  readonly parents: Readonly<Record<string, AnyEntity>>
   /** The innermost entity in the path that has its own tag: If-Match is compared with it. */
-  readonly named: { readonly kind: Resource; readonly entity: any; readonly version: number } | undefined
+  readonly named: { readonly kind: Resource; readonly entity: AnyEntity; readonly version: number } | undefined
   /** The entity that the permission was checked for: the target, or the entity that the target is a part of. */
   readonly judged: unknown
 }
@@ -37,4 +38,8 @@ export const rowScope = (access: AccessControl, { operation, scope }: Call): Sco
   access.scopedKind(operation) === operation.resource?.kind ? scope : 'all'
 
 /** The value at a path that crosses no collection. */
-export const valueAt = (value: any, path: string): unknown => path.split('/').reduce((at, name) => at?.[name], value)
+export const valueAt = (value: unknown, path: string): unknown =>
+  path.split('/').reduce((at, name) => (at as Document | undefined)?.[name], value)
+
+/** The id in the result of a handler, if it has one. */
+export const extIdOf = (result: unknown): string | undefined => (result as Partial<AnyEntity> | undefined)?.extId

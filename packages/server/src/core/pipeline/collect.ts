@@ -1,16 +1,16 @@
 /** Joins what domain files declare into one table for each part of an operation. */
 
-import type { Domain, Handler, Prepare, Presenter, Rule } from '../handlers.ts'
-import type { TaskDefinition } from '../tasks/define-task.ts'
+import type { AnyHandler, AnyPrepare, AnyRule, Domain, Presenter } from '../handlers.ts'
+import type { AnyTask } from '../tasks/define-task.ts'
 import type { Schedule } from '../time/schedules.ts'
 
 /** Handlers, rules and preparations by the key of the operation; presenters by kind; task definitions by name. */
 export interface Collected<D> {
-  readonly handlers: ReadonlyMap<string, Handler<D, any>>
-  readonly rules: ReadonlyMap<string, Rule<any>>
-  readonly prepares: ReadonlyMap<string, Prepare<D, any>>
+  readonly handlers: ReadonlyMap<string, AnyHandler>
+  readonly rules: ReadonlyMap<string, AnyRule>
+  readonly prepares: ReadonlyMap<string, AnyPrepare>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
-  readonly tasks: ReadonlyMap<string, TaskDefinition<D, any>>
+  readonly tasks: ReadonlyMap<string, AnyTask<D>>
   readonly schedules: readonly Schedule<D>[]
 }
 
@@ -19,11 +19,11 @@ export interface Collected<D> {
  * @throws Error when two task definitions have the same name
  */
 export function collect<D>(declared: Iterable<readonly [prefix: string, domain: Domain<D>]>): Collected<D> {
-  const handlers = new Map<string, Handler<D, any>>()
-  const rules = new Map<string, Rule<any>>()
-  const prepares = new Map<string, Prepare<D, any>>()
+  const handlers = new Map<string, AnyHandler>()
+  const rules = new Map<string, AnyRule>()
+  const prepares = new Map<string, AnyPrepare>()
   const presenters = new Map<string, readonly Presenter<D>[]>()
-  const tasks = new Map<string, TaskDefinition<D, any>>()
+  const tasks = new Map<string, AnyTask<D>>()
   const schedules: Schedule<D>[] = []
   for (const [prefix, domain] of declared) {
     for (const [id, handler] of Object.entries(domain.handlers)) handlers.set(`${prefix}.${id}`, handler)

@@ -139,8 +139,8 @@ const withRates = (rates: RateHeaders, own: RateHeaders | undefined): RateHeader
   own === undefined ? rates : { ...rates, ...own }
 
 /** @throws ApiError 401, as for wrong credentials: only administrators learn which worlds there are */
-async function requireAdministrator(
-  { access, authenticator, limiter }: Machinery<any>,
+async function requireAdministrator<D>(
+  { access, authenticator, limiter }: Machinery<D>,
   { address }: ApiRequest,
   caller: Caller,
 ): Promise<void> {
@@ -151,8 +151,8 @@ async function requireAdministrator(
 }
 
 /** Step 3. */
-async function authenticate(
-  { authenticator, limiter }: Machinery<any>,
+async function authenticate<D>(
+  { authenticator, limiter }: Machinery<D>,
   request: ApiRequest,
   namespace: Namespace | undefined,
 ): Promise<Caller> {

@@ -1,10 +1,10 @@
 /** The view of a dry run: reads the real state, writes nothing. Source: conventions 7. */
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
 
 export function readOnlyView(transaction: Transaction): Transaction {
-  const unchanged = async (_kind: unknown, entity: any): Promise<any> => entity
-  const merged = async <R extends Resource<any, any>>(kind: R, extId: string, changes: object): Promise<EntityOf<R>> =>
+  const unchanged = async <R extends AnyResource>(_kind: R, entity: EntityOf<R>): Promise<EntityOf<R>> => entity
+  const merged = async <R extends AnyResource>(kind: R, extId: string, changes: object): Promise<EntityOf<R>> =>
     ({ ...(await transaction.get(kind, extId)), ...changes }) as EntityOf<R>
   return {
     kinds: transaction.kinds,

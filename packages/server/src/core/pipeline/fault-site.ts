@@ -2,7 +2,7 @@
 
 import { limitAt } from '../access/rate-limit.ts'
 import type { RequestSite } from '../faults.ts'
-import type { Call, Targets } from './call.ts'
+import { type Call, type Targets, valueAt } from './call.ts'
 import type { Machinery } from './machinery.ts'
 import { targetsSeen } from './targets.ts'
 
@@ -68,10 +68,12 @@ const nameFields = [
   'nvmfInitiatorName',
 ] as const
 
-function addNames(names: string[], entity: any): void {
-  if (typeof entity !== 'object' || entity === null) return
-  for (const field of nameFields) if (typeof entity[field] === 'string') names.push(entity[field])
+function addNames(names: string[], entity: unknown): void {
   // The name of a domain manager is in its configuration; a category is named by key and value.
-  if (typeof entity.config?.name === 'string') names.push(entity.config.name)
-  if (typeof entity.key === 'string' && typeof entity.value === 'string') names.push(`${entity.key}/${entity.value}`)
+  for (const field of [...nameFields, 'config/name']) {
+    const name = valueAt(entity, field)
+    if (typeof name === 'string') names.push(name)
+  }
+  const [key, value] = [valueAt(entity, 'key'), valueAt(entity, 'value')]
+  if (typeof key === 'string' && typeof value === 'string') names.push(`${key}/${value}`)
 }

@@ -21,8 +21,8 @@ const defaultMaximumBody = 1024 * 1024
 const uuidSchema = { type: 'uuid' } as const
 
 /** @throws ShapeRefusal with all faults of shape; ApiError 400, 406, 413, 415 */
-export async function readInput(
-  machinery: Machinery<any>,
+export async function readInput<D>(
+  machinery: Machinery<D>,
   request: ApiRequest,
   route: FoundRoute,
   warnings: string[],
@@ -80,8 +80,8 @@ async function readRawBody(
 }
 
 /** Reads a form with parts that are kept in files. */
-async function readLongBody(
-  { spool }: Machinery<any>,
+async function readLongBody<D>(
+  { spool }: Machinery<D>,
   operation: Operation,
   request: ApiRequest,
   read: NonNullable<ApiRequest['readBody']>,

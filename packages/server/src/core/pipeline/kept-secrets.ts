@@ -5,11 +5,12 @@
  */
 import { type AnySchema, secretMask, walk } from '@hyperplane/contract'
 import { type ApiError, invalid } from '../api-error.ts'
+import type { AnyEntity } from '../document.ts'
 import { canonicalJson } from '../idempotency.ts'
 import { frozen } from '../input/frozen.ts'
 import { chooseAlternative } from '../input/validate.ts'
 import type { SecretReader } from '../world.ts'
-import type { Call } from './call.ts'
+import { type Call, valueAt } from './call.ts'
 
 export interface Completed<T> {
   readonly value: T
@@ -19,14 +20,14 @@ export interface Completed<T> {
 /** @param secrets opens the object that `stored` holds sealed */
 export function withKeptSecrets(
   { operation, input }: Pick<Call, 'operation' | 'input'>,
-  stored: any,
+  stored: AnyEntity | undefined,
   secrets: SecretReader,
 ): Completed<Call['input']> {
   const { body: schema, resource, verb } = operation
   if (verb !== 'update' || resource === undefined || schema === undefined || input.body === undefined || !seals(schema))
     return { value: input, faults: [] }
   const open = (path: string, sealed: unknown): unknown => {
-    const json = sealed === undefined ? undefined : secrets.open(resource.kind, stored.extId, path, sealed)
+    const json = sealed === undefined ? undefined : secrets.open(resource.kind, stored?.extId ?? '', path, sealed)
     return json === undefined ? undefined : JSON.parse(json)
   }
   const { value, faults } = filledBody(schema, input.body, stored, open)
@@ -46,33 +47,35 @@ export function filledBody(
   const faults: ApiError[] = []
   /** A sealed object that sends a secret is a change, equal or not: otherwise an update would confirm a guessed secret. */
   let sendsSecret = false
-  const fill = (at: AnySchema, given: any, known: any, path: string, isSealed: boolean): any => {
+  const fill = (at: AnySchema, given: unknown, stored: unknown, path: string, isSealed: boolean): unknown => {
     if (at.type === 'oneOf') {
       const [alternative] = chooseAlternative(at.alternatives, given)
-      const isSameType = given?.$objectType === undefined || given.$objectType === known?.$objectType
+      const type = valueAt(given, '$objectType')
+      const isSameType = type === undefined || type === valueAt(stored, '$objectType')
       return alternative === undefined
         ? given
-        : fill(alternative, given, isSameType ? known : undefined, path, isSealed)
+        : fill(alternative, given, isSameType ? stored : undefined, path, isSealed)
     }
     if (at.type !== 'object' || typeof given !== 'object' || given === null) return given
     const changes: Record<string, unknown> = {}
     for (const [name, field] of Object.entries(at.fields)) {
       const place = path === '' ? name : `${path}/${name}`
-      const value = given[name]
+      const value = valueAt(given, name)
+      const before = valueAt(stored, name)
       if (isSealed && field.secret === true && field.type === 'text') {
         if (value !== undefined && value !== secretMask) sendsSecret = true
         const isRequired = field.optional !== true
         if (value !== secretMask && (value !== undefined || !isRequired)) continue
-        changes[name] = known?.[name]
-        if (isRequired && known?.[name] === undefined)
+        changes[name] = before
+        if (isRequired && before === undefined)
           faults.push(invalid(place, 'is required: no secret is stored here that could be kept. Send it'))
       } else if (value !== undefined) {
         const opensHere = field.secret === true && field.type !== 'text'
-        const before = opensHere ? open(place, known?.[name]) : known?.[name]
+        const opened = opensHere ? open(place, before) : before
         if (opensHere) sendsSecret = false
-        const after = fill(field, value, before, place, isSealed || opensHere)
+        const after = fill(field, value, opened, place, isSealed || opensHere)
         if (after === value) continue
-        const isUnchanged = opensHere && !sendsSecret && canonicalJson(after) === canonicalJson(before)
+        const isUnchanged = opensHere && !sendsSecret && canonicalJson(after) === canonicalJson(opened)
         changes[name] = isUnchanged ? undefined : after
       }
     }
@@ -84,10 +87,10 @@ export function filledBody(
 const sealing = new WeakMap<AnySchema, boolean>()
 /** The body may hold an object that is sealed as a whole. */
 function seals(schema: AnySchema): boolean {
-  let known = sealing.get(schema)
-  if (known === undefined) {
-    known = [...walk(schema)].some((entry) => entry.schema.secret === true && entry.schema.type !== 'text')
-    sealing.set(schema, known)
+  let cached = sealing.get(schema)
+  if (cached === undefined) {
+    cached = [...walk(schema)].some((entry) => entry.schema.secret === true && entry.schema.type !== 'text')
+    sealing.set(schema, cached)
   }
-  return known
+  return cached
 }

@@ -6,7 +6,7 @@ import type { Audit } from '../access/audit.ts'
 import type { RateLimiter } from '../access/rate-limit.ts'
 import type { WriteContext } from '../context.ts'
 import type { Faults } from '../faults.ts'
-import type { Handler, Prepare, Presenter, Rule } from '../handlers.ts'
+import type { AnyHandler, AnyPrepare, AnyRule, Presenter } from '../handlers.ts'
 import type { Idempotency } from '../idempotency.ts'
 import type { EntityTags } from '../ids/etag.ts'
 import type { RequestInput } from '../input/request-input.ts'
@@ -30,9 +30,9 @@ export interface Machinery<D> {
   readonly idempotency: Idempotency
   readonly audit: Audit
   readonly runner: TaskStarter
-  readonly handlers: ReadonlyMap<string, Handler<D, any>>
-  readonly rules: ReadonlyMap<string, Rule<any>>
-  readonly prepares: ReadonlyMap<string, Prepare<D, any>>
+  readonly handlers: ReadonlyMap<string, AnyHandler>
+  readonly rules: ReadonlyMap<string, AnyRule>
+  readonly prepares: ReadonlyMap<string, AnyPrepare>
   /**
    * Checks rules that span several kinds, and refuses the mutation if one is broken. Runs last, because the rules
    * depend on state.

@@ -13,8 +13,7 @@ import { watchedInput } from '../recording/trace.ts'
 import type { Reply } from '../reply.ts'
 import type { Begin } from '../tasks/define-task.ts'
 import { TwoPhaseEffect } from '../two-phase-effect.ts'
-import type { Targets } from './call.ts'
-import { type Call, rowScope } from './call.ts'
+import { type Call, extIdOf, rowScope, type Targets } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
 import { readContext } from './handler-context.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
@@ -34,8 +33,8 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
       ? undefined
       : await prepare(
           // Without targets, as its type says.
-          readContext(machinery, { ...call, warnings: [] }, machinery.store, noTargets) as never,
-          watchedInput(request.trace, input) as never,
+          readContext(machinery, { ...call, warnings: [] }, machinery.store, noTargets),
+          watchedInput(request.trace, input),
         )
   const mutation = new Mutation(machinery, call, prepare !== undefined, prepared)
   if (request.onBehalfOf?.isStaged !== true) {
@@ -121,10 +120,7 @@ class Mutation<D> {
     const handler = handlers.get(operation.key)
     if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
     const input = this.#completedInput
-    const result: any = await handler(
-      ctx as never,
-      (this.#isPrepared ? { ...input, prepared: this.#prepared } : input) as never,
-    )
+    const result = await handler(ctx, this.#isPrepared ? { ...input, prepared: this.#prepared } : input)
     return result instanceof TwoPhaseEffect ? result : this.#conclude(transaction, ctx, result)
   }
 
@@ -157,11 +153,12 @@ class Mutation<D> {
   }
 
   /** Checks what the handler created, answers, and writes the audit record and the remembered answer. */
-  async #conclude(transaction: Transaction, ctx: WriteContext<D>, result: any): Promise<Reply> {
+  async #conclude(transaction: Transaction, ctx: WriteContext<D>, result: unknown): Promise<Reply> {
     const { access, admit, audit, idempotency } = this.#machinery
     const { request, operation, caller, input } = this.#call
     const created = this.#created
-    if (result?.extId !== undefined) created.push(result.extId)
+    const extId = extIdOf(result)
+    if (extId !== undefined) created.push(extId)
     noteCreated(request.trace, operation, created)
     await admit(ctx, this.#completedInput)
     const inScope = await createdInScope(this.#machinery, transaction, this.#call, created)
@@ -212,12 +209,12 @@ const isPlainObject = (body: unknown): body is object =>
   typeof body === 'object' && body !== null && !Array.isArray(body)
 
 /** Builds the reply from the handler's result and the stored row. */
-async function answer(
-  { tags }: Machinery<any>,
+async function answer<D>(
+  { tags }: Machinery<D>,
   transaction: Transaction,
   { operation, version, warnings, input }: Call,
   targets: Targets,
-  result: any,
+  result: unknown,
 ): Promise<Reply> {
   const base = { status: operation.status, operation: operation.key, version, warnings }
   if (operation.runs === 'async') {
@@ -230,7 +227,7 @@ async function answer(
   }
   if (operation.verb === 'remove') return base
   const resource = operation.resource
-  const extId = operation.verb === 'create' ? result?.extId : targets.row?.entity.extId
+  const extId = operation.verb === 'create' ? extIdOf(result) : targets.row?.entity.extId
   const row =
     resource === undefined || resource.derived === true || extId === undefined
       ? undefined
@@ -256,8 +253,8 @@ const pathOf = ({ path }: Operation, values: Readonly<Record<string, string>>): 
 /**
  * Conventions 16.8: the scope of a create applies to the stored entity. The scope of a part was checked on its parent.
  */
-async function createdInScope(
-  { access }: Machinery<any>,
+async function createdInScope<D>(
+  { access }: Machinery<D>,
   transaction: Transaction,
   call: Call,
   created: readonly string[],

@@ -34,7 +34,7 @@ export function checkTag(tags: EntityTags, { operation, input, request }: Call, 
  * Completes the input of a PUT: immutable fields that the body leaves out keep their stored values. Returns a new
  * object if anything was added. Source: conventions 2.4, 3.
  */
-export function completedInput({ operation, input }: Call, stored: any): Call['input'] {
+export function completedInput({ operation, input }: Call, stored: unknown): Call['input'] {
   if (operation.verb !== 'update' || operation.resource?.sparsePut === true || operation.method === 'PATCH')
     return input
   if (stored === undefined || operation.body?.type !== 'object' || input.body === undefined) return input
@@ -43,27 +43,27 @@ export function completedInput({ operation, input }: Call, stored: any): Call['i
 }
 
 /** Returns `body` itself if nothing is missing. A nested object that the body leaves out is cleared, not merged. */
-function withImmutable(schema: ObjectSchema, body: any, stored: any): any {
-  const kept: Record<string, unknown> = {}
+function withImmutable(schema: ObjectSchema, body: unknown, stored: unknown): unknown {
+  const added: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema.fields)) {
-    const known = stored?.[name]
-    if (known === undefined) continue
-    const given = body[name]
+    const before = valueAt(stored, name)
+    if (before === undefined) continue
+    const given = valueAt(body, name)
     if (field.immutable === true) {
-      if (given === undefined) kept[name] = known
+      if (given === undefined) added[name] = before
     } else if (field.type === 'object' && field.readOnly !== true && given !== undefined) {
-      const completed = withImmutable(field, given, known)
-      if (completed !== given) kept[name] = completed
+      const completed = withImmutable(field, given, before)
+      if (completed !== given) added[name] = completed
     }
   }
-  return Object.keys(kept).length === 0 ? body : { ...body, ...kept }
+  return Object.keys(added).length === 0 ? body : { ...(body as object), ...added }
 }
 
 /** @throws ApiError 400 with all faults of immutable fields and of the rules of the kind, and `found` */
-export function checkRules(
-  { rules, world }: Machinery<any>,
+export function checkRules<D>(
+  { rules, world }: Machinery<D>,
   call: Call,
-  stored: any,
+  stored: unknown,
   found: readonly ApiError[] = [],
 ): void {
   const { operation, caller, version } = call
@@ -74,7 +74,7 @@ export function checkRules(
 }
 
 /** A fault for each immutable field whose value differs from the stored one. */
-function immutableFaults({ operation, input }: Call, stored: any): ApiError[] {
+function immutableFaults({ operation, input }: Call, stored: unknown): ApiError[] {
   if (operation.verb !== 'update' || stored === undefined || operation.body?.type !== 'object') return []
   const faults: ApiError[] = []
   for (const name of immutableFields(operation.body)) {

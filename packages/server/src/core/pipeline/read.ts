@@ -5,12 +5,12 @@
 
 import { withoutUnseenNames } from '../access/unseen-names.ts'
 import { ApiError } from '../api-error.ts'
+import type { Document } from '../document.ts'
 import type { ListResult } from '../handlers.ts'
 import { canonicalJson } from '../idempotency.ts'
 import type { RawAnswer, Reply } from '../reply.ts'
 import { present, standardList } from '../standard.ts'
-import type { Targets } from './call.ts'
-import { type Call, rowScope } from './call.ts'
+import { type Call, extIdOf, rowScope, type Targets } from './call.ts'
 import { readContext } from './handler-context.ts'
 import type { Machinery } from './machinery.ts'
 import { checkRules, checkTag } from './preconditions.ts'
@@ -36,7 +36,7 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
     const result =
       handler === undefined
         ? await standardList(ctx, input, rowScope(access, call))
-        : ((await handler(ctx as never, input as never)) as ListResult<any>)
+        : ((await handler(ctx, input)) as ListResult<Document>)
     const shown = await present(ctx, result.entities, input, presenters, false)
     return {
       reply: {
@@ -50,13 +50,13 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
     }
   }
   if (operation.verb === 'get' && handler === undefined) {
-    const shown = await present(ctx, [ctx.target], input, presenters, true)
+    const shown = await present(ctx, [ctx.target as Document], input, presenters, true)
     return {
       reply: { ...base, data: shown.entities[0], etag: tagOf(tags, call, targets), truncated: shown.truncated },
     }
   }
   if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
-  const result: any = await handler(ctx as never, input as never)
+  const result = await handler(ctx, input)
   if (isRaw(result)) return { reply: base, raw: result }
   if (isListResult(result)) {
     return {
@@ -71,38 +71,43 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
   }
   const shown =
     operation.verb === 'get'
-      ? await present(ctx, [result], input, presenters, true)
+      ? await present(ctx, [result as Document], input, presenters, true)
       : {
           entities: Array.isArray(result)
             ? [await withoutUnseenNames(ctx, result)]
-            : await withoutUnseenNames(ctx, [result]),
+            : await withoutUnseenNames(ctx, [result as Document]),
           truncated: false,
         }
   // A `read` operation that returns the target entity itself counts as a GET of it and carries its ETag.
-  const isOwn = operation.verb === 'read' && targets.row !== undefined && result?.extId === targets.row.entity.extId
+  const isOwn = operation.verb === 'read' && targets.row !== undefined && extIdOf(result) === targets.row.entity.extId
   const etag =
     operation.verb === 'get' || isOwn
-      ? (tagOf(tags, call, targets) ?? tags.of(operation.key, result?.extId ?? '', hashOf(result)))
+      ? (tagOf(tags, call, targets) ?? tags.of(operation.key, extIdOf(result) ?? '', hashOf(result)))
       : undefined
   return {
     reply: {
       ...base,
       data: shown.entities[0],
-      truncated: shown.truncated || result?.truncated === true,
+      truncated: shown.truncated || (result as { readonly truncated?: boolean }).truncated === true,
       ...(etag === undefined ? {} : { etag }),
     },
   }
 }
 
-function pageOf({ operation, input }: Call, result: ListResult<any>): Reply['page'] {
+function pageOf({ operation, input }: Call, result: ListResult<unknown>): Reply['page'] {
   if (!operation.paged) return undefined
   const limit = Math.min(input.query.limit, operation.maximumItems ?? input.query.limit)
   return { page: result.page ?? input.query.page, limit }
 }
 
-const isRaw = (value: any): value is RawAnswer => typeof value?.contentType === 'string' && value.content !== undefined
-const isListResult = (value: any): value is ListResult<any> =>
-  Array.isArray(value?.entities) && typeof value?.total === 'number'
+const isRaw = (value: unknown): value is RawAnswer => {
+  const { contentType, content } = (value ?? {}) as Partial<RawAnswer>
+  return typeof contentType === 'string' && content !== undefined
+}
+const isListResult = (value: unknown): value is ListResult<Document> => {
+  const { entities, total } = (value ?? {}) as Partial<ListResult<Document>>
+  return Array.isArray(entities) && typeof total === 'number'
+}
 
 /** A stable version number for a result that is not stored. */
 function hashOf(value: unknown): number {

@@ -1,19 +1,21 @@
 /**
  * Step 14: every id in the body refers to an existing entity that the caller may refer to. Source: conventions 1, 16.9.
  */
+
 import type { Operation, Resource } from '@hyperplane/contract'
 import { errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import type { Reader } from '../../store/store.ts'
 import { isInScope } from '../access/scope.ts'
 import { ApiError, refuseAll } from '../api-error.ts'
+import type { Document } from '../document.ts'
 import { referencesIn } from '../input/validate.ts'
 import { notFound } from '../standard.ts'
 import type { Call } from './call.ts'
 import type { Machinery } from './machinery.ts'
 
 /** @throws ApiError 404 with one fault for each id without such an entity */
-export async function checkReferences(
-  { kinds, access }: Machinery<any>,
+export async function checkReferences<D>(
+  { kinds, access }: Machinery<D>,
   reader: Reader,
   { operation, caller, input }: Call,
 ): Promise<void> {
@@ -36,14 +38,14 @@ function referenceNotFound(
   operation: Operation,
   resource: Resource,
   reference: { kind: string; extId: string; path: string },
-  body: any,
+  body: unknown,
 ): ApiError {
   const key = `${operation.namespace.toUpperCase()}_REFERENCE_NOT_FOUND`
   if (!Object.hasOwn(errorCatalogue, key)) return notFound(resource, reference.kind, reference.extId, reference.path)
   const values = {
     verb: operation.verb,
     kind: operation.resource?.title ?? operation.stem,
-    name: String(body?.name ?? ''),
+    name: String((body as Document | undefined)?.['name'] ?? ''),
     referencedKind: resource.title,
     referencedExtId: reference.extId,
   }

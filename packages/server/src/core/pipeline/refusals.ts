@@ -77,8 +77,8 @@ const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 export const auditedId = ({ echoedId, headers }: ApiRequest, own: string | undefined): string | undefined =>
   own ?? echoedId ?? headers.requestId
 
-export async function auditRefusal(
-  { audit, access, log }: Machinery<any>,
+export async function auditRefusal<D>(
+  { audit, access, log }: Machinery<D>,
   request: ApiRequest,
   operation: Operation | undefined,
   caller: Caller | undefined,

@@ -1,9 +1,11 @@
 /** Steps 10 and 11: every entity in the path exists, is visible, and may be used. Source: conventions 1, 16. */
+
 import type { Resource } from '@hyperplane/contract'
 import { and, equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { isInScope } from '../access/scope.ts'
 import type { ApiError } from '../api-error.ts'
+import type { AnyEntity } from '../document.ts'
 import type { EntityTags } from '../ids/etag.ts'
 import { pathOf as fieldPathOf, filterOf, notFound } from '../standard.ts'
 import { type Call, type Targets, valueAt } from './call.ts'
@@ -17,11 +19,11 @@ export const noTargets: Targets = { row: undefined, parents: {}, named: undefine
  * Checks the entities in the path, outermost first: each exists under its parent and is visible. @throws ApiError 404,
  * 403
  */
-export async function findTargets(machinery: Machinery<any>, reader: Reader, call: Call): Promise<Targets> {
+export async function findTargets<D>(machinery: Machinery<D>, reader: Reader, call: Call): Promise<Targets> {
   const { kinds, access } = machinery
   const { request, operation, scope, input } = call
   const { path } = input
-  const parents: Record<string, any> = {}
+  const parents: Record<string, AnyEntity> = {}
   let row: Targets['row']
   let named: Targets['named']
   let judged: unknown
@@ -65,14 +67,14 @@ export async function findTargets(machinery: Machinery<any>, reader: Reader, cal
 
 interface Named {
   readonly kind: Resource
-  readonly entity: any
+  readonly entity: AnyEntity
   readonly isJudged: boolean
   readonly isTarget: boolean
 }
 
 /** Whether the caller may know that this entity exists. */
-async function isSeen(
-  { access }: Machinery<any>,
+async function isSeen<D>(
+  { access }: Machinery<D>,
   reader: Reader,
   { operation, caller, scope, input }: Call,
   { kind, entity, isJudged, isTarget }: Named,
@@ -95,7 +97,7 @@ async function isSeen(
 }
 
 /** As `findTargets`; undefined if the path will be refused. */
-export const targetsSeen = (machinery: Machinery<any>, call: Call): Promise<Targets | undefined> =>
+export const targetsSeen = <D>(machinery: Machinery<D>, call: Call): Promise<Targets | undefined> =>
   findTargets(machinery, machinery.store, call).catch(() => undefined)
 
 export function tagOf(tags: EntityTags, { operation }: Call, { row, named }: Targets): string | undefined {

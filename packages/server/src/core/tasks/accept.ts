@@ -5,13 +5,13 @@ import type { Transaction } from '../../store/store.ts'
 import type { Caller, Ids } from '../caller.ts'
 import { defined } from '../defined.ts'
 import type { Clock } from '../time/clock.ts'
-import type { TaskDefinition, TaskOptions } from './define-task.ts'
+import type { AnyTask, TaskOptions } from './define-task.ts'
 import { sealedInput, type TaskSeals } from './sealed.ts'
 import { addSubtask, type ParentTask } from './subtasks.ts'
 import { affecting, type Runner, type TaskEntity } from './task-row.ts'
 
 export interface TaskRequest {
-  readonly definition: TaskDefinition<any, any>
+  readonly definition: AnyTask<never>
   readonly input: unknown
   readonly options: TaskOptions
   readonly owner: Caller

@@ -117,6 +117,12 @@ export interface TaskDefinition<D, I> {
   readonly plan?: (ctx: StepContext<D>, input: I) => Promise<Plan>
 }
 
+/**
+ * A definition among others. `any`: each takes the input of its own tasks, which the runner reads back as it was stored.
+ */
+export type AnyTask<D> = TaskDefinition<D, any>
+export type AnyStep<D> = Step<D, any>
+
 export interface Plan {
   readonly changes: readonly { readonly attribute: string; readonly from: string; readonly to: string }[]
   readonly warnings?: readonly string[]
@@ -151,7 +157,7 @@ export interface TaskOptions {
   readonly startedBy?: string
 }
 
-/** Stores a task in the current transaction; it runs after the commit. */
+/** Stores a task in the current transaction; it runs after the commit. `any`: the drivers come from the runner. */
 export type StartTask = <I>(
   definition: TaskDefinition<any, I>,
   input: I,

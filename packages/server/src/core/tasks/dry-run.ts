@@ -1,12 +1,12 @@
 /** The report of a dry run: the changes that the task would make, its warnings, and what would prevent it. */
-import type { StepContext, TaskDefinition } from './define-task.ts'
+import type { AnyTask, StepContext } from './define-task.ts'
 import { messagesOf, warning } from './messages.ts'
 import type { RunnerLog } from './runner-options.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
 
 export async function dryRunTask<D>(
   { extId, runner }: TaskEntity,
-  definition: TaskDefinition<D, any>,
+  definition: AnyTask<D>,
   input: unknown,
   context: StepContext<D>,
   log: RunnerLog,
@@ -28,7 +28,7 @@ export async function dryRunTask<D>(
 }
 
 async function reportOf<D>(
-  definition: TaskDefinition<D, any>,
+  definition: AnyTask<D>,
   input: unknown,
   context: StepContext<D>,
 ): Promise<Record<string, unknown>> {

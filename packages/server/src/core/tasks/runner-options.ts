@@ -1,7 +1,7 @@
 import type { Store } from '../../store/store.ts'
 import type { Faults } from '../faults.ts'
 import type { World } from '../world.ts'
-import type { TaskDefinition } from './define-task.ts'
+import type { AnyTask } from './define-task.ts'
 import type { Durations } from './pace.ts'
 import type { TaskSeals } from './sealed.ts'
 
@@ -16,7 +16,7 @@ export interface RunnerLog {
 export interface RunnerOptions<D> extends TaskSeals {
   readonly store: Store
   readonly world: World<D>
-  readonly definitions: ReadonlyMap<string, TaskDefinition<D, any>>
+  readonly definitions: ReadonlyMap<string, AnyTask<D>>
   readonly durations: Durations
   /**
    * Counts effects that a driver reported as done and that were lost, because the commit that held them failed. Absent:

@@ -2,7 +2,7 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import { EarlierCommitFailed } from '../../store/store.ts'
 import type { Commits } from './commits.ts'
-import type { Step, StepContext, TaskDefinition } from './define-task.ts'
+import type { AnyStep, AnyTask, StepContext } from './define-task.ts'
 import type { RunnerOptions } from './runner-options.ts'
 import { sealedOutputs } from './sealed.ts'
 import type { Recording, StepContexts } from './step-context.ts'
@@ -12,7 +12,7 @@ import { type TaskEntity, updateTask, withoutWork } from './task-row.ts'
 
 /** A step that is done but not recorded yet. */
 export interface CompletedStep<D> {
-  readonly step: Step<D, any>
+  readonly step: AnyStep<D>
   /** Result of `run`, and its context. Absent: `run` was skipped. */
   readonly output?: unknown
   readonly context?: StepContext<D>
@@ -20,7 +20,7 @@ export interface CompletedStep<D> {
 
 export interface StepRecord<D> {
   readonly task: TaskEntity
-  readonly definition: TaskDefinition<D, any>
+  readonly definition: AnyTask<D>
   readonly input: unknown
   /** In order, starting at the task's cursor. */
   readonly done: readonly CompletedStep<D>[]
@@ -79,11 +79,7 @@ export class StepRecords<D> {
     return { ...task, runner: { ...task.runner, outputs: sealedOutputs(this.#options, task, step, output) } }
   }
 
-  #progress(
-    row: TaskEntity,
-    definition: TaskDefinition<D, any>,
-    done: readonly CompletedStep<D>[],
-  ): Record<string, unknown> {
+  #progress(row: TaskEntity, definition: AnyTask<D>, done: readonly CompletedStep<D>[]): Record<string, unknown> {
     const now = this.#options.world.clock.iso()
     const cursor = row.runner.cursor + done.length
     const isLast = cursor === definition.steps.length

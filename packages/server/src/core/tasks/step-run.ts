@@ -1,6 +1,6 @@
 /** Runs or undoes the external effect of one step: its duration, its retries, injected faults. */
 import type { Fault, FaultyStep, StepSite } from '../faults.ts'
-import { DriverError, type Step, type StepContext, type TaskDefinition } from './define-task.ts'
+import { type AnyStep, type AnyTask, DriverError, type StepContext } from './define-task.ts'
 import type { Pace } from './pace.ts'
 import type { RunnerOptions } from './runner-options.ts'
 import type { SlotRelease } from './step-context.ts'
@@ -11,8 +11,8 @@ const retryDelays = [1000, 2000, 4000]
 /** A step that a task has reached, in either direction. */
 export interface StepAt<D> {
   readonly task: TaskEntity
-  readonly definition: TaskDefinition<D, any>
-  readonly step: Step<D, any>
+  readonly definition: AnyTask<D>
+  readonly step: AnyStep<D>
   readonly input: unknown
   readonly context: StepContext<D>
 }
@@ -27,7 +27,7 @@ export const hasExternalEffect = async <D>({ step, context, input }: StepAt<D>):
  * @throws Error when an effect is gone
  */
 export function requireEffects(
-  { lostEffects, lostEffectsCause: whyLost }: Pick<RunnerOptions<any>, 'lostEffects' | 'lostEffectsCause'>,
+  { lostEffects, lostEffectsCause: whyLost }: Pick<RunnerOptions<unknown>, 'lostEffects' | 'lostEffectsCause'>,
   lost: number | undefined,
 ): void {
   if (lostEffects?.() === lost) return

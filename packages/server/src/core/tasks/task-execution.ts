@@ -8,7 +8,7 @@ import { EarlierCommitFailed } from '../../store/store.ts'
 import { type AppMessage, Refusal } from '../api-error.ts'
 import { WorkerCrash } from '../faults.ts'
 import { Commits } from './commits.ts'
-import { DriverError, type TaskDefinition } from './define-task.ts'
+import { type AnyTask, DriverError } from './define-task.ts'
 import { canceled, messagesOf } from './messages.ts'
 import type { RunnerOptions } from './runner-options.ts'
 import { Stopping, type StopRequests } from './step-context.ts'
@@ -43,7 +43,7 @@ export class TaskExecution<D> {
    */
   async run(
     queued: TaskEntity,
-    definition: TaskDefinition<D, any>,
+    definition: AnyTask<D>,
     input: unknown,
     accepted: Promise<void> | undefined,
   ): Promise<void> {
@@ -122,7 +122,7 @@ export class TaskExecution<D> {
     }
   }
 
-  #at(task: TaskEntity, definition: TaskDefinition<D, any>, cursor: number, input: unknown): StepAt<D> | undefined {
+  #at(task: TaskEntity, definition: AnyTask<D>, cursor: number, input: unknown): StepAt<D> | undefined {
     const step = definition.steps[cursor]
     return step && { task, definition, step, input, context: this.#dependencies.contexts.of(task, step.name) }
   }
@@ -133,7 +133,7 @@ export class TaskExecution<D> {
    */
   async #immediateStepsFrom(
     task: TaskEntity,
-    definition: TaskDefinition<D, any>,
+    definition: AnyTask<D>,
     cursor: number,
     input: unknown,
   ): Promise<readonly CompletedStep<D>[]> {

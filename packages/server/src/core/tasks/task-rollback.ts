@@ -3,7 +3,7 @@
  */
 import { Task } from '@hyperplane/contract/platform/task'
 import { WorkerCrash } from '../faults.ts'
-import type { Step, TaskDefinition } from './define-task.ts'
+import type { AnyStep, AnyTask } from './define-task.ts'
 import { type TaskEnds, undoneTask } from './ends.ts'
 import { interruptedByStop } from './messages.ts'
 import type { Pace } from './pace.ts'
@@ -12,12 +12,12 @@ import type { StepContexts } from './step-context.ts'
 import { requireEffects, type StepAt, type StepRuns } from './step-run.ts'
 import { type TaskEntity, updateTask, withoutWork } from './task-row.ts'
 
-export function mayCancel(definition: TaskDefinition<any, any>, cursor: number): boolean {
+export function mayCancel(definition: AnyTask<never>, cursor: number): boolean {
   const limit = definition.steps.findIndex((step) => step.name === definition.cancelableUntil)
   return cursor === 0 || (limit >= 0 && cursor <= limit)
 }
 
-export function isPastPointOfNoReturn(definition: TaskDefinition<any, any>, cursor: number): boolean {
+export function isPastPointOfNoReturn(definition: AnyTask<never>, cursor: number): boolean {
   const border = definition.steps.findIndex((step) => step.name === definition.pointOfNoReturn)
   return (border >= 0 && cursor >= border) || definition.steps.slice(0, cursor).some((step) => step.isIrreversible)
 }
@@ -25,7 +25,7 @@ export function isPastPointOfNoReturn(definition: TaskDefinition<any, any>, curs
 /** Changes that start the rollback of a task which an earlier process left unfinished; undefined: it resumes. */
 export function rollbackOfInterrupted(
   { runner: { interruption, ...runner } }: TaskEntity,
-  definition: TaskDefinition<any, any> | undefined,
+  definition: AnyTask<never> | undefined,
 ): Record<string, unknown> | undefined {
   const { cursor, undoing, failure = [] } = runner
   const reason = interruption ?? (definition?.endsWithProcess === true ? interruptedByStop() : undefined)
@@ -58,10 +58,10 @@ export class TaskRollback<D> {
   }
 
   /** Undoes the current step and those before it; an undo that fails is retried until it succeeds. */
-  async run(task: TaskEntity, definition: TaskDefinition<D, any>, input: unknown): Promise<void> {
+  async run(task: TaskEntity, definition: AnyTask<D>, input: unknown): Promise<void> {
     let current = task
     for (let index = Math.min(task.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
-      const step = definition.steps[index] as Step<D, any>
+      const step = definition.steps[index] as AnyStep<D>
       const at = { task: current, definition, step, input, context: this.#dependencies.contexts.of(current, step.name) }
       const lost = this.#options.lostEffects?.()
       if (!(await this.#undo(at))) return

@@ -9,7 +9,7 @@ const auditKeptMilliseconds = 400 * 24 * 3600 * 1000
 /** Rows removed by one transaction, so that others can write in between. */
 const removedAtOnce = 200
 
-export const recordRetention: Schedule<any> = {
+export const recordRetention: Schedule<unknown> = {
   name: 'core.record-retention',
   everySeconds: 3600,
   onlyLastCounts: true,

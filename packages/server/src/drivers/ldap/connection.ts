@@ -39,7 +39,7 @@ export async function withConnection<T>(
       : connectPlain({ host, port, lookup })
     await opened(socket, isSecure ? 'secureConnect' : 'connect')
     const { Client } = await ldapts()
-    // The socket is connected and, if required, encrypted; the library only uses it.
+    // The socket is connected and, if required, encrypted. `never`: the library uses less of it than its type demands.
     const transport = checked(socket, (error) => end.abort(error))
     const client = new Client({
       url: `ldap://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,

@@ -13,8 +13,8 @@ import { columnValue, connect, migrate } from './schema.ts'
 export interface LoadedRow {
   readonly version: number
   readonly isPending: boolean
-  /** Holds `extId`; its secrets are sealed. */
-  readonly document: Readonly<Record<string, unknown>>
+  /** Its secrets are sealed. */
+  readonly document: Readonly<Record<string, unknown>> & { readonly extId: string }
 }
 
 /** A reference to an entity that does not exist. */
@@ -55,7 +55,7 @@ export class SqliteLoader {
     }
     const published = isPending ? 0 : 1
     const values: SQLInputValue[] = table.columns.map((column) => columnValue(document, column))
-    insert.run(document['extId'] as string, version, published, JSON.stringify(document), ...values)
+    insert.run(document.extId, version, published, JSON.stringify(document), ...values)
     this.#references.add(table, document, published)
   }
 

@@ -43,17 +43,17 @@ export class References {
   }
 
   /** Adds the references of a new row. @throws TooManyReferrers */
-  add(table: Table, document: Readonly<Record<string, any>>, published: number): void {
+  add(table: Table, document: { readonly extId: string }, published: number): void {
     if (table.references.length === 0) return
     const from = table.resource.kind
     for (const { kind, extId, path } of referencesIn(table, document).values()) {
-      this.#insert.run(kind, extId, from, document['extId'], path, published)
+      this.#insert.run(kind, extId, from, document.extId, path, published)
       this.#check(kind, extId)
     }
   }
 
   /** Updates the references of a replaced row; unchanged ones are not written again. @throws TooManyReferrers */
-  change(table: Table, document: Readonly<Record<string, any>>, isPublished: () => number): void {
+  change(table: Table, document: { readonly extId: string }, isPublished: () => number): void {
     if (table.references.length === 0) return
     const from = table.resource.kind
     const { extId: fromId } = document

@@ -192,10 +192,10 @@ function refill(database: DatabaseSync, table: Table, columns: readonly Column[]
 }
 
 export function columnValue(document: unknown, column: Column): SQLInputValue {
-  let value: any = document
-  for (const name of column.path.split('/')) value = value?.[name]
+  let value = document
+  for (const name of column.path.split('/')) value = (value as Readonly<Record<string, unknown>> | undefined)?.[name]
   if (value === undefined || value === null) return null
   if (typeof value === 'boolean') return value ? 1 : 0
   if (column.folded) return String(value).toLowerCase()
-  return value
+  return value as SQLInputValue
 }

@@ -67,6 +67,7 @@ function cache<T>(known: Map<string, T>, key: string, value: T): void {
   known.set(key, value)
 }
 
+/** `any`: the jobs of one commit have results of different types. */
 interface Job {
   readonly work: (transaction: Transaction) => Promise<unknown>
   readonly resolve: (value: any) => void

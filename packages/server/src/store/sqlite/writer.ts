@@ -9,7 +9,7 @@ import { referencesOf, SqliteReader } from './reader.ts'
 import { References } from './references.ts'
 import { columnValue } from './schema.ts'
 
-type Doc = Record<string, any>
+type Doc = Record<string, unknown> & { readonly extId: string }
 
 /** Returns the value that is stored in place of a secret. */
 export type Seal = (plain: string, about: string) => unknown
@@ -58,9 +58,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     const published = options.pending === true ? 0 : 1
     const stored = this.#sealed(table, entity as Doc)
     const values = table.columns.map((column) => columnValue(stored, column))
-    this.#guarded(table, () =>
-      this.#insertion(table).run(stored['extId'], published, JSON.stringify(stored), ...values),
-    )
+    this.#guarded(table, () => this.#insertion(table).run(stored.extId, published, JSON.stringify(stored), ...values))
     this.#references.add(table, stored, published)
     return stored as EntityOf<R>
   }
@@ -100,7 +98,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
   #write(kind: AnyResource, before: Doc | undefined, entity: Doc, rise: 0 | 1): Doc {
     const table = this.#changing(kind)
     const stored = this.#sealed(table, entity)
-    if (before === undefined) throw new RowMissing(kind.kind, stored['extId'])
+    if (before === undefined) throw new RowMissing(kind.kind, stored.extId)
     // Only changed columns: SQLite writes the index of every column in the statement, even if its value stays.
     let text = `UPDATE ${table.name} SET version = version + ?, document = ?`
     const changed: SQLInputValue[] = []
@@ -111,8 +109,8 @@ export class SqliteWriter extends SqliteReader implements Transaction {
       changed.push(value)
     }
     const update = this.prepare(`${text} WHERE ext_id = ?`)
-    this.#guarded(table, () => update.run(rise, JSON.stringify(stored), ...changed, stored['extId']))
-    this.#references.change(table, stored, () => this.#isPublished(table, stored['extId']))
+    this.#guarded(table, () => update.run(rise, JSON.stringify(stored), ...changed, stored.extId))
+    this.#references.change(table, stored, () => this.#isPublished(table, stored.extId))
     return stored
   }
 
@@ -150,7 +148,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
   #sealed(table: Table, entity: Doc): Doc {
     let sealed = entity
     for (const path of table.secrets) {
-      const about = `${table.resource.kind}/${entity['extId']}/${path.join('/')}`
+      const about = `${table.resource.kind}/${entity.extId}/${path.join('/')}`
       sealed = sealedAt(sealed, path, (plain) => this.#seal(plain, about)) as Doc
     }
     return sealed
@@ -180,7 +178,7 @@ function sealedAt(value: unknown, path: readonly string[], seal: (plain: string)
   }
   if (typeof value !== 'object' || value === null) return value
   const [name, ...rest] = path as [string, ...string[]]
-  const held = (value as Doc)[name]
+  const held = (value as Readonly<Record<string, unknown>>)[name]
   let sealed = held
   if (rest.length > 0) sealed = sealedAt(held, rest, seal)
   else if (isPlain(held)) sealed = seal(typeof held === 'string' ? held : JSON.stringify(held))

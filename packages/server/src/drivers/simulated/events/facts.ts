@@ -44,6 +44,7 @@ import { CannotHappen, type TargetKind } from './event.ts'
 import { haltGuest } from './guests.ts'
 
 export type FactKind = (typeof factKinds)[number]
+/** A fact of any kind. `any`, and `never` in `write`: the schema of the kind has validated what it takes. */
 type Fields = Readonly<Record<string, any>>
 
 interface KindOfFact {
