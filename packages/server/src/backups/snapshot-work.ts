@@ -38,7 +38,7 @@ export async function workOnSnapshot(port: MessagePort, order: SnapshotOrder): P
   // On Linux each thread has its own niceness: requests take precedence on a busy machine.
   if (process.platform === 'linux' && !isMainThread) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   try {
-    if (order.work === 'take') await take(port, answer, order)
+    if (order.work === 'take') await takeSnapshot(port, answer, order)
     else await check(port, answer, order)
   } catch (error) {
     const { message } = error as Error
@@ -48,7 +48,11 @@ export async function workOnSnapshot(port: MessagePort, order: SnapshotOrder): P
 }
 type Answer = (message: ThreadAnswer, moved?: ArrayBuffer[]) => void
 
-async function take(port: MessagePort, answer: Answer, order: Extract<SnapshotOrder, { work: 'take' }>): Promise<void> {
+async function takeSnapshot(
+  port: MessagePort,
+  answer: Answer,
+  order: Extract<SnapshotOrder, { work: 'take' }>,
+): Promise<void> {
   const snapshot = new SqliteSnapshot(order.file)
   const parts = packParts(linesOf(snapshot, order), Buffer.from(order.dataKey), order.restorePointExtId)
   for (const { content, ...part } of parts) {

@@ -121,7 +121,9 @@ export class ShapeRefusal extends Refusal {
 }
 
 export const fill = (message: string, values: ExtraArguments): string =>
-  message.replace(/\{(\w+)\}/g, (whole, name: string) => (values[name] === undefined ? whole : String(values[name])))
+  message.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    values[name] === undefined ? placeholder : String(values[name]),
+  )
 
 /** Renames the arguments as the clients of the namespace know them. */
 const named = ({ argumentNames = {} }: ErrorDefinition, values: Readonly<Record<string, string>>) =>

@@ -7,7 +7,7 @@ export type Defined<T> = { readonly [K in Exclude<keyof T, Undefinable<T>>]: T[K
 
 /** A copy of `fields` without those that are undefined. Conditional spreads are faster: use those on the path of a request. */
 export function defined<T extends object>(fields: T): Defined<T> {
-  const kept: Partial<T> = {}
-  for (const name of Object.keys(fields) as (keyof T)[]) if (fields[name] !== undefined) kept[name] = fields[name]
-  return kept as Defined<T>
+  const result: Partial<T> = {}
+  for (const name of Object.keys(fields) as (keyof T)[]) if (fields[name] !== undefined) result[name] = fields[name]
+  return result as Defined<T>
 }

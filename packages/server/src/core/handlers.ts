@@ -94,7 +94,7 @@ export type Handlers<D, S extends OperationSet> = {
 export type Presenter<D, E = unknown> = (
   ctx: ReadContext<D>,
   entities: readonly E[],
-  wanted: { readonly single: boolean; readonly expand: ReadonlySet<string> },
+  options: { readonly single: boolean; readonly expand: ReadonlySet<string> },
 ) => Promise<readonly object[]>
 
 /** A kind with what presents it. */

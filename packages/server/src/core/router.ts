@@ -82,9 +82,9 @@ export function createRouter(
 ): Router {
   const byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]))
   const roots = rootsOf(namespaces)
-  const servedVersion = (namespace: Namespace, asked: string): string | undefined => {
-    if (namespace.versions.includes(asked)) return asked
-    const [, major, minor] = /^v(\d+)\.(\d+)/.exec(asked) ?? []
+  const servedVersion = (namespace: Namespace, requested: string): string | undefined => {
+    if (namespace.versions.includes(requested)) return requested
+    const [, major, minor] = /^v(\d+)\.(\d+)/.exec(requested) ?? []
     if (!options.loose || minor === undefined) return undefined
     const distance = (version: string): number => Math.abs(Number(/\.(\d+)/.exec(version)?.[1]) - Number(minor))
     return namespace.versions
@@ -100,8 +100,8 @@ export function createRouter(
       const segments = path.split('/')
       const namespace = byName.get(segments[1] ?? '')
       if (namespace === undefined) return { found: 'nothing', namespace }
-      const askedVersion = segments[2] ?? ''
-      const version = servedVersion(namespace, askedVersion)
+      const requestedVersion = segments[2] ?? ''
+      const version = servedVersion(namespace, requestedVersion)
       const root = version === undefined ? undefined : roots.get(namespace.name)?.get(version)
       if (root === undefined || version === undefined) return { found: 'nothing', namespace }
       const values: string[] = []
@@ -109,6 +109,7 @@ export function createRouter(
       if (match === undefined) return { found: 'nothing', namespace }
       const entry = match.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
       if (entry === undefined) return { found: 'method', namespace, allowed: [...match.methods.keys()].sort() }
+      // `!`: an entry has an operation or the name of an unbuilt one.
       if (entry.operation === undefined) return { found: 'unbuilt', namespace, operation: entry.unbuilt! }
       const parameters: Record<string, string> = {}
       for (let index = 0; index < values.length; index++)
@@ -118,7 +119,7 @@ export function createRouter(
         namespace,
         operation: entry.operation,
         version,
-        requestedVersion: askedVersion,
+        requestedVersion: requestedVersion,
         path: parameters,
       }
     },

@@ -158,13 +158,13 @@ async function expandOne(
 ): Promise<readonly Document[]> {
   const declared = operation.expand?.[item.name]
   const property = declared?.into ?? item.name
+  const { filter, orderby, select } = item
   const nested = (values: readonly Document[], index: number): readonly Document[] => {
-    let shown =
-      item.filter === undefined ? values : values.filter((value) => evaluateFilter(item.filter!, value) === true)
-    if (item.orderby !== undefined) shown = [...shown].sort(sortBy(item.orderby))
+    let shown = filter === undefined ? values : values.filter((value) => evaluateFilter(filter, value) === true)
+    if (orderby !== undefined) shown = [...shown].sort(sortBy(orderby))
     if (shown.length > maximumExpanded) cut.add(index)
     shown = shown.slice(0, maximumExpanded)
-    return item.select === undefined ? shown : shown.map((value) => applySelection(item.select!, value))
+    return select === undefined ? shown : shown.map((value) => applySelection(select, value))
   }
   if (declared?.kind === undefined || declared.by === undefined) {
     // Filled by the presenter; only the nested options are left to apply.
@@ -175,12 +175,12 @@ async function expandOne(
   const path = declared.by.split('/')
   const idsOf = (entity: Document): string[] =>
     [...valuesAt(entity, path)].filter((id): id is string => typeof id === 'string')
-  const wanted = [...new Set(entities.flatMap(idsOf))]
+  const ids = [...new Set(entities.flatMap(idsOf))]
   const scope = await ctx.scopeOf(declared.kind)
   const resource = ctx.kinds.resource(declared.kind)
   if (scope === 'none' || resource === undefined) return entities
   const found = new Map<string, Document>()
-  const visible = (await ctx.store.getMany(resource, wanted)).filter((related) => matchesScope(scope, related))
+  const visible = (await ctx.store.getMany(resource, ids)).filter((related) => matchesScope(scope, related))
   for (const related of await expandedWithoutUnseenNames(ctx, resource.schema, visible)) {
     found.set(related['extId'] as string, related)
   }

@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { type Clock, createWorldClock, parseTime, realClock, timeOf, type WorldClock } from '../core/time/clock.ts'
+import { type Clock, createWorldClock, parseTime, realClock, type WorldClock, worldTimeOf } from '../core/time/clock.ts'
 import { hasStore, storeFiles } from '../data-folder/store-files.ts'
 import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld } from '../drivers/simulated/world.ts'
 import { readSeed, type SeedPlan } from '../seeds/read-seed.ts'
@@ -47,7 +47,9 @@ export async function openState(opening: InstanceOptions, opened: AsyncDisposabl
   const clock = createWorldClock(
     machineClock,
     clockState?.mode ?? config.clock,
-    clockState === undefined ? (options.startAt ?? timeInSeed(plan, config)) : timeOf(clockState, machineClock.now()),
+    clockState === undefined
+      ? (options.startAt ?? timeInSeed(plan, config))
+      : worldTimeOf(clockState, machineClock.now()),
   )
   opened.defer(() => clock.close())
   notesOfClock = clockNotes(store, clock, config, options.startAt)

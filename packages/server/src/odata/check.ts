@@ -162,6 +162,7 @@ class FilterCheck {
     this.#fields = new Set(rules.fields)
   }
 
+  /** `!` below: `#about` passes on as many operands as it takes. */
   filter(filter: Filter, scope: Scope): TypedFilter {
     switch (filter.kind) {
       case 'and':

@@ -81,6 +81,7 @@ class Parser {
       this.#count(token)
       terms.push(term())
     }
+    // `!`: the length is checked.
     return terms.length === 1 ? terms[0]! : { kind, terms }
   }
 

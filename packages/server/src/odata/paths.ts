@@ -59,6 +59,7 @@ export function resolveCollection(schema: AnySchema, names: readonly string[]): 
 }
 
 function walk(schema: AnySchema, names: readonly string[]): { hops: string[][]; schema: AnySchema } | undefined {
+  // `!` below and in `resolve…`: there is always a last hop.
   const hops: string[][] = [[]]
   let at = schema
   for (const name of names) {

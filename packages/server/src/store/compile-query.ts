@@ -2,7 +2,7 @@
 import type { ComparisonOperator } from '../odata/ast.ts'
 import type { Field, TypedFilter, TypedOrderby, Value } from '../odata/typed-filter.ts'
 import type { Dialect } from './dialect.ts'
-import { bound, identifier, joined, raw, type Sql, type SqlText, sql, textOf } from './sql.ts'
+import { bound, identifier, joined, raw, type Sql, type SqlText, sql, sqlTextOf } from './sql.ts'
 
 export interface QueryTarget {
   /**
@@ -22,7 +22,7 @@ export interface QueryTarget {
 
 /** Text of a condition, for WHERE: 1, 0 or NULL where `evaluateFilter` is true, false or null. */
 export const compileFilter = (filter: TypedFilter, target: QueryTarget): SqlText =>
-  textOf(new QueryCompiler(target).condition(filter, 0), target.dialect.placeholder)
+  sqlTextOf(new QueryCompiler(target).condition(filter, 0), target.dialect.placeholder)
 
 /** Keys for ORDER BY; their parameters follow one another. */
 export function compileOrderby(
@@ -31,7 +31,7 @@ export function compileOrderby(
 ): { readonly terms: readonly string[]; readonly parameters: SqlText['parameters'] } {
   const compiler = new QueryCompiler(target)
   const keys = orderby.map(({ field, descending }) =>
-    textOf(target.dialect.orderKey(compiler.field(field), descending), target.dialect.placeholder),
+    sqlTextOf(target.dialect.orderKey(compiler.field(field), descending), target.dialect.placeholder),
   )
   return { terms: keys.map((key) => key.sql), parameters: keys.flatMap((key) => key.parameters) }
 }

@@ -42,7 +42,7 @@ export function joined(pieces: readonly Sql[], separator: string): Sql {
 }
 
 /** `placeholder` writes the nth parameter, from 1: `?` or `$1`. */
-export function textOf({ texts, parameters }: Sql, placeholder: (index: number) => string): SqlText {
+export function sqlTextOf({ texts, parameters }: Sql, placeholder: (index: number) => string): SqlText {
   return {
     sql: texts.reduce((sum, text, index) => sum + placeholder(index) + text),
     parameters,

@@ -32,9 +32,9 @@ const effects = (word: string | undefined): Readonly<Record<EffectName, object>>
 })
 
 function errorEffect(key: string): object {
-  const wanted = requiredArguments(names().errors.get(key) as ErrorDefinition, 'step')
-  if (wanted.length === 0) return { error: key }
-  return { error: key, arguments: Object.fromEntries(wanted.map((name) => [name, argumentText])) }
+  const required = requiredArguments(names().errors.get(key) as ErrorDefinition, 'step')
+  if (required.length === 0) return { error: key }
+  return { error: key, arguments: Object.fromEntries(required.map((name) => [name, argumentText])) }
 }
 
 /** Effects that a rule with this match may have. */

@@ -1,22 +1,22 @@
 /** Suggestions for an unknown name, by edit distance. */
 
-const shown = 3
+const maximumNames = 3
 
 /** The three closest names, however far they are. */
-export function closestNames(written: string, known: Iterable<string>): readonly string[] {
-  const wanted = written.toLowerCase()
-  return [...known]
-    .map((name) => ({ name, distance: distanceTo(wanted, name) }))
+export function closestNames(written: string, candidates: Iterable<string>): readonly string[] {
+  const lowerCased = written.toLowerCase()
+  return [...candidates]
+    .map((name) => ({ name, distance: distanceTo(lowerCased, name) }))
     .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
-    .slice(0, shown)
+    .slice(0, maximumNames)
     .map(({ name }) => name)
 }
 
 /** Compares with the whole name and with its last segment: a client may have left out the namespace. */
 function distanceTo(written: string, name: string): number {
-  const whole = name.toLowerCase()
-  const last = whole.slice(whole.lastIndexOf('.') + 1)
-  return Math.min(editDistance(written, whole), editDistance(written, last))
+  const fullName = name.toLowerCase()
+  const last = fullName.slice(fullName.lastIndexOf('.') + 1)
+  return Math.min(editDistance(written, fullName), editDistance(written, last))
 }
 
 /** Damerau-Levenshtein distance: insertions, deletions, replacements, and exchanges of neighbours. */

@@ -32,7 +32,7 @@ export class GlobIndex<T> {
 
   constructor(things: readonly T[], patternOf: (thing: T) => string) {
     const patterns = Array.from(Map.groupBy(things, patternOf), ([pattern, things]) => {
-      const { parts, length } = partsOf(pattern)
+      const { parts, length } = globParts(pattern)
       this.#lengths.add(length)
       return { parts, filed: { pattern, things } }
     })
@@ -82,7 +82,7 @@ const nothing: ReadonlySet<never> = new Set()
 const frame = '\0\0'
 
 /** Trigrams between the wildcards of a pattern; bigrams where no literal part has three characters, as in `*ab*`. */
-function partsOf(pattern: string): { readonly parts: readonly number[]; readonly length: number } {
+function globParts(pattern: string): { readonly parts: readonly number[]; readonly length: number } {
   const pieces = (frame + pattern + frame).split(/[*?]+/)
   const length = pieces.some((piece) => piece.length >= 3) ? 3 : 2
   const parts: number[] = []

@@ -163,8 +163,11 @@ export function placeOf({ match = {}, effect }: Pick<StoredRule, 'match' | 'effe
   return isOfTask ? 'step' : 'request'
 }
 
-const isStep = (wanted: { readonly step?: string; readonly phase?: 'RUN' | 'UNDO' }, step: Subject['step']): boolean =>
-  (wanted.step === undefined || wanted.step === step?.name) && (wanted.phase ?? 'RUN') === step?.phase
+const isStep = (
+  condition: { readonly step?: string; readonly phase?: 'RUN' | 'UNDO' },
+  step: Subject['step'],
+): boolean =>
+  (condition.step === undefined || condition.step === step?.name) && (condition.phase ?? 'RUN') === step?.phase
 
 /** True for the one step that would raise the progress above this. */
 const crosses = (percentage: number, step: Subject['step']): boolean =>

@@ -15,8 +15,8 @@ export function faultsOfRule(rule: RequestedRule): readonly ApiError[] {
   return [...matchFaults(rule), ...flagFaults(rule), ...placeFaults(rule), ...effectFaults(rule)]
 }
 
-const unknown = (path: string, what: string, found: string, known: Iterable<string>): ApiError =>
-  invalid(path, `expected ${what}, found "${found}". The nearest are ${closestNames(found, known).join(', ')}.`)
+const unknown = (path: string, what: string, found: string, candidates: Iterable<string>): ApiError =>
+  invalid(path, `expected ${what}, found "${found}". The nearest are ${closestNames(found, candidates).join(', ')}.`)
 
 function matchFaults({ match = {}, ...rule }: RequestedRule): ApiError[] {
   const { operation, kind, taskStep, driverCall } = match
@@ -135,8 +135,8 @@ function errorFaults(rule: RequestedRule, effect: Extract<Effect, { error: strin
   const [key, ...others] = matchingErrorKeys(error)
   if (key === undefined) {
     const { errors } = names()
-    const known = [...errors.keys(), ...new Set([...errors.values()].map(({ code }) => code))]
-    return [unknown('effect/error', 'the key or the code of an error', error, known)]
+    const candidates = [...errors.keys(), ...new Set([...errors.values()].map(({ code }) => code))]
+    return [unknown('effect/error', 'the key or the code of an error', error, candidates)]
   }
   if (others.length > 0)
     return [invalid('effect/error', `several errors have the code ${error}: write ${[key, ...others].join(' or ')}.`)]

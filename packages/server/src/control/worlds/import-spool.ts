@@ -62,17 +62,17 @@ async function* decompressed(
     head = Buffer.concat([head, next.value])
     if (head.length >= gzipMagic.length) break
   }
-  async function* whole(): AsyncGenerator<Buffer> {
+  async function* content(): AsyncGenerator<Buffer> {
     yield head
     yield* { [Symbol.asyncIterator]: () => rest }
   }
   if (!head.subarray(0, gzipMagic.length).equals(gzipMagic)) {
-    yield* whole()
+    yield* content()
     return
   }
   const gunzip = createGunzip()
   // The loop below receives errors of the pipeline from `gunzip`.
-  pipeline(whole, gunzip).catch(() => undefined)
+  pipeline(content, gunzip).catch(() => undefined)
   let bytes = 0
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {

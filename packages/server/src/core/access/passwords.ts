@@ -69,12 +69,13 @@ function phcText(salt: Buffer, hash: Buffer, { memory, passes, parallelism }: Ha
 function parsePhc(text: string): HashCost & { salt: Buffer; hash: Buffer } {
   const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]{11,})\$([A-Za-z0-9+/]{16,})$/.exec(text)
   if (parts === null) throw new Error('A stored password hash is not in the form $argon2id$v=19$…')
+  const [, memory, passes, parallelism, salt = '', hash = ''] = parts
   return {
-    memory: Number(parts[1]),
-    passes: Number(parts[2]),
-    parallelism: Number(parts[3]),
-    salt: Buffer.from(parts[4]!, 'base64'),
-    hash: Buffer.from(parts[5]!, 'base64'),
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
   }
 }
 

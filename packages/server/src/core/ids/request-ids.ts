@@ -6,6 +6,6 @@ import type { Ids } from '../caller.ts'
  */
 export function createRequestIds(ids: Ids): () => string {
   const prefix = ids.uuid().slice(0, 24)
-  let made = 0
-  return () => prefix + (++made).toString(16).padStart(12, '0')
+  let count = 0
+  return () => prefix + (++count).toString(16).padStart(12, '0')
 }

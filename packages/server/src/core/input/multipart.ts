@@ -24,7 +24,7 @@ export const malformed = (fault: string): ApiError => new ApiError('MALFORMED_RE
  * @throws ApiError 400 when it is no form
  */
 export async function readForm(operation: Operation, bytes: Uint8Array, contentType: string): Promise<unknown> {
-  return fieldsOf(operation, await partsOf(bytes, contentType))
+  return fieldsOf(operation, await multipartParts(bytes, contentType))
 }
 
 /** The parts as fields of the body. @throws ApiError 400 */
@@ -47,7 +47,7 @@ export function fieldsOf(operation: Operation, parts: readonly Part[]): object {
       continue
     }
     const schema = fields[name]
-    const values = same.map(({ content }) => fieldValue(itemOf(schema), textOf(name, content), name))
+    const values = same.map(({ content }) => fieldValue(itemOf(schema), decodedText(name, content), name))
     if (schema?.type === 'list') put(name, values)
     else for (const value of values) put(name, value)
   }
@@ -77,7 +77,7 @@ function fieldValue(schema: AnySchema | undefined, text: string, name: string): 
   }
 }
 
-function textOf(name: string, content: Buffer): string {
+function decodedText(name: string, content: Buffer): string {
   try {
     // Browsers send line breaks of text fields as CR LF.
     return new TextDecoder('utf-8', { fatal: true }).decode(content).replaceAll('\r\n', '\n')
@@ -97,7 +97,7 @@ function fileText(content: Buffer): string {
   return content.toString('base64')
 }
 
-async function partsOf(bytes: Uint8Array, contentType: string): Promise<readonly Part[]> {
+async function multipartParts(bytes: Uint8Array, contentType: string): Promise<readonly Part[]> {
   const { Busboy } = await import('@fastify/busboy')
   const parts: Part[] = []
   let form: InstanceType<typeof Busboy>

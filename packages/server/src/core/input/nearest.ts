@@ -1,18 +1,18 @@
 /** Suggestions for an unknown name, for error messages. */
 
 /** Known names within a small edit distance, nearest first, at most `limit`. */
-export function nearest(name: string, known: Iterable<string>, limit = 3): string[] {
-  const wanted = name.toLowerCase()
-  const allowed = Math.max(1, Math.floor(wanted.length / 3))
-  const matches: { known: string; distance: number }[] = []
-  for (const candidate of known) {
-    const distance = distanceOf(wanted, candidate.toLowerCase(), allowed)
-    if (distance <= allowed) matches.push({ known: candidate, distance })
+export function nearest(name: string, candidates: Iterable<string>, limit = 3): string[] {
+  const lowerCased = name.toLowerCase()
+  const allowed = Math.max(1, Math.floor(lowerCased.length / 3))
+  const matches: { candidate: string; distance: number }[] = []
+  for (const candidate of candidates) {
+    const distance = distanceOf(lowerCased, candidate.toLowerCase(), allowed)
+    if (distance <= allowed) matches.push({ candidate, distance })
   }
   return matches
-    .sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1))
+    .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, limit)
-    .map(({ known }) => known)
+    .map(({ candidate }) => candidate)
 }
 
 /** `; did you mean "a" or "b"?`, or nothing. */
@@ -26,6 +26,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
  */
 function distanceOf(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
+  // `!` below: every index lies within its row.
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {

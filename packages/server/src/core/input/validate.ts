@@ -160,8 +160,8 @@ class Validation {
       }
       case 'enumeration': {
         const newer = schema.valuesSince?.[value as string]
-        const known = typeof value === 'string' && schema.values.includes(value)
-        if (!known || (newer !== undefined && this.options.version < newer)) {
+        const isListed = typeof value === 'string' && schema.values.includes(value)
+        if (!isListed || (newer !== undefined && this.options.version < newer)) {
           return this.#fault(
             path,
             `expected one of ${schema.values.filter((name) => !this.#isNewer(schema.valuesSince?.[name])).join(', ')}; found ${describe(value)}`,
@@ -266,9 +266,9 @@ class Validation {
     if (tag !== undefined && isPlainObject(value) && value['$objectType'] === undefined) {
       const values = alternatives.flatMap((alternative) => tagValue(alternative, tag) ?? [])
       const found = value[tag]
-      const meant = typeof found === 'string' ? didYouMean(found, values) : ''
+      const suggestion = typeof found === 'string' ? didYouMean(found, values) : ''
       if (found === undefined) return this.#fault(join(path, tag), `is required: one of ${values.join(', ')}`)
-      return this.#fault(join(path, tag), `expected one of ${values.join(', ')}; found ${describe(found)}${meant}`)
+      return this.#fault(join(path, tag), `expected one of ${values.join(', ')}; found ${describe(found)}${suggestion}`)
     }
     if (fitting.length === 0 && isPlainObject(value) && value['$objectType'] === undefined) {
       const exclusiveGroups = exclusiveNames(alternatives, Object.keys(value))
@@ -308,8 +308,9 @@ class Validation {
     if (field === undefined) return given
     const isOwn = (name: string): boolean => !Object.hasOwn(schema.fields, name) && !decoration.test(name)
     const parts = (from: unknown, keep: (name: string) => boolean): object | undefined => {
-      const kept = typeof from === 'object' && from !== null ? Object.entries(from).filter(([name]) => keep(name)) : []
-      return kept.length === 0 ? undefined : Object.fromEntries(kept)
+      const content =
+        typeof from === 'object' && from !== null ? Object.entries(from).filter(([name]) => keep(name)) : []
+      return content.length === 0 ? undefined : Object.fromEntries(content)
     }
     const spellings = [
       given[field] ?? undefined,
@@ -324,8 +325,8 @@ class Validation {
         `expected one filter, found ${found.length} different ones: in ${field}, in $reserved or beside them`,
       )
     }
-    const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !isOwn(name)))
-    return found.length === 0 ? kept : { ...kept, [field]: found[0] }
+    const declared = Object.fromEntries(Object.entries(given).filter(([name]) => !isOwn(name)))
+    return found.length === 0 ? declared : { ...declared, [field]: found[0] }
   }
 
   #object(schema: ObjectSchema, value: unknown, path: string): unknown {
@@ -454,14 +455,14 @@ export function chooseAlternative(
 
 /** Groups of given names that exclude each other: no alternative has fields of two groups. */
 function exclusiveNames(alternatives: readonly AnySchema[], names: readonly string[]): readonly (readonly string[])[] {
-  const having = (wanted: readonly string[]): boolean =>
+  const having = (required: readonly string[]): boolean =>
     alternatives.some(
-      (schema) => schema.type === 'object' && wanted.every((name) => Object.hasOwn(schema.fields, name)),
+      (schema) => schema.type === 'object' && required.every((name) => Object.hasOwn(schema.fields, name)),
     )
-  const known = names.filter((name) => having([name]))
+  const declared = names.filter((name) => having([name]))
   const groups: string[][] = []
-  for (const name of known) {
-    if (known.every((other) => having([name, other]))) continue
+  for (const name of declared) {
+    if (declared.every((other) => having([name, other]))) continue
     const group = groups.find((others) => having([...others, name]))
     if (group === undefined) groups.push([name])
     else group.push(name)

@@ -10,7 +10,7 @@ import type { Caller, Ids } from '../caller.ts'
 import type { RequestFault } from '../faults.ts'
 import type { SpooledParts } from '../input/spooled-form.ts'
 import type { Call, Targets } from './call.ts'
-import { FaultSite, namesOf } from './fault-site.ts'
+import { FaultSite, namesForFaultRules } from './fault-site.ts'
 import { readInput } from './input.ts'
 import type { Machinery } from './machinery.ts'
 import { mutate } from './mutate.ts'
@@ -72,7 +72,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       }
       const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
       const targets = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
-      fault = possible?.of(namesOf(call, targets))
+      fault = possible?.of(namesForFaultRules(call, targets))
       const outcome = await (fault === undefined
         ? answer(machinery, call, targets)
         : withFault(machinery, call, targets, fault, () => {

@@ -20,7 +20,7 @@ export class FaultSite<D> implements RequestSite {
 
   async names(): Promise<readonly string[]> {
     this.#targets ??= await targetsSeen(this.#machinery, this.#call)
-    return namesOf(this.#call, this.#targets)
+    return namesForFaultRules(this.#call, this.#targets)
   }
 
   async messageArguments(): Promise<Readonly<Record<string, string>>> {
@@ -50,7 +50,7 @@ export class FaultSite<D> implements RequestSite {
 }
 
 /** Names of the target and of the created entity, which fault rules match. @param found what the path names */
-export function namesOf({ input }: Call, found: Targets | undefined): readonly string[] {
+export function namesForFaultRules({ input }: Call, found: Targets | undefined): readonly string[] {
   const names: string[] = []
   addNames(names, found?.row?.entity)
   addNames(names, input.body)

@@ -107,13 +107,13 @@ class Mutation<D> {
     this.#targets = targets
     checkTag(tags, this.#call, targets)
     const stored = targets.row?.entity
-    const kept = withKeptSecrets(
+    const completion = withKeptSecrets(
       { operation, input: completedInput(this.#call, stored) },
       stored,
       this.#machinery.world.secrets,
     )
-    const completed = { ...this.#call, input: kept.value }
-    checkRules(this.#machinery, completed, stored, kept.faults)
+    const completed = { ...this.#call, input: completion.value }
+    checkRules(this.#machinery, completed, stored, completion.faults)
     await checkReferences(this.#machinery, transaction, completed)
     this.#completedInput = watchedInput(request.trace, completed.input)
     const ctx = this.#contextOf(transaction)

@@ -79,11 +79,13 @@ function immutableFaults({ operation, input }: Call, stored: unknown): ApiError[
   const faults: ApiError[] = []
   for (const name of immutableFields(operation.body)) {
     const given = valueAt(input.body, name)
-    const known = valueAt(stored, name)
-    if (known === undefined || given === undefined || canonicalJson(given) === canonicalJson(known)) continue
+    const before = valueAt(stored, name)
+    if (before === undefined || given === undefined || canonicalJson(given) === canonicalJson(before)) continue
     const show = (value: unknown): string =>
       (typeof value === 'string' ? `"${value}"` : JSON.stringify(value)).slice(0, 100)
-    faults.push(new ApiError('IMMUTABLE_ATTRIBUTE', { attributePath: name, expected: show(known), found: show(given) }))
+    faults.push(
+      new ApiError('IMMUTABLE_ATTRIBUTE', { attributePath: name, expected: show(before), found: show(given) }),
+    )
   }
   return faults
 }

@@ -46,7 +46,7 @@ function routeNotFound(router: Router, path: string, namespace: Namespace | unde
   const hint =
     namespace === undefined
       ? namespacesInWords(namespaces)
-      : `The namespace ${namespace.name} is served in ${inWords(namespace.versions)}.`
+      : `The namespace ${namespace.name} is served in ${joinedWithAnd(namespace.versions)}.`
   const moved = successor === undefined ? hint : `Use ${base}${successor}.`
   return pointTo(
     new ApiError('ROUTE_NOT_FOUND', { path: `${base}${path}`.slice(0, 300), hint: moved }),
@@ -68,6 +68,6 @@ function methodNotAllowed(router: Router, request: ApiRequest, allowed: readonly
 }
 
 export const namespacesInWords = (namespaces: ReadonlyMap<string, Namespace>): string =>
-  `The namespaces are ${inWords([...namespaces.keys()].sort())}.`
+  `The namespaces are ${joinedWithAnd([...namespaces.keys()].sort())}.`
 
-const inWords = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]+)$/, ' and $1')
+const joinedWithAnd = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]+)$/, ' and $1')

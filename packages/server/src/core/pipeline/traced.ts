@@ -17,8 +17,8 @@ export function noteDecision(access: AccessControl, trace: Trace): Promise<void>
     return undefined
   }
   return decision.then(
-    (told) => {
-      trace.decision = told
+    (reason) => {
+      trace.decision = reason
     },
     () => undefined,
   )

@@ -81,10 +81,10 @@ export function searched(
   { filter, orderby }: RequestInput['query'],
 ): Pick<Query, 'explained'> {
   if (trace === undefined || (filter === undefined && orderby === undefined)) return {}
-  const asked = {
+  const search = {
     filteredBy: filter === undefined ? [] : fieldsOf(filter),
     orderedBy: (orderby ?? []).map(({ field }) => field.names.join('/')),
   }
-  trace.search = asked
-  return { explained: (plan) => void (trace.search = { ...asked, plan }) }
+  trace.search = search
+  return { explained: (plan) => void (trace.search = { ...search, plan }) }
 }

@@ -57,8 +57,8 @@ export class StepRecords<D> {
       for (const { step, output, context = this.#contexts.of(current, step.name) } of done) {
         const record = this.#contexts.recording(context, transaction, after)
         const recorded = await step.record?.(record.context, input, output)
-        const kept = recorded === undefined ? output : recorded.keep
-        if (kept !== undefined) current = this.#withOutput(current, step.name, kept)
+        const storedOutput = recorded === undefined ? output : recorded.keep
+        if (storedOutput !== undefined) current = this.#withOutput(current, step.name, storedOutput)
         changesOfSteps.push(record.changes)
       }
       const row = (await transaction.get(Task, task.extId)) as TaskEntity

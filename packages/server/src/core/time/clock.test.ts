@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createRealClock, createWorldClock, timeOf, type WorldClock } from './clock.ts'
+import { createRealClock, createWorldClock, type WorldClock, worldTimeOf } from './clock.ts'
 
 const start = Date.UTC(2026, 10, 24, 9, 30)
 
@@ -128,11 +128,11 @@ describe('frozen clock', () => {
 
 describe('frozen clock: state and timers', () => {
   test('a clock continues from a stored state', () => {
-    assert.equal(timeOf({ mode: 'frozen', world: 5000, real: 1000 }, 9000), 5000)
-    assert.equal(timeOf({ mode: 'real', world: 5000, real: 1000 }, 9000), 13_000)
-    assert.equal(timeOf({ mode: 60, world: 5000, real: 1000 }, 2000), 65_000)
+    assert.equal(worldTimeOf({ mode: 'frozen', world: 5000, real: 1000 }, 9000), 5000)
+    assert.equal(worldTimeOf({ mode: 'real', world: 5000, real: 1000 }, 9000), 13_000)
+    assert.equal(worldTimeOf({ mode: 60, world: 5000, real: 1000 }, 2000), 65_000)
     // A machine time that was set back does not set the world back.
-    assert.equal(timeOf({ mode: 'real', world: 5000, real: 1000 }, 0), 5000)
+    assert.equal(worldTimeOf({ mode: 'real', world: 5000, real: 1000 }, 0), 5000)
   })
 
   test('a cancelled timer does not run', async () => {

@@ -301,7 +301,7 @@ class Timeline {
 }
 
 /** The present time of a clock that was in this state. Never before that state. */
-export function timeOf({ mode, world, real }: ClockState, now: number): number {
+export function worldTimeOf({ mode, world, real }: ClockState, now: number): number {
   return inMicros(world + Math.max(0, now - real) * speedOf(mode))
 }
 

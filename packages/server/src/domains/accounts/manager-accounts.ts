@@ -39,10 +39,10 @@ export async function makeAccount(
   const { extId: system } = systemCaller(tenantId)
   const displayName = accountName(manager.extId)
   const description = `The registered manager ${manager.name}. Removed with its registration.`
-  const made = { tenantId, createdBy: system, createdTime: time }
+  const ownership = { tenantId, createdBy: system, createdTime: time }
   const user = accountIdOf(manager.extId)
   await store.insert(User, {
-    ...made,
+    ...ownership,
     extId: user,
     userType: 'SERVICE_ACCOUNT',
     username: displayName,
@@ -56,7 +56,7 @@ export async function makeAccount(
     lastUpdatedTime: time,
   })
   await store.insert(Role, {
-    ...made,
+    ...ownership,
     extId: idOf('role', manager.extId),
     displayName,
     description,
@@ -67,7 +67,7 @@ export async function makeAccount(
     lastUpdatedTime: time,
   })
   await store.insert(AuthorizationPolicy, {
-    ...made,
+    ...ownership,
     extId: idOf('policy', manager.extId),
     displayName,
     description,
@@ -81,7 +81,7 @@ export async function makeAccount(
   })
   if (apiKey === undefined) return
   await store.insert(Key, {
-    ...made,
+    ...ownership,
     extId: idOf('key', manager.extId),
     userExtId: user,
     name: 'registration',

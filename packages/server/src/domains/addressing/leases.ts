@@ -92,7 +92,7 @@ export async function leaseLowest(
     throw new ApiError('IP_POOL_EXHAUSTED', { name: subnet.name, requested: count, free: values.length })
   }
   values.sort(ascending)
-  return take(ctx, subnet.extId, family, values, request)
+  return takeAddress(ctx, subnet.extId, family, values, request)
 }
 
 /**
@@ -120,7 +120,7 @@ export async function leaseExactly(
   const leases: Lease[] = []
   for (const family of families) {
     const values = addresses.filter((address) => address.family === family).map((address) => address.value)
-    leases.push(...(await take(ctx, subnet.extId, family, values.sort(ascending), terms)))
+    leases.push(...(await takeAddress(ctx, subnet.extId, family, values.sort(ascending), terms)))
   }
   return leases
 }
@@ -212,7 +212,7 @@ export async function syncOwnLeases(
     if (held === undefined) {
       const [other] = await holdersOf(ctx.store, subnet.extId, [address])
       if (other === undefined)
-        await take(ctx, subnet.extId, address.family, [address.value], { kind, holder: subnet.extId })
+        await takeAddress(ctx, subnet.extId, address.family, [address.value], { kind, holder: subnet.extId })
       else
         refusals.push(
           new ApiError('IP_ADDRESS_UNAVAILABLE', { address: formatAddress(address), state: stateOf[other.kind!] }),
@@ -287,7 +287,7 @@ function poolUsage(family: Family, plan: FamilyPlan, pool: AddressRange, runs: r
 }
 
 /** @throws ApiError 409 while the subnet is being created or deleted */
-export function requireAttachable(subnet: SubnetEntity): void {
+export function requireSubnetAttachable(subnet: SubnetEntity): void {
   const { change } = subnet
   if (change === undefined || change.verb === 'update') return
   const { taskExtId, verb } = change
@@ -309,7 +309,7 @@ export const stateOf: Readonly<Record<LeaseKind, string>> = {
 }
 
 function managedPlan(subnet: SubnetEntity): AddressPlan {
-  requireAttachable(subnet)
+  requireSubnetAttachable(subnet)
   if (!isManaged(subnet)) throw notManaged(subnet)
   return allocationPlanOf(subnet)
 }
@@ -333,7 +333,7 @@ function misplaced(plan: AddressPlan, subnet: SubnetEntity, address: Address, at
 }
 
 /** Inserts leases. The addresses must be free, and `values` ascend. */
-async function take(
+async function takeAddress(
   ctx: LeasingContext,
   subnetExtId: string,
   family: Family,

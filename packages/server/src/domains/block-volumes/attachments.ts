@@ -98,7 +98,7 @@ export async function requireAttachment(
 }
 
 /** @throws ApiError VOLUME_GROUP_BUSY once a deletion of the group was accepted */
-export function requireStaying(group: Group): void {
+export function requireGroupNotDeleting(group: Group): void {
   if (group.isDeleting === true) throw new ApiError('VOLUME_GROUP_BUSY', { name: group.name, state: 'being deleted' })
 }
 
@@ -131,7 +131,7 @@ export const claimForNvmfClient = (
   claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, nvmfClientExtId: client.extId })
 
 async function claim(ctx: { readonly store: Transaction }, attachment: Attachment): Promise<Attachment> {
-  await requireAttachable(ctx.store, attachment)
+  await requireGroupAttachable(ctx.store, attachment)
   await ctx.store.insert(VolumeGroupAttachment, attachment, { pending: true })
   await touchEnds(ctx.store, attachment)
   return attachment
@@ -140,7 +140,7 @@ async function claim(ctx: { readonly store: Transaction }, attachment: Attachmen
 /** Publishes a claim. Checks all rules again, because the group and its other claims may have changed since. */
 export async function confirm(store: Transaction, attachmentExtId: string): Promise<void> {
   const attachment = await requireClaim(store, attachmentExtId)
-  const group = await requireAttachable(store, attachment)
+  const group = await requireGroupAttachable(store, attachment)
   await store.publish(VolumeGroupAttachment, attachmentExtId)
   // The values given when the group was created apply only until its first attachment.
   await store.update(VolumeGroup, group.extId, { attachmentType: 'NONE', protocol: 'NOT_ASSIGNED' })
@@ -205,10 +205,10 @@ interface Acting {
 }
 
 /** Checks a new attachment, or a claim, against every rule of section 1.1. @throws ApiError */
-export async function requireAttachable(store: Reader, attachment: Attachment): Promise<Group> {
+export async function requireGroupAttachable(store: Reader, attachment: Attachment): Promise<Group> {
   const group = await store.get(VolumeGroup, attachment.volumeGroupExtId as string)
   if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, attachment.volumeGroupExtId as string, 'extId')
-  requireStaying(group)
+  requireGroupNotDeleting(group)
   const others = (await claimsOn(store, 'VolumeGroup', group.extId)).filter(({ extId }) => extId !== attachment.extId)
   const name = group.name
   if (others.some((other) => consumerIdOf(other) === consumerIdOf(attachment))) {

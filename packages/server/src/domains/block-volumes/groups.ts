@@ -18,7 +18,7 @@ import {
   consumerOf,
   type Group,
   isExternal,
-  requireStaying,
+  requireGroupNotDeleting,
 } from './attachments.ts'
 
 export const groupRel = 'volumes:config:volume-group'
@@ -31,7 +31,7 @@ export async function requireUsable(
   group: Group,
 ): Promise<EntityOf<typeof Cluster>> {
   const cluster = await requireWritable(ctx, group.clusterReference)
-  requireStaying(group)
+  requireGroupNotDeleting(group)
   return cluster
 }
 

@@ -34,15 +34,15 @@ export async function requireFreeAddresses(
   cluster: EntityOf<typeof Cluster>,
   given: BodyOf<typeof Cluster>,
 ): Promise<void> {
-  const wanted = own.flatMap((name) =>
+  const requested = own.flatMap((name) =>
     given.network?.[name] === undefined ? [] : [{ name, address: given.network[name].ipv4?.value }],
   )
-  if (wanted.length === 0) return
+  if (requested.length === 0) return
   const next = { ...cluster.network, ...given.network }
   refuseAll(twiceUsed(next))
   const users = await usersOfAddresses(store, { cluster: cluster.extId })
   refuseAll(
-    wanted.flatMap(({ name, address }) => {
+    requested.flatMap(({ name, address }) => {
       const user = users.get(address as string)
       return user === undefined
         ? []

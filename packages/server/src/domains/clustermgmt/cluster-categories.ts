@@ -26,9 +26,9 @@ export const updateAssociations = defineTask<Association>({
       progress: 100,
       record: async (ctx, { clusterExtId, direction, categories }) => {
         const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
-        const known = cluster.categories ?? []
+        const current = cluster.categories ?? []
         if (direction === 'detach') {
-          const left = known.filter((extId) => !categories.includes(extId))
+          const left = current.filter((extId) => !categories.includes(extId))
           await ctx.store.update(Cluster, clusterExtId, { categories: left.length === 0 ? undefined : left })
           return
         }
@@ -36,7 +36,7 @@ export const updateAssociations = defineTask<Association>({
           const isThere = (await ctx.store.get(Category, extId)) !== undefined
           if (!isThere) throw notFound(Category, 'Category', extId, `categories[${index}]`)
         }
-        await ctx.store.update(Cluster, clusterExtId, { categories: [...new Set([...known, ...categories])] })
+        await ctx.store.update(Cluster, clusterExtId, { categories: [...new Set([...current, ...categories])] })
       },
     },
   ],

@@ -12,7 +12,7 @@ import type { Reader } from '../../store/store.ts'
 import { defineTask, implement, type ReadContext } from '../context.ts'
 import { changedSections, complianceMonitor, membersOf, withMembers } from './compliance.ts'
 import { derivedList } from './derived-list.ts'
-import { type Application, applicationSteps, applySection, planOf } from './profile-apply.ts'
+import { type Application, applicationPlanOf, applicationSteps, applySection } from './profile-apply.ts'
 import { namedClusters, namelessFaults, requireApplicable } from './profile-members.ts'
 import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from './settings-rules.ts'
 
@@ -55,7 +55,8 @@ const deleteProfile = defineTask<{ readonly extId: string; readonly name: string
 const applyProfile = defineTask<Application>({
   name: 'clustermgmt.apply-cluster-profile',
   steps: applicationSteps,
-  plan: async (ctx, input) => planOf(ctx, (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile, input),
+  plan: async (ctx, input) =>
+    applicationPlanOf(ctx, (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile, input),
 })
 
 const updateProfile = defineTask<Application & { readonly profile: Profile }>({
@@ -71,7 +72,7 @@ const updateProfile = defineTask<Application & { readonly profile: Profile }>({
     },
     ...applicationSteps,
   ],
-  plan: (ctx, input) => planOf(ctx, input.profile, input),
+  plan: (ctx, input) => applicationPlanOf(ctx, input.profile, input),
 })
 
 const leaveProfile = defineTask<Application>({

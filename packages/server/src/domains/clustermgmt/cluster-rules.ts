@@ -33,11 +33,11 @@ export function configBodyFaults(given: Config): ApiError[] {
   const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
   const tolerance = given.faultToleranceState?.desiredClusterFaultTolerance
   if (tolerance !== undefined && given.redundancyFactor !== undefined) {
-    const wanted = copiesFor(tolerance)
-    if (wanted !== given.redundancyFactor) {
+    const copies = copiesFor(tolerance)
+    if (copies !== given.redundancyFactor) {
       fault(
         'faultToleranceState/desiredClusterFaultTolerance',
-        `expected to agree with redundancyFactor ${given.redundancyFactor}, found one that needs ${wanted}`,
+        `expected to agree with redundancyFactor ${given.redundancyFactor}, found one that needs ${copies}`,
       )
     }
   }

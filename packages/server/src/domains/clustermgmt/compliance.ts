@@ -130,7 +130,7 @@ function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterR
   const network: Record<string, unknown> = { ...cluster.network }
   for (const name of followedFields) {
     if (found.network[name] === undefined) delete network[name]
-    else network[name] = withKnownSecrets(found.network[name], network[name])
+    else network[name] = withStoredSecrets(found.network[name], network[name])
   }
   const config = { ...cluster.config, ...found.config }
   const isSame = JSON.stringify([network, config]) === JSON.stringify([cluster.network ?? {}, cluster.config ?? {}])
@@ -138,21 +138,21 @@ function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterR
 }
 
 /** Secrets cannot be read back from a cluster, so the stored ones are kept; NTP keys are matched by their id. */
-function withKnownSecrets(actual: unknown, known: unknown): unknown {
+function withStoredSecrets(actual: unknown, stored: unknown): unknown {
   if (Array.isArray(actual)) {
-    const list: readonly unknown[] = Array.isArray(known) ? known : []
+    const list: readonly unknown[] = Array.isArray(stored) ? stored : []
     const of = (item: unknown) => {
       const id = fieldOf(item, 'encryptionKeyId')
       return id === undefined ? undefined : list.find((other) => fieldOf(other, 'encryptionKeyId') === id)
     }
-    return actual.map((item) => withKnownSecrets(item, of(item)))
+    return actual.map((item) => withStoredSecrets(item, of(item)))
   }
   if (typeof actual !== 'object' || actual === null) return actual
   const next: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(actual)) {
     const isSecret = typeof value === 'object' && value !== null && 'digest' in value
-    const kept = isSecret ? fieldOf(known, name) : withKnownSecrets(value, fieldOf(known, name))
-    if (kept !== undefined) next[name] = kept
+    const completed = isSecret ? fieldOf(stored, name) : withStoredSecrets(value, fieldOf(stored, name))
+    if (completed !== undefined) next[name] = completed
   }
   return next
 }

@@ -47,7 +47,11 @@ function newsOf(host: HostRow, condition: HostCondition): { extId: string; chang
       ? {}
       : { bootTimeUsecs: Math.floor(condition.bootedAt * microsPerMilli) }),
   }
-  const known = { isDegraded: host.isDegraded ?? false, hypervisor: host.hypervisor, bootTimeUsecs: host.bootTimeUsecs }
-  const isSame = canonicalJson({ ...known, ...changes }) === canonicalJson(known)
+  const before = {
+    isDegraded: host.isDegraded ?? false,
+    hypervisor: host.hypervisor,
+    bootTimeUsecs: host.bootTimeUsecs,
+  }
+  const isSame = canonicalJson({ ...before, ...changes }) === canonicalJson(before)
   return isSame ? undefined : { extId: host.extId, changes }
 }

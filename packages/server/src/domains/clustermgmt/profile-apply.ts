@@ -69,17 +69,17 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
     progress: 10,
     record: async (ctx, input) => {
       const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
-      const wanted = only(prescribed(ctx.secrets, profile), input.sections)
+      const settings = only(prescribed(ctx.secrets, profile), input.sections)
       const started: Started[] = []
       for (const clusterExtId of input.clusterExtIds) {
         const cluster = await ctx.store.get(Cluster, clusterExtId)
         const tasks: string[] = []
         if (cluster !== undefined && (await takenBy(ctx.store, input.profileExtId, cluster)) === undefined) {
           for (const section of sections) {
-            if (wanted[section] === undefined) continue
+            if (settings[section] === undefined) continue
             const { extId } = await ctx.startTask(
               applySection,
-              { clusterExtId, section, value: wanted[section] },
+              { clusterExtId, section, value: settings[section] },
               {
                 operation: 'applyClusterProfileSection',
                 description: `Apply ${section}`,
@@ -143,10 +143,10 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
   },
 ]
 
-const only = (settings: ClusterSettings, wanted: readonly SettingsSection[] | undefined): ClusterSettings =>
-  wanted === undefined
+const only = (settings: ClusterSettings, sectionNames: readonly SettingsSection[] | undefined): ClusterSettings =>
+  sectionNames === undefined
     ? settings
-    : Object.fromEntries(Object.entries(settings).filter(([name]) => wanted.includes(name as SettingsSection)))
+    : Object.fromEntries(Object.entries(settings).filter(([name]) => sectionNames.includes(name as SettingsSection)))
 
 /** A driver error on one cluster becomes its result, so that the other clusters are still recorded. */
 async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
@@ -193,9 +193,9 @@ async function recordFailedMember(
   changed: readonly SettingsSection[] | undefined,
 ): Promise<void> {
   const allowed = new Set(profile.allowedOverrides)
-  const known = cluster.compliance?.configDrifts ?? []
+  const previousDrifts = cluster.compliance?.configDrifts ?? []
   const configDrifts = sections.filter(
-    (section) => !allowed.has(section) && (known.includes(section) || changed?.includes(section) !== false),
+    (section) => !allowed.has(section) && (previousDrifts.includes(section) || changed?.includes(section) !== false),
   )
   await ctx.store.observe(Cluster, cluster.extId, {
     compliance: {
@@ -207,12 +207,12 @@ async function recordFailedMember(
 }
 
 /** A dry run: one change for each cluster and section that differ. Secrets are not shown. */
-export async function planOf(
+export async function applicationPlanOf(
   ctx: StepContext<Drivers>,
   profile: Profile,
   { clusterExtIds, sections: changed }: Application,
 ): Promise<Plan> {
-  const wanted = only(prescribed(ctx.secrets, profile), changed)
+  const settings = only(prescribed(ctx.secrets, profile), changed)
   const changes: Plan['changes'][number][] = []
   const problems: AppMessage[] = []
   for (const clusterExtId of clusterExtIds) {
@@ -227,11 +227,11 @@ export async function planOf(
       continue
     }
     const actual = await ctx.drivers.hardware.readSettings(clusterExtId)
-    for (const section of differingSections(clusterExtId, wanted, actual)) {
+    for (const section of differingSections(clusterExtId, settings, actual)) {
       changes.push({
         attribute: `clusters/${clusterExtId}/${section}`,
-        from: shown(actual[section]),
-        to: shown(wanted[section]),
+        from: textOfSetting(actual[section]),
+        to: textOfSetting(settings[section]),
       })
     }
   }
@@ -240,7 +240,7 @@ export async function planOf(
 
 const secretNames = new Set(['authKey', 'encryptionKey', 'password', 'privKey'])
 
-const shown = (section: unknown): string =>
+const textOfSetting = (section: unknown): string =>
   section === undefined
     ? 'unset'
     : JSON.stringify(section, (name, value) => (secretNames.has(name) ? 'changed' : value))

@@ -213,13 +213,13 @@ export function keepSecrets<T extends Settings & { readonly httpProxyList?: Netw
 const keeping =
   <I extends object>(owner: keyof I, secrets: readonly (keyof I)[]) =>
   (item: I, list: readonly I[] | undefined): I => {
-    const known = item[owner] === undefined ? undefined : list?.find((other) => other[owner] === item[owner])
-    const kept: Partial<I> = {}
+    const storedItem = item[owner] === undefined ? undefined : list?.find((other) => other[owner] === item[owner])
+    const secretFields: Partial<I> = {}
     for (const name of secrets) {
-      const secret = item[name] ?? known?.[name]
-      if (secret !== undefined) kept[name] = secret
+      const secret = item[name] ?? storedItem?.[name]
+      if (secret !== undefined) secretFields[name] = secret
     }
-    return { ...item, ...kept }
+    return { ...item, ...secretFields }
   }
 
 /** A user without a privacy type must not keep the stored privacy key. */

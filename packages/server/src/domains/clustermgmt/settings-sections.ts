@@ -47,23 +47,23 @@ export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
 /** Prescribed sections in which the cluster's actual settings differ. Secrets are compared by digest. */
 export function differingSections(
   clusterExtId: string,
-  wanted: ClusterSettings,
+  settings: ClusterSettings,
   actual: ClusterSettings,
 ): SettingsSection[] {
-  const expected: ClusterSettings = withDigests(clusterExtId, wanted)
+  const expected: ClusterSettings = withDigests(clusterExtId, settings)
   return sections.filter((section) => {
     const prescribed = expected[section]
     return prescribed !== undefined && !agrees(section, prescribed, actual[section])
   })
 }
 
-function agrees(section: SettingsSection, wanted: object, actual: object | undefined): boolean {
+function agrees(section: SettingsSection, expected: object, actual: object | undefined): boolean {
   if (section === 'NAME_SERVER_CONFIG' || section === 'SMTP_SERVER_CONFIG')
-    return canonical(wanted) === canonical(actual)
-  if (Array.isArray(wanted)) return asSet(wanted) === asSet(actual)
+    return canonical(expected) === canonical(actual)
+  if (Array.isArray(expected)) return asSet(expected) === asSet(actual)
   // Actual settings may have more fields than are prescribed; the order of lists does not matter.
   const present: Fields = { ...actual }
-  return Object.entries(wanted as Fields).every(
+  return Object.entries(expected as Fields).every(
     ([name, value]) =>
       isDecoration(name) ||
       (Array.isArray(value) ? asSet(value) === asSet(present[name]) : canonical(value) === canonical(present[name])),
@@ -78,8 +78,8 @@ const canonical = (value: unknown): string => JSON.stringify(plain(value)) ?? ''
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
-  const kept = Object.keys(value).filter((name) => !isDecoration(name))
-  return Object.fromEntries(kept.sort().map((name) => [name, plain((value as Fields)[name])]))
+  const names = Object.keys(value).filter((name) => !isDecoration(name))
+  return Object.fromEntries(names.sort().map((name) => [name, plain((value as Fields)[name])]))
 }
 
 type Fields = Readonly<Record<string, unknown>>

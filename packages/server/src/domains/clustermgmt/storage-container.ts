@@ -5,7 +5,7 @@
 import { StorageContainer, storageContainerOperations } from '@hyperplane/contract/clustermgmt/storage-container'
 import { replaced } from '../../core/updates.ts'
 import { mountContainer, startMount, startUnmount, unmountContainer } from '../containers/datastores.ts'
-import { containerFaults, creationFaults } from '../containers/rules.ts'
+import { containerCreationFaults, containerFaults } from '../containers/rules.ts'
 import {
   startContainerCreation,
   startContainerRemoval,
@@ -32,7 +32,7 @@ export const storageContainer = implement(
   },
   {
     rules: {
-      createStorageContainer: ({ body, headers }) => creationFaults(body, headers.clusterId as string),
+      createStorageContainer: ({ body, headers }) => containerCreationFaults(body, headers.clusterId as string),
       updateStorageContainerById: ({ body }) => containerFaults(body),
     },
     tasks: [createContainer, deleteContainer, mountContainer, unmountContainer, updateContainer],

@@ -58,7 +58,7 @@ export function containerFaults(container: Partial<Container>): ApiError[] {
 }
 
 /** The body must name the cluster of the header or none, and may not declare an internal container. */
-export function creationFaults(body: Partial<Container>, clusterExtId: string): ApiError[] {
+export function containerCreationFaults(body: Partial<Container>, clusterExtId: string): ApiError[] {
   const { clusterExtId: named = clusterExtId } = body
   const elsewhere = `expected the cluster of the header X-Cluster-Id, ${clusterExtId}; found ${named}`
   return [

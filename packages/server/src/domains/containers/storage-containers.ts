@@ -175,7 +175,7 @@ export const markedForRemoval = (container: Container): ApiError =>
   new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
 
 /** @throws ApiError 409 for containers that are being removed: they accept no new data */
-export async function requireStaying(store: Reader, containerExtIds: readonly string[]): Promise<void> {
+export async function requireContainersNotRemoved(store: Reader, containerExtIds: readonly string[]): Promise<void> {
   const leaving = (await store.getMany(StorageContainer, [...new Set(containerExtIds)])).filter(
     ({ isMarkedForRemoval }) => isMarkedForRemoval === true,
   )

@@ -29,7 +29,7 @@ const maximumCredentials = 10_000
 export class CredentialCache {
   readonly #key = randomBytes(32).toString('base64url')
   readonly #now: () => number
-  readonly #known = createLru<{ readonly credential: KnownCredential; readonly until: number }>(maximumCredentials)
+  readonly #cache = createLru<{ readonly credential: KnownCredential; readonly until: number }>(maximumCredentials)
   /** For each running verification, the accounts and providers that changed since it began. */
   readonly #underWay = new Set<Set<string>>()
   #generation = 0
@@ -49,10 +49,10 @@ export class CredentialCache {
   }
 
   get(digest: string): KnownCredential | undefined {
-    const entry = this.#known.get(digest)
+    const entry = this.#cache.get(digest)
     if (entry === undefined) return undefined
     if (entry.until > this.#now()) return entry.credential
-    this.#known.delete(digest)
+    this.#cache.delete(digest)
     return undefined
   }
 
@@ -81,16 +81,16 @@ export class CredentialCache {
   /** Call after a change of a provider, or of a group that belongs to it. */
   forgetProvider(extId: string): void {
     this.#change(extId)
-    for (const [digest, { credential }] of this.#known.entries()) {
-      if (credential.providers?.includes(extId) === true) this.#known.delete(digest)
+    for (const [digest, { credential }] of this.#cache.entries()) {
+      if (credential.providers?.includes(extId) === true) this.#cache.delete(digest)
     }
   }
 
   /** Call after a change of a password, a key, or the state of an account. */
   forget(identity: string): void {
     this.#change(identity)
-    for (const [digest, { credential }] of this.#known.entries()) {
-      if (credential.caller.extId === identity) this.#known.delete(digest)
+    for (const [digest, { credential }] of this.#cache.entries()) {
+      if (credential.caller.extId === identity) this.#cache.delete(digest)
     }
   }
 
@@ -101,9 +101,9 @@ export class CredentialCache {
 
   #remember(credential: KnownCredential): void {
     // A cached credential that `verify` returned again keeps its expiry: a cache hit must not extend it.
-    if (this.#known.get(credential.digest)?.credential === credential) return
+    if (this.#cache.get(credential.digest)?.credential === credential) return
     const until = Math.min(this.#now() + rememberMilliseconds, credential.groupsUntil ?? Infinity)
-    this.#known.set(credential.digest, { credential, until })
+    this.#cache.set(credential.digest, { credential, until })
   }
 }
 

@@ -11,7 +11,7 @@ import { createPasswordSignIn } from './credentials/password.ts'
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const desk = createDesk(options)
-  const { known, signIns, directories } = desk
+  const { cache, signIns, directories } = desk
   const callerByPassword = createPasswordSignIn(desk)
   return {
     async authenticate({ authorization, apiKey, certificate, address, basicOnly }) {
@@ -21,9 +21,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (authorization === undefined) throw new ApiError('AUTHENTICATION_REQUIRED')
       return callerByPassword(authorization, address)
     },
-    forget: (identity) => known.forget(identity),
+    forget: (identity) => cache.forget(identity),
     forgetProvider(extId) {
-      known.forgetProvider(extId)
+      cache.forgetProvider(extId)
       directories.forget(extId)
     },
     countFailure(name, address) {

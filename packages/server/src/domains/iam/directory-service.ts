@@ -11,7 +11,7 @@ import { implement, type ReadContext } from '../context.ts'
 import { authorship } from './authorship.ts'
 import { normalForm } from './directory/distinguished-name.ts'
 import {
-  ask,
+  askDirectory,
   type DirectoryRow,
   ifItAnswers,
   serverOf,
@@ -82,7 +82,7 @@ export const directoryService = implement(
         returnedAttributes,
         limit: maximumFindings,
       }
-      const { entries, isTruncated } = await ask(server, () => ctx.drivers.directory.search(server, query))
+      const { entries, isTruncated } = await askDirectory(server, () => ctx.drivers.directory.search(server, query))
       const searchResults = entries.map(({ entityType, distinguishedName, attributes }) => ({
         entityType,
         name: distinguishedName,
@@ -94,7 +94,7 @@ export const directoryService = implement(
 
     async connectionStatusDirectoryService(ctx, { body }) {
       const server = serverOf(ctx.secrets, ctx.target)
-      await ask(server, () => ctx.drivers.directory.bind(server, body))
+      await askDirectory(server, () => ctx.drivers.directory.bind(server, body))
       return { message: `The connection to the directory "${ctx.target.name}" is successful.` }
     },
   },

@@ -20,9 +20,9 @@ export const entity = implement(entityOperations, {
   },
 })
 
-const shownEntities = (ctx: ReadContext) => [...iamEntities.values()].map((one) => shown(one, ctx.tenantId))
+const shownEntities = (ctx: ReadContext) => [...iamEntities.values()].map((one) => presentEntity(one, ctx.tenantId))
 
-const shown = (one: IamEntity, tenantId: string) => ({
+const presentEntity = (one: IamEntity, tenantId: string) => ({
   extId: one.extId,
   tenantId,
   name: one.name,

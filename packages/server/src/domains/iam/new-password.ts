@@ -29,11 +29,11 @@ export async function judgedPassword(
   const replaces = user?.passwordHash === undefined ? {} : { replaces: user.passwordHash }
   const isOldRight =
     old === undefined || user?.passwordHash === undefined ? undefined : await passwords.verify(old, user.passwordHash)
-  const known = { ...replaces, ...(isOldRight === undefined ? {} : { isOldRight }) }
-  if (isOldRight === false) return { broken: [], ...known }
+  const comparison = { ...replaces, ...(isOldRight === undefined ? {} : { isOldRight }) }
+  if (isOldRight === false) return { broken: [], ...comparison }
   const broken = brokenRules(password, username, old)
   if (broken.length === 0 && (await isReused(passwords, password, user))) broken.push(reusedRule)
-  return broken.length > 0 ? { broken, ...known } : { broken, hash: await passwords.hash(password), ...known }
+  return broken.length > 0 ? { broken, ...comparison } : { broken, hash: await passwords.hash(password), ...comparison }
 }
 
 async function isReused(passwords: Passwords, password: string, user: UserRow | undefined): Promise<boolean> {

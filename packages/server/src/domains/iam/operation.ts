@@ -21,9 +21,10 @@ export const operation = implement(operationOperations, {
   },
 })
 
-const shownOperations = (ctx: ReadContext) => [...iamOperations.values()].map((one) => shown(one, ctx.tenantId))
+const shownOperations = (ctx: ReadContext) =>
+  [...iamOperations.values()].map((one) => presentOperation(one, ctx.tenantId))
 
-const shown = (one: IamOperation, tenantId: string) => ({
+const presentOperation = (one: IamOperation, tenantId: string) => ({
   extId: one.extId,
   tenantId,
   displayName: one.displayName,

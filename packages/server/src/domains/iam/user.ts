@@ -43,7 +43,7 @@ export const user = implement(
       const { password, fromDirectory, groups } = prepared as Prepared
       const extId = ctx.ids.uuid()
       await requireAccountCovered(ctx, { ...body, ...named, extId, isNew: true }, groups)
-      const made = authorship(ctx)
+      const authored = authorship(ctx)
       const user = created(ctx, User, withDefaults(body), {
         ...named,
         ...(body.userType === 'LDAP' && body.displayName === undefined ? fromDirectory : {}),
@@ -52,13 +52,13 @@ export const user = implement(
         password: undefined,
         extId,
         creationType: 'USERDEFINED',
-        ...made,
-        lastLoginTime: made.createdTime,
+        ...authored,
+        lastLoginTime: authored.createdTime,
         lastUpdatedBy: ctx.caller.extId,
       })
       // A running sign-in may have found no such account; this keeps later requests from sharing its result.
       ctx.afterCommit(() => ctx.services.authenticator.forget(extId))
-      return answered(await ctx.store.insert(User, user))
+      return userAnswer(await ctx.store.insert(User, user))
     },
 
     async updateUserById(ctx, { body, prepared }) {
@@ -76,7 +76,7 @@ export const user = implement(
       })
       if (password !== undefined) await endLocks(ctx, target)
       ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
-      return answered((await withObjectKeys(ctx, [user]))[0] as UserRow)
+      return userAnswer((await withObjectKeys(ctx, [user]))[0] as UserRow)
     },
 
     async changeUserPassword(ctx, { body, prepared }) {
@@ -270,7 +270,7 @@ async function endLocks(ctx: WriteContext, target: UserRow): Promise<void> {
   ctx.afterCommit(() => ctx.services.authenticator.unlock(target.username))
 }
 
-function answered(row: UserRow): UserRow {
+function userAnswer(row: UserRow): UserRow {
   const { passwordHash: _, formerPasswordHashes: __, isInternal: ___, ...shown } = row
   return withLastLogin(shown as UserRow)
 }

@@ -16,7 +16,7 @@ import {
   leaseExactly,
   leaseLowest,
   release,
-  requireAttachable,
+  requireSubnetAttachable,
   stateOf,
   tallyOf,
 } from '../addressing/leases.ts'
@@ -136,7 +136,7 @@ export const reservedIp = implement(
 /** @throws ApiError 400 (no address management), 409 (subnet being created or deleted), 503 (cluster unreachable) */
 async function requireUsable(ctx: WriteContext, subnet: SubnetEntity): Promise<void> {
   if (!isManaged(subnet)) throw fault('extId', `subnet ${subnet.name} is not managed`)
-  requireAttachable(subnet)
+  requireSubnetAttachable(subnet)
   await requireClusterReachable(ctx, subnet.clusterReference)
 }
 

@@ -36,7 +36,7 @@ const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const ignoredHeaders = new Set(['accept', 'content-type'])
 
 /** @throws ApiError 400 with all faults, 501 for an operation that is not implemented */
-export function planOf(spec: Spec, router: Router, names: CanonicalNames): BatchPlan {
+export function batchPlanOf(spec: Spec, router: Router, names: CanonicalNames): BatchPlan {
   const [below = '', query = ''] = spec.metadata.uri.slice('/api'.length).split(/\?(.*)/s)
   const template = names.path(below.replaceAll(/%24/gi, '$'))
   const { operation, method } = operationOf(spec.metadata.action, template, router)
@@ -91,11 +91,11 @@ function elementOf(payload: Payload, index: number, template: string, faults: Ap
     else if (value === '') faults.push(invalid(`${at}/path`, `"${name.slice(0, 80)}" is empty`))
     values.set(name, value)
   }
-  const wanted = new Set([...template.matchAll(variableForm)].map((match) => match[1] as string))
-  for (const name of wanted)
+  const variables = new Set([...template.matchAll(variableForm)].map((match) => match[1] as string))
+  for (const name of variables)
     if (!values.has(name)) faults.push(invalid(`${at}/path`, `has no value for the variable {${name}} of the uri`))
   for (const name of values.keys())
-    if (!wanted.has(name)) faults.push(invalid(`${at}/path`, `"${name.slice(0, 80)}" is no variable of the uri`))
+    if (!variables.has(name)) faults.push(invalid(`${at}/path`, `"${name.slice(0, 80)}" is no variable of the uri`))
   return {
     path: template.replaceAll(variableForm, (_, name: string) => encodeURIComponent(values.get(name) ?? '')),
     ...headersOf(payload, `${at}/headers`, faults),
@@ -114,13 +114,13 @@ function headersOf(
     headers[field] = value
   }
   for (const { name, value } of payload.metadata?.headers ?? []) {
-    const known = name.toLowerCase()
-    if (known === 'if-match') set('ifMatch', name, value)
-    else if (known === 'svc-request-id' || known === 'ntnx-request-id') {
+    const lowerCased = name.toLowerCase()
+    if (lowerCased === 'if-match') set('ifMatch', name, value)
+    else if (lowerCased === 'svc-request-id' || lowerCased === 'ntnx-request-id') {
       if (uuidForm.test(value)) set('requestId', name, value.toLowerCase())
       else faults.push(invalid(at, `${name}: expected a UUID, found "${value.slice(0, 80)}"`))
-    } else if (known === 'x-cluster-id') set('clusterId', name, value)
-    else if (!ignoredHeaders.has(known))
+    } else if (lowerCased === 'x-cluster-id') set('clusterId', name, value)
+    else if (!ignoredHeaders.has(lowerCased))
       faults.push(invalid(at, `"${name.slice(0, 80)}" is no header that an element may carry`))
   }
   return headers

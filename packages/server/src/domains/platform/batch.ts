@@ -9,14 +9,14 @@ import { both, notFound, pathOf, standardList } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { runBatch } from './batch-run.ts'
-import { planOf } from './batch-spec.ts'
+import { batchPlanOf } from './batch-spec.ts'
 
 export const batch = implement(
   batchOperations,
   {
     async submitBatch(ctx, { body }) {
       const { metadata, payload } = body
-      const { method, query, elements } = planOf(body, ctx.services.router, ctx.services.names)
+      const { method, query, elements } = batchPlanOf(body, ctx.services.router, ctx.services.names)
       const { chunkSize = 1, shouldStopOnError = false } = metadata
       const started = await ctx.startTask(
         runBatch,

@@ -96,9 +96,9 @@ async function checkLimits(ctx: WriteContext, key: string): Promise<void> {
 }
 
 /** Runs after the insert. Sequence numbers only grow: while the newest is within the limit, nothing needs counting. */
-async function checkTotal(ctx: WriteContext, made: string): Promise<void> {
+async function checkTotal(ctx: WriteContext, extId: string): Promise<void> {
   const maximum = limitOf(ctx, maximumCategories)
-  const row = await ctx.store.row(Category, made)
+  const row = await ctx.store.row(Category, extId)
   if (row === undefined || row.sequence <= maximum) return
   const found = await ctx.store.count(Category)
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Categories', maximum, found })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Resource, walk } from '@hyperplane/contract'
 import { storeTables } from '../tables.ts'
-import { partsOf } from './cluster-inventory.ts'
+import { clusterPartsOf } from './cluster-inventory.ts'
 
 const fieldsOf = ({ schema, internal }: Resource) => ({ ...schema.fields, ...internal })
 const namesCluster = (resource: Resource): boolean =>
@@ -22,7 +22,7 @@ test('every kind that names a cluster goes with it, or says why it stays', () =>
 })
 
 test('the cluster comes first, and owners come before their parts', () => {
-  const order = partsOf([...storeTables().values()].map(({ resource }) => resource)).owned.map(
+  const order = clusterPartsOf([...storeTables().values()].map(({ resource }) => resource)).owned.map(
     ({ resource }) => resource,
   )
   assert.equal(order[0]?.kind, 'Cluster')

@@ -22,7 +22,7 @@ interface Parts {
   readonly shared: readonly Part[]
 }
 
-export function partsOf(kinds: readonly AnyResource[]): Parts {
+export function clusterPartsOf(kinds: readonly AnyResource[]): Parts {
   const parts = new Map<string, Part>()
   for (const resource of kinds) {
     const { ofCluster } = resource
@@ -47,7 +47,7 @@ interface Found {
 
 export async function rowsOf(store: Reader, clusterExtId: string): Promise<readonly Found[]> {
   const found: Found[] = []
-  for (const part of partsOf(store.kinds).owned) {
+  for (const part of clusterPartsOf(store.kinds).owned) {
     const owners =
       part.partOf === undefined
         ? [clusterExtId]
@@ -71,7 +71,7 @@ async function rowsBy(store: Reader, { resource, by }: Part, owner: string): Pro
 export async function takeOut(store: Transaction, clusterExtId: string): Promise<readonly InventoryRow[]> {
   const rows = await rowsOf(store, clusterExtId)
   const inventory = rows.map(({ part, entity }) => ({ kind: part.resource.kind, entity: outward(part, entity) }))
-  for (const part of partsOf(store.kinds).shared) {
+  for (const part of clusterPartsOf(store.kinds).shared) {
     const { resource, by } = part
     for (const entity of await rowsBy(store, part, clusterExtId)) {
       const elsewhere = locationsOf(entity, by).filter((location) => location !== clusterExtId)
@@ -93,7 +93,7 @@ export async function bringIn(
   rows: readonly InventoryRow[],
   { tenantId, ownerExtId }: { readonly tenantId: string; readonly ownerExtId: string },
 ): Promise<void> {
-  const { owned, shared } = partsOf(store.kinds)
+  const { owned, shared } = clusterPartsOf(store.kinds)
   const parts = new Map([...owned, ...shared].map((part) => [part.resource.kind, part]))
   for (const { kind, entity } of rows) {
     const part = parts.get(kind)
@@ -113,6 +113,6 @@ export async function bringIn(
 
 function outward({ keptByManager = [] }: Part, entity: Found['entity']): InventoryRow['entity'] {
   const dropped = new Set([...keptByManager, 'tenantId'])
-  const kept = Object.entries(entity).filter(([name]) => !dropped.has(name))
-  return Object.fromEntries(kept) as InventoryRow['entity']
+  const fields = Object.entries(entity).filter(([name]) => !dropped.has(name))
+  return Object.fromEntries(fields) as InventoryRow['entity']
 }

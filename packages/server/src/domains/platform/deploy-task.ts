@@ -35,9 +35,9 @@ export const deployManager = defineTask<Input>({
         const subnet = await ctx.store.get(Subnet, external?.networkExtId ?? '')
         if (external === undefined || subnet === undefined)
           throw notFound(Subnet, 'Subnet', external?.networkExtId ?? '', 'network/externalNetworks[0]/networkExtId')
-        const wanted = addressCount(manager)
-        const addresses = await freeAddresses(ctx.store, subnet, manager.network, wanted)
-        if (addresses.length < wanted) throw doesNotFit(`${wanted} free addresses of the ranges`)
+        const count = addressCount(manager)
+        const addresses = await freeAddresses(ctx.store, subnet, manager.network, count)
+        if (addresses.length < count) throw doesNotFit(`${count} free addresses of the ranges`)
         if (isManaged(subnet))
           await leaseExactly(
             ctx,

@@ -67,8 +67,8 @@ export async function register(
 /** Always refuses: an id alone is only known here if its owner is registered already. */
 async function refuseReference(ctx: WriteContext, manager: Manager, extId: string): Promise<never> {
   if (extId === manager.extId) throw invalid('remoteCluster/extId', 'is this manager itself: name another one.')
-  const known = await registrationOf(ctx.store, extId)
-  if (known !== undefined) throw alreadyRegistered(known.remoteClusterDetails?.name ?? extId)
+  const existing = await registrationOf(ctx.store, extId)
+  if (existing !== undefined) throw alreadyRegistered(existing.remoteClusterDetails?.name ?? extId)
   throw notFound(Registration, 'Registration', extId, 'remoteCluster/extId')
 }
 
@@ -104,8 +104,8 @@ async function refuseAddress(ctx: WriteContext, manager: Manager, address: strin
     ? undefined
     : ctx.services.registrationGuard.refusalOf(address)
   if (refusal !== undefined) throw invalid(addressPath, `${refusal}.`)
-  const known = (await ctx.store.find(Registration)).find((row) => row.address === address)
-  if (known !== undefined) throw alreadyRegistered(known.remoteClusterDetails?.name ?? address)
+  const existing = (await ctx.store.find(Registration)).find((row) => row.address === address)
+  if (existing !== undefined) throw alreadyRegistered(existing.remoteClusterDetails?.name ?? address)
   const running = await ctx.store.findOne(RegistrationAttempt, { address })
   if (running !== undefined)
     throw new ApiError('ENTITY_BUSY', { kind: 'registration of', name: address, taskExtId: running.taskExtId })

@@ -8,7 +8,7 @@ import type { ScheduleContext } from '../../core/time/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
 import { implement } from '../context.ts'
-import { metadataOf, type RegistrationRow } from '../registrations/registrations.ts'
+import { type RegistrationRow, registrationMetadataOf } from '../registrations/registrations.ts'
 import { ownManager } from './own-manager.ts'
 import { RegistrationAttempt } from './registration-attempt.ts'
 
@@ -79,14 +79,17 @@ function changesOf(row: RegistrationRow, fault: string | undefined): Partial<Reg
   if (fault === undefined) {
     if (connectivityStatus === 'CONNECTED' && misses === 0) return undefined
     const { disconnectedBecause: _, ...others } = attributes
-    return { connectivityStatus: 'CONNECTED', misses: 0, metadata: metadataOf(others) }
+    return { connectivityStatus: 'CONNECTED', misses: 0, metadata: registrationMetadataOf(others) }
   }
   const isGone = misses + 1 >= missesUntilDisconnected
   if (isGone && connectivityStatus === 'DISCONNECTED' && attributes['disconnectedBecause'] === fault) return undefined
   return {
     misses: Math.min(misses + 1, missesUntilDisconnected),
     ...(isGone
-      ? { connectivityStatus: 'DISCONNECTED', metadata: metadataOf({ ...attributes, disconnectedBecause: fault }) }
+      ? {
+          connectivityStatus: 'DISCONNECTED',
+          metadata: registrationMetadataOf({ ...attributes, disconnectedBecause: fault }),
+        }
       : {}),
   }
 }

@@ -14,7 +14,7 @@ import { rowsOf } from './cluster-inventory.ts'
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
 /** A refusal names at most this many users. */
-const told = 20
+const maximumNamed = 20
 /** No limit: most referrers of an entity leave with the cluster, so a limit could hide the others. */
 const everyone = 2 ** 31 - 1
 
@@ -52,7 +52,7 @@ async function outsideUsers(store: Reader, clusterExtId: string): Promise<string
     for (const { kind, extId } of await store.referrers(part.resource.kind, entity.extId, everyone)) {
       // Managers were reported by the caller; images only lose this cluster as a location.
       if (going.has(`${kind}/${extId}`) || kind === DomainManager.kind || kind === Image.kind) continue
-      if (users.size === told) return [...users.values()]
+      if (users.size === maximumNamed) return [...users.values()]
       const resource = titles.get(kind)
       const user =
         resource === undefined ? undefined : ((await store.get(resource, extId)) as { name?: string } | undefined)
@@ -66,8 +66,8 @@ async function overlayVms(store: Reader, clusterExtId: string): Promise<string[]
   const vms = await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
   const subnets = new Map<string, boolean>()
   const isOutside = async (extId: string): Promise<boolean> => {
-    const known = subnets.get(extId)
-    if (known !== undefined) return known
+    const subnet = subnets.get(extId)
+    if (subnet !== undefined) return subnet
     const outside = (await store.get(Subnet, extId))?.clusterReference !== clusterExtId
     subnets.set(extId, outside)
     return outside
@@ -80,5 +80,5 @@ async function overlayVms(store: Reader, clusterExtId: string): Promise<string[]
   const distinct = [...new Set(names)]
   return distinct.length === 0
     ? []
-    : [`VMs of it are in networks of several clusters: ${distinct.slice(0, told).join(', ')}`]
+    : [`VMs of it are in networks of several clusters: ${distinct.slice(0, maximumNamed).join(', ')}`]
 }

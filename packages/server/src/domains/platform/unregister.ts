@@ -27,7 +27,7 @@ interface Input {
   readonly name: string
   readonly isCluster: boolean
   /** The remote manager requested this itself, so it need not be notified. */
-  readonly askedByRemote: boolean
+  readonly isRequestedByRemote: boolean
 }
 
 export const unregisterRemote = defineTask<Input>({
@@ -82,32 +82,32 @@ export const unregisterRemote = defineTask<Input>({
 
 export async function unregister(
   ctx: WriteContext<Manager>,
-  { extId, name }: ValueOf<typeof ClusterReference>,
+  { extId, name: givenName }: ValueOf<typeof ClusterReference>,
 ): Promise<TaskStarted> {
   const manager = ctx.target
   requireOwn(manager, 'extId')
   await refuseOthers(ctx, extId)
   const registration = await requireRegistered(ctx.store, extId)
   const { remoteClusterDetails: details } = registration
-  const known = details?.name ?? extId
-  if (name !== undefined && name !== known) throw invalid('name', `expected "${known}", the name of ${extId}`)
+  const name = details?.name ?? extId
+  if (givenName !== undefined && givenName !== name) throw invalid('name', `expected "${name}", the name of ${extId}`)
   const input: Input = {
     remoteExtId: extId,
-    name: known,
+    name,
     isCluster: details?.clusterType === 'AOS',
-    askedByRemote: ctx.caller.extId === accountIdOf(extId),
+    isRequestedByRemote: ctx.caller.extId === accountIdOf(extId),
   }
   if (input.isCluster && !ctx.dryRun) {
     await requireFree(ctx, input)
     // The cluster must answer to take over its inventory.
-    requireReachable(ctx, { extId, name: known })
+    requireReachable(ctx, { extId, name })
   }
   await ctx.store.touch(DomainManager, manager.extId)
   return ctx.startTask(unregisterRemote, input, {
     operation: input.isCluster ? 'UnregisterAOS' : 'UnregisterPC',
-    description: `Unregister ${known}`,
+    description: `Unregister ${name}`,
     affected: [
-      { extId, name: known, rel: registeredRel },
+      { extId, name, rel: registeredRel },
       { extId: manager.extId, name: manager.config.name, rel: registeredRel },
     ],
     ...(input.isCluster ? { clusterExtIds: [extId] } : {}),
@@ -146,7 +146,7 @@ async function revoke(ctx: Running, input: Input): Promise<string | null> {
   const { remoteManagers } = ctx.drivers
   const rows = ctx.outputs['entities unconfigured'] as readonly InventoryRow[]
   if (input.isCluster) await remoteManagers.keepInventory(input.remoteExtId, rows)
-  if (registration === undefined || input.askedByRemote) return null
+  if (registration === undefined || input.isRequestedByRemote) return null
   const place = { address: registration.address as string, certificate: registration.certificate as string }
   const key = ctx.secrets.open(Registration.kind, registration.extId, 'trustKey', registration.trustKey)
   try {

@@ -38,14 +38,14 @@ export function newRegistration(
     remoteClusterExtId: remote.extId,
     remoteClusterDetails: remote,
     connectivityStatus: 'PENDING',
-    metadata: metadataOf({ certificateSha256: certificate, ...attributes }),
+    metadata: registrationMetadataOf({ certificateSha256: certificate, ...attributes }),
     address,
     certificate,
     misses: 0,
   }
 }
 
-export const metadataOf = (attributes: Readonly<Record<string, string>>): RegistrationRow['metadata'] => ({
+export const registrationMetadataOf = (attributes: Readonly<Record<string, string>>): RegistrationRow['metadata'] => ({
   $objectType: 'platform.v4.management.GenericMetadata',
   attributes: Object.entries(attributes).map(([name, value]) => ({ name, value })),
 })

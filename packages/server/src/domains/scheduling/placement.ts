@@ -49,9 +49,9 @@ export const usableMemoryBytes = (host: Pick<HostCandidate, 'memorySizeBytes'>):
 
 /** Memory that a running VM reserves; with overcommitment a part of its memory size. */
 export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercommitEnabled?: boolean }): number => {
-  const whole = vm.memorySizeBytes ?? 0
-  if (vm.isMemoryOvercommitEnabled !== true) return whole
-  return Math.min(whole, Math.max(GiB, Math.ceil((whole * overcommittedPercent) / 100)))
+  const memoryBytes = vm.memorySizeBytes ?? 0
+  if (vm.isMemoryOvercommitEnabled !== true) return memoryBytes
+  return Math.min(memoryBytes, Math.max(GiB, Math.ceil((memoryBytes * overcommittedPercent) / 100)))
 }
 
 /** The best host that passes every filter; if none passes, one reason for each host. */

@@ -4,7 +4,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'
 import { ApiError } from '../../core/api-error.ts'
 import { replaced } from '../../core/updates.ts'
-import { containerFaults, creationFaults } from '../containers/rules.ts'
+import { containerCreationFaults, containerFaults } from '../containers/rules.ts'
 import {
   startContainerCreation,
   startContainerRemoval,
@@ -51,7 +51,7 @@ export const storageContainer = implement(
   {
     rules: {
       addStorageContainerForCluster: ({ body, headers }) =>
-        creationFaults(newerBody(body), headers.clusterId as string),
+        containerCreationFaults(newerBody(body), headers.clusterId as string),
       updateStorageContainer: ({ body }) => containerFaults(newerBody(body)),
     },
   },

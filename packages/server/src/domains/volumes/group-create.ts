@@ -27,7 +27,7 @@ interface Creation {
 
 const pathInGroup = (index: number): string => `disks[${index}]/`
 
-export const creationFaults = (body: BodyOf<typeof VolumeGroup>): ApiError[] => [
+export const groupCreationFaults = (body: BodyOf<typeof VolumeGroup>): ApiError[] => [
   ...newGroupFaults(body),
   ...diskFaults(body.disks ?? [], pathInGroup),
 ]

@@ -20,9 +20,9 @@ import {
   confirm,
   drop,
   type Group,
-  requireAttachable,
   requireAttachment,
   requireClaim,
+  requireGroupAttachable,
   requireMade,
   touchEnds,
 } from '../block-volumes/attachments.ts'
@@ -91,7 +91,7 @@ const attachIscsiClient = defineTask<OfAttachment>({
       progress: 10,
       run: async (ctx, { attachment }) => {
         await requireClaim(ctx.store, attachment.extId)
-        await requireAttachable(ctx.store, attachment)
+        await requireGroupAttachable(ctx.store, attachment)
       },
       // No undo: a check changes nothing.
     },

@@ -17,9 +17,9 @@ import {
   drop,
   type Group,
   type NvmfEntity,
-  requireAttachable,
   requireAttachment,
   requireClaim,
+  requireGroupAttachable,
   requireMade,
   touchEnds,
 } from '../block-volumes/attachments.ts'
@@ -74,7 +74,7 @@ const attachNvmfClient = defineTask<OfAttachment>({
       progress: 10,
       run: async (ctx, { attachment }) => {
         await requireClaim(ctx.store, attachment.extId)
-        await requireAttachable(ctx.store, attachment)
+        await requireGroupAttachable(ctx.store, attachment)
       },
       // No undo: a check changes nothing.
     },

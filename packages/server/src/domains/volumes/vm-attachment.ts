@@ -12,9 +12,9 @@ import {
   claimForVm,
   confirm,
   drop,
-  requireAttachable,
   requireAttachment,
   requireClaim,
+  requireGroupAttachable,
   requireMade,
   touchEnds,
 } from '../block-volumes/attachments.ts'
@@ -37,7 +37,7 @@ const attachVm = defineTask<OfAttachment>({
       run: async (ctx, { attachment }) => {
         await requireVm(ctx.store, attachment)
         await requireClaim(ctx.store, attachment.extId)
-        await requireAttachable(ctx.store, attachment)
+        await requireGroupAttachable(ctx.store, attachment)
       },
       // No undo: a check changes nothing. `onUndone` drops the claim of the request.
     },

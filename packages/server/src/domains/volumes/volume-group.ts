@@ -10,7 +10,7 @@ import {
   metadataOf,
   referenceFaults,
 } from './group-categories.ts'
-import { createGroup, creationFaults, makeGroup, maximumGroups } from './group-create.ts'
+import { createGroup, groupCreationFaults, makeGroup, maximumGroups } from './group-create.ts'
 import { deleteGroup, removeGroup } from './group-delete.ts'
 import { changedGroupFaults } from './group-rules.ts'
 import { changeGroup, updateGroup } from './group-update.ts'
@@ -29,7 +29,7 @@ export const volumeGroup = implement(
   },
   {
     rules: {
-      createVolumeGroup: ({ body }) => creationFaults(body),
+      createVolumeGroup: ({ body }) => groupCreationFaults(body),
       updateVolumeGroupById: ({ body }) => changedGroupFaults(body),
       associateCategory: ({ body }) => referenceFaults(body.categories),
       disassociateCategory: ({ body }) => referenceFaults(body.categories),

@@ -9,7 +9,7 @@ import type { Client } from 'ldapts'
 import { type AddressGuard, AddressRefusal, lookupOf } from '../../core/access/address-guard.ts'
 import { DirectoryError, tryMilliseconds } from '../directory.ts'
 import { Answers, BadAnswer } from './answers.ts'
-import { inWords } from './faults.ts'
+import { directoryErrorOf } from './faults.ts'
 
 /** Loaded on first use: most installations have no directory. */
 export const ldapts = () => import('ldapts')
@@ -20,7 +20,7 @@ export async function withConnection<T>(
   guard: AddressGuard,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const { host, port, isSecure } = partsOf(url)
+  const { host, port, isSecure } = ldapUrlParts(url)
   const end = new AbortController()
   let socket: Socket | undefined
   const timer = setTimeout(
@@ -53,7 +53,9 @@ export async function withConnection<T>(
     conversation.catch(() => undefined)
     return await Promise.race([conversation, ended])
   } catch (error) {
-    throw error instanceof AddressRefusal ? new DirectoryError('address', error.message) : inWords(error, isSecure)
+    throw error instanceof AddressRefusal
+      ? new DirectoryError('address', error.message)
+      : directoryErrorOf(error, isSecure)
   } finally {
     clearTimeout(timer)
     socket?.destroy()
@@ -67,7 +69,7 @@ export interface UrlParts {
 }
 
 /** The contract has validated `url`. */
-export function partsOf(url: string): UrlParts {
+export function ldapUrlParts(url: string): UrlParts {
   const { protocol, hostname, port } = new URL(url)
   const isSecure = protocol === 'ldaps:'
   return {

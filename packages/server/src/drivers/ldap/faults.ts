@@ -16,7 +16,7 @@ const invalidCredentials = 49
 export const invalidDistinguishedName = 34
 
 /** @param isSecure the connection should be encrypted: an unknown fault counts as one of TLS */
-export function inWords(error: unknown, isSecure: boolean): DirectoryError {
+export function directoryErrorOf(error: unknown, isSecure: boolean): DirectoryError {
   if (error instanceof DirectoryError) return error
   const code = (error as { code?: unknown } | undefined)?.code
   if (code === invalidCredentials) return new DirectoryError('credentials', 'invalid credentials', { cause: error })

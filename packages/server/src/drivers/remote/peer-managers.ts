@@ -19,7 +19,7 @@ import {
   type RemotePlace,
   registeringInReturn,
 } from '../remote-managers.ts'
-import { ask, fingerprintOf, type Line, open, over } from './pinned-connection.ts'
+import { fingerprintOf, type Line, open, over, sendPinned } from './pinned-connection.ts'
 import { requireId, sideOf } from './self-description.ts'
 
 export interface PeerOptions extends Line {
@@ -67,7 +67,7 @@ class Peers {
       pollMilliseconds: pollMillis,
       fetch: (url, init) => {
         const { pathname, search } = new URL(url)
-        return ask(this.options, address, certificate, pathname + search, init)
+        return sendPinned(this.options, address, certificate, pathname + search, init)
       },
     })
   }

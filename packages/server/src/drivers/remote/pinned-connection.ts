@@ -78,7 +78,13 @@ export const fingerprintOf = ({ fingerprint256 }: X509Certificate): string =>
   fingerprint256.replaceAll(':', '').toLowerCase()
 
 /** Sends one request over a connection of its own. */
-export async function ask(line: Line, host: string, pinned: string, path: string, sent: Sent): Promise<Answered> {
+export async function sendPinned(
+  line: Line,
+  host: string,
+  pinned: string,
+  path: string,
+  sent: Sent,
+): Promise<Answered> {
   const { socket } = await open(line, host, pinned)
   try {
     return await over(socket, host, path, sent)

@@ -34,7 +34,7 @@ export async function evaluateAssertion({ journal, clock, real }: AssertionConte
   const { filter, withinMilliseconds } = asserted
   const deadline = clock.now() + withinMilliseconds
   const began = real.now()
-  const wanted = and(...(filter === undefined ? [] : [filter]), until(formatTime(deadline)))
+  const condition = and(...(filter === undefined ? [] : [filter]), until(formatTime(deadline)))
   const matching: number[] = []
   let count = 0
   let last = 0
@@ -46,7 +46,7 @@ export async function evaluateAssertion({ journal, clock, real }: AssertionConte
     const isPatient = real.now() - began < patience && !journal.ending.aborted
     const waiting = new AbortController()
     const changed = journal.changed(waiting.signal)
-    const tally = await journal.tally({ after: last, filter: wanted, matching: shownMatching - matching.length })
+    const tally = await journal.tally({ after: last, filter: condition, matching: shownMatching - matching.length })
     count += tally.count
     matching.push(...tally.matching)
     last = Math.max(last, tally.last)

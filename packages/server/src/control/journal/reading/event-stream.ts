@@ -35,14 +35,14 @@ export async function* streamEvents(
     })
     const changed = journal.changed(waiting.signal)
     try {
-      const wanted = { after: place, maximumCalls: maximumCalls, maximumBytes: maximumBytes }
+      const request = { after: place, maximumCalls: maximumCalls, maximumBytes: maximumBytes }
       const {
         calls,
         readUpTo: lookedUpTo,
         isComplete: isAll,
         missed,
         last,
-      } = await journal.excerpt(filter === undefined ? wanted : { ...wanted, filter })
+      } = await journal.excerpt(filter === undefined ? request : { ...request, filter })
       if (place > last) {
         // The world was reset, and numbers start at 1 again.
         yield event('anew', { last })

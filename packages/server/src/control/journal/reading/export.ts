@@ -32,12 +32,12 @@ async function* pieces(journal: Journal, filter: TypedFilter | undefined): Async
   const { last: upTo } = await journal.state()
   let after = 0
   for (;;) {
-    const wanted = { after, upTo, maximumCalls: pieceCalls, maximumBytes: pieceBytes }
+    const request = { after, upTo, maximumCalls: pieceCalls, maximumBytes: pieceBytes }
     const {
       calls,
       readUpTo: lookedUpTo,
       isComplete: isAll,
-    } = await journal.excerpt(filter === undefined ? wanted : { ...wanted, filter })
+    } = await journal.excerpt(filter === undefined ? request : { ...request, filter })
     if (calls.length > 0) yield calls.map(({ document }) => document)
     if (isAll) return
     after = lookedUpTo

@@ -64,7 +64,7 @@ export class CallLog {
       }))
     const newest = this.#files.at(-1)
     if (newest === undefined) return
-    for (const { last, content } of partsOf(newest)) {
+    for (const { last, content } of recordParts(newest)) {
       newest.last = last
       newest.length += headerBytes + content.length
     }
@@ -108,14 +108,15 @@ export class CallLog {
 
   /** Parts with a call after this number, oldest first, grouped by file. */
   *after(number: number): Generator<readonly LoggedPart[]> {
-    for (const file of this.#files) if (file.last > number) yield [...partsOf(file)].filter(({ last }) => last > number)
+    for (const file of this.#files)
+      if (file.last > number) yield [...recordParts(file)].filter(({ last }) => last > number)
   }
 
   /** Size of a call as bounds count it. */
   sizeOf(number: number): number {
     const file = this.#files.find(({ last }) => last >= number)
     if (file === undefined) throw missing(number)
-    file.sizes ??= [...partsOf(file)].flatMap(({ content }) => sizesIn(content))
+    file.sizes ??= [...recordParts(file)].flatMap(({ content }) => sizesIn(content))
     const size = file.sizes[number - file.first]
     if (size === undefined) throw missing(number)
     return size
@@ -166,7 +167,7 @@ function headerOf({ length, count, sizeBytes }: PackedPart): Buffer {
 }
 
 /** Complete parts, up to the first incomplete one. */
-function* partsOf({ path, first }: LogFile): Generator<LoggedPart> {
+function* recordParts({ path, first }: LogFile): Generator<LoggedPart> {
   const bytes = readFileSync(path)
   for (let header = 0, last = first - 1; header + headerBytes <= bytes.length; ) {
     const [length, count, sizeBytes] = [0, 4, 8].map((place) => bytes.readUInt32LE(header + place)) as [

@@ -7,18 +7,18 @@ import type { Caller } from '../../../core/caller.ts'
 import { parseTime } from '../../../core/time/clock.ts'
 import { apiKeyDigest } from '../../accounts/api-key-digest.ts'
 import type { KnownCredential } from '../credential-cache.ts'
-import { callerFrom, type Desk, timeOf } from './desk.ts'
+import { callerFrom, type Desk, millisecondsOf } from './desk.ts'
 
 /** @param header `<key>` or `<prefix> <key>`. @throws ApiError 401, 429 */
 export async function callerByKey(
-  { store, clock, known, failures, directories, callerOf, note }: Desk,
+  { store, clock, cache, failures, directories, callerOf, note }: Desk,
   header: string,
   address: string,
 ): Promise<Caller> {
   failures.admit(address)
   const text = header.trim().split(/\s+/).at(-1) as string
-  const digest = known.digestOf('apiKey', text)
-  const credential = known.get(digest) ?? (await known.verified(verify))
+  const digest = cache.digestOf('apiKey', text)
+  const credential = cache.get(digest) ?? (await cache.verified(verify))
   if (credential === undefined || credential.endsAt <= clock.now()) {
     failures.count(address)
     throw new ApiError('AUTHENTICATION_REQUIRED')
@@ -38,7 +38,7 @@ export async function callerByKey(
       caller: callerOf(user, { credential: 'apiKey', credentialId: key.extId }, outside?.groups),
       ...(outside === undefined ? {} : { providers: [user.idpId as string], groupsUntil: outside.until }),
       endsAt: key.expiryTime === undefined ? Infinity : (parseTime(key.expiryTime) as number),
-      notedAt: timeOf(key.lastUsedTime),
+      notedAt: millisecondsOf(key.lastUsedTime),
     }
   }
 }

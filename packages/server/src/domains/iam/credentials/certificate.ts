@@ -7,12 +7,12 @@ import type { ClientCertificate } from '../../../core/ports.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
 import { userOf } from '../certificates/sign-in.ts'
 import type { Trusted } from '../certificates/trust.ts'
-import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
+import { callerFrom, type Desk, millisecondsOf, type Outcome } from './desk.ts'
 
 export async function callerByCertificate(desk: Desk, shown: ClientCertificate, address: string): Promise<Caller> {
   const { certificates, failures, note } = desk
   failures.admit(address)
-  const outcome = await desk.known.verified(async () => {
+  const outcome = await desk.cache.verified(async () => {
     for (;;) {
       const { generation } = certificates
       const trusted = await certificates.judge(shown)
@@ -30,10 +30,10 @@ export async function callerByCertificate(desk: Desk, shown: ClientCertificate, 
 }
 
 async function certified(desk: Desk, trusted: Trusted, generation: number, address: string): Promise<Outcome> {
-  const { store, audit, known, directories, callerOf } = desk
+  const { store, audit, cache, directories, callerOf } = desk
   const { fingerprint } = trusted.certificate
-  const digest = known.digestOf('certificate', `${generation} ${fingerprint}`)
-  const remembered = known.get(digest)
+  const digest = cache.digestOf('certificate', `${generation} ${fingerprint}`)
+  const remembered = cache.get(digest)
   if (remembered !== undefined) return remembered
   try {
     const found = await userOf(trusted, store, directories)
@@ -51,7 +51,7 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
       ],
       ...(membership === undefined ? {} : { groupsUntil: membership.until }),
       endsAt: Infinity,
-      notedAt: timeOf(user.lastLoginTime),
+      notedAt: millisecondsOf(user.lastLoginTime),
     }
   } catch (error) {
     if (!(error instanceof DirectoryError)) throw error

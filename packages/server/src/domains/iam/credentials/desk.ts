@@ -30,7 +30,7 @@ export interface AuthenticatorOptions {
 }
 
 export interface Desk extends AuthenticatorOptions {
-  readonly known: CredentialCache
+  readonly cache: CredentialCache
   readonly signIns: SignIns
   readonly directories: DirectorySignIn
   callerOf(
@@ -52,7 +52,7 @@ export function createDesk(options: AuthenticatorOptions): Desk {
   const { store, clock, failures, world } = options
   return {
     ...options,
-    known: new CredentialCache(() => clock.now()),
+    cache: new CredentialCache(() => clock.now()),
     signIns: new SignIns({ store, clock, failures, enabled: options.lockout === 'on' }),
     directories: new DirectorySignIn(options),
     callerOf: (user, how, groups = []) => ({
@@ -80,5 +80,5 @@ export function callerFrom(credential: KnownCredential, address: string): Caller
 }
 
 /** For comparisons; an absent time is before all others. */
-export const timeOf = (time: string | undefined): number =>
+export const millisecondsOf = (time: string | undefined): number =>
   time === undefined ? -Infinity : (parseTime(time) ?? -Infinity)

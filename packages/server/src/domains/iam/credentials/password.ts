@@ -11,7 +11,7 @@ import { DirectoryError } from '../../../drivers/directory.ts'
 import { localProviderId } from '../../accounts/local-provider.ts'
 import type { KnownCredential } from '../credential-cache.ts'
 import type { DirectoryAccount } from '../directory/sign-in.ts'
-import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
+import { callerFrom, type Desk, millisecondsOf, type Outcome } from './desk.ts'
 
 /** Minimum duration of a sign-in, in milliseconds of real time, while a name is under attack. */
 const attackDelay = 1000
@@ -45,8 +45,8 @@ class PasswordSignIn {
   async callerOf(header: string, address: string): Promise<Caller> {
     this.#desk.failures.admit(address)
     await this.#desk.signIns.load()
-    const digest = this.#desk.known.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
-    const remembered = isBasic.test(header) ? this.#desk.known.get(digest) : undefined
+    const digest = this.#desk.cache.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
+    const remembered = isBasic.test(header) ? this.#desk.cache.get(digest) : undefined
     const isUsable = remembered !== undefined && !this.#desk.signIns.isLocked(remembered.signedInAs ?? '', address)
     const credential = isUsable ? remembered : await this.#firstUse(header, digest, address)
     const { extId } = credential.caller
@@ -67,7 +67,7 @@ class PasswordSignIn {
   }
 
   async #attempt(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
-    const same = `${this.#desk.known.generation} ${digest} ${address}`
+    const same = `${this.#desk.cache.generation} ${digest} ${address}`
     const running = this.#attempts.get(same)
     if (running !== undefined) {
       const outcome = await running
@@ -77,7 +77,7 @@ class PasswordSignIn {
     }
     const pair = `${given.name}\0${address}`
     const before = this.#queues.get(pair) ?? Promise.resolve()
-    const result = this.#desk.known.verified(() => this.#verify(given, digest, address, before))
+    const result = this.#desk.cache.verified(() => this.#verify(given, digest, address, before))
     this.#attempts.set(same, result)
     this.#queues.set(pair, result)
     const tidy = (): void => {
@@ -148,7 +148,7 @@ class PasswordSignIn {
       digest,
       caller: this.#desk.callerOf(current, { credential: 'basic', ...mustChange }),
       endsAt: Infinity,
-      notedAt: timeOf(current.lastLoginTime),
+      notedAt: millisecondsOf(current.lastLoginTime),
       signedInAs: given.name,
     }
   }
@@ -193,7 +193,7 @@ class PasswordSignIn {
       digest,
       caller: this.#desk.callerOf(signedIn.user, { credential: 'basic' }, signedIn.groups),
       endsAt: Infinity,
-      notedAt: timeOf(signedIn.user.lastLoginTime),
+      notedAt: millisecondsOf(signedIn.user.lastLoginTime),
       signedInAs: given.name,
       providers: [account.directory.extId],
       groupsUntil: signedIn.until,

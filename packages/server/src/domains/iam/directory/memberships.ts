@@ -22,7 +22,7 @@ const maximumNames = 200_000
 export class Memberships {
   readonly #directory: Directory
   readonly #clock: Pick<Clock, 'now'>
-  readonly #known = new LRUCache<string, Membership & { readonly directoryExtId: string }>({
+  readonly #cache = new LRUCache<string, Membership & { readonly directoryExtId: string }>({
     maxSize: maximumNames,
     sizeCalculation: ({ groups }) => groups.size + 1,
   })
@@ -37,27 +37,27 @@ export class Memberships {
   /** @param name as it was searched for: different people may have similar names. @throws DirectoryError */
   async of(row: DirectoryRow, server: DirectoryServer, name: string, user: DirectoryUser): Promise<Membership> {
     const { distinguishedName } = user
-    const known = this.remembered(row, name)
-    if (known?.distinguishedName === distinguishedName) return known
-    const asked = this.#clock.now()
+    const cached = this.remembered(row, name)
+    if (cached?.distinguishedName === distinguishedName) return cached
+    const requestTime = this.#clock.now()
     const before = this.#forgotten
     const names = await this.#directory.groupsOf(server, user, row.groupSearchType === 'RECURSIVE')
     const groups = new Set(names.flatMap((name) => normalForm(name) ?? []))
-    const until = asked + rememberMilliseconds
+    const until = requestTime + rememberMilliseconds
     const membership = { distinguishedName, groups, until, directoryExtId: row.extId }
-    if (before === this.#forgotten) this.#known.set(keyOf(row, name), membership)
+    if (before === this.#forgotten) this.#cache.set(keyOf(row, name), membership)
     return membership
   }
 
   remembered(row: DirectoryRow, name: string): Membership | undefined {
-    const known = this.#known.get(keyOf(row, name))
-    return known !== undefined && known.until > this.#clock.now() ? known : undefined
+    const cached = this.#cache.get(keyOf(row, name))
+    return cached !== undefined && cached.until > this.#clock.now() ? cached : undefined
   }
 
   forget(directoryExtId: string): void {
     this.#forgotten += 1
-    for (const [key, known] of this.#known.entries())
-      if (known.directoryExtId === directoryExtId) this.#known.delete(key)
+    for (const [key, membership] of this.#cache.entries())
+      if (membership.directoryExtId === directoryExtId) this.#cache.delete(key)
   }
 }
 
@@ -77,9 +77,9 @@ export async function userGroupIds(
   row: Pick<DirectoryRow, 'extId'>,
   { groups }: Pick<Membership, 'groups'>,
 ): Promise<string[]> {
-  const known = await store.findWhere(UserGroup, { idpId: row.extId })
+  const existing = await store.findWhere(UserGroup, { idpId: row.extId })
   // SAML groups may have the same name, but directory users are never members of them.
-  return known
+  return existing
     .filter(({ groupType, identity }) => groupType === 'LDAP' && groups.has(identity ?? ''))
     .map(({ extId }) => extId)
 }

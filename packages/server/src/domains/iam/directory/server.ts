@@ -31,9 +31,9 @@ export const serverOf = (secrets: SecretReader, row: DirectoryRow): DirectorySer
   serverWith(row, storedPassword(secrets, row))
 
 /** @throws ApiError 400 with the cause if the directory cannot be used */
-export async function ask<T>(server: DirectoryServer, question: () => Promise<T>): Promise<T> {
+export async function askDirectory<T>(server: DirectoryServer, query: () => Promise<T>): Promise<T> {
   try {
-    return await question()
+    return await query()
   } catch (error) {
     if (!(error instanceof DirectoryError)) throw error
     throw unusable(server, error)

@@ -85,9 +85,9 @@ export class DirectorySignIn {
   async signIn(account: DirectoryAccount, password: string): Promise<SignedIn | undefined> {
     const { store, directory } = this.#options
     const row = account.directory
-    const known = account.isKnown ? await store.get(User, account.extId) : undefined
+    const existing = account.isKnown ? await store.get(User, account.extId) : undefined
     // Checked before the directory: otherwise an inactive user here could be used to test passwords there.
-    if (password === '' || (account.isKnown && known?.status !== 'ACTIVE')) return undefined
+    if (password === '' || (account.isKnown && existing?.status !== 'ACTIVE')) return undefined
     const server = serverOf(this.#options.world.secrets, row)
     const found = await ownFault(() => directory.findUser(server, account.name))
     if (found === undefined || found.isDisabled || unusable.test(found.name)) return undefined
@@ -119,8 +119,8 @@ export class DirectorySignIn {
     const server = serverOf(world.secrets, account.directory)
     const found = await ownFault(() => directory.findUser(server, account.name))
     if (found === undefined) return 'unknown'
-    const known = account.isKnown ? await store.get(User, account.extId) : undefined
-    const isClosed = found.isDisabled || unusable.test(found.name) || (account.isKnown && known?.status !== 'ACTIVE')
+    const existing = account.isKnown ? await store.get(User, account.extId) : undefined
+    const isClosed = found.isDisabled || unusable.test(found.name) || (account.isKnown && existing?.status !== 'ACTIVE')
     return isClosed ? 'refused' : ((await this.#admit(account, server, found)) ?? 'refused')
   }
 

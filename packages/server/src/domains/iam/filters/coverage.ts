@@ -11,24 +11,24 @@ import { attributeNamed, type EntityFilterPart, isAll } from './entity-filter.ts
  */
 export const covers = (own: EntityFilterPart, given: EntityFilterPart): boolean =>
   (own.entity === '*' || own.entity === given.entity) &&
-  own.attributes.every((wanted) => isAll(wanted) || isImplied(wanted, given.attributes))
+  own.attributes.every((required) => isAll(required) || isImplied(required, given.attributes))
 
-function isImplied(wanted: AttributeConditions, given: readonly AttributeConditions[]): boolean {
-  const name = attributeNamed(wanted.attribute)
+function isImplied(required: AttributeConditions, given: readonly AttributeConditions[]): boolean {
+  const name = attributeNamed(required.attribute)
   // `uuid: {eq: "*"}` matches everything, so it implies no other condition.
   const conditions = given
     .filter((one) => !isAll(one) && attributeNamed(one.attribute) === name)
     .flatMap((one) => one.conditions)
-  return wanted.conditions.every((condition) => follows(condition, conditions))
+  return required.conditions.every((condition) => follows(condition, conditions))
 }
 
 /** Whether the condition follows from all of `given`, for attributes with one value and with many. */
 function follows({ operator, values }: Condition, given: readonly Condition[]): boolean {
-  const wanted = new Set(values)
+  const required = new Set(values)
   if (operator === 'eq' || operator === 'anyof') {
     return given.some((one) => {
-      if (one.operator === 'allof') return one.values.some((value) => wanted.has(value))
-      return isAlternative(one) && one.values.every((value) => wanted.has(value))
+      if (one.operator === 'allof') return one.values.some((value) => required.has(value))
+      return isAlternative(one) && one.values.every((value) => required.has(value))
     })
   }
   const relevant = given.filter((one) => {

@@ -40,9 +40,9 @@ export function unknownNames(filter: EntityFilter): string[] {
   return filter.flatMap(({ entity, attributes }) => {
     if (entity === '*')
       return attributes.filter(({ attribute }) => !generalAttributes.has(attribute)).map((one) => `*/${one.attribute}`)
-    const known = entityNamed(entity)
-    if (known === undefined) return [entity]
-    const names = new Set([...known.attributes, ...generalAttributes])
+    const entityKind = entityNamed(entity)
+    if (entityKind === undefined) return [entity]
+    const names = new Set([...entityKind.attributes, ...generalAttributes])
     return attributes
       .map(({ attribute }) => attribute)
       .filter((attribute) => !names.has(synonyms[attribute] ?? attribute))
@@ -82,9 +82,9 @@ export function scopeOf(filters: readonly EntityFilter[], resource: Resource, ca
       others.length === 0 && further.length === 0 && (condition?.operator === 'eq' || condition?.operator === 'anyof')
     const path = only === undefined ? undefined : pathOfAttribute(resource, only.attribute)
     if (isPlain && path !== undefined && only !== undefined && condition !== undefined && !isAll(only)) {
-      const known = values.get(path) ?? new Set()
-      values.set(path, known)
-      for (const value of condition.values) known.add(meant(only.attribute, value, caller))
+      const alternativeValues = values.get(path) ?? new Set()
+      values.set(path, alternativeValues)
+      for (const value of condition.values) alternativeValues.add(resolvedValue(only.attribute, value, caller))
     } else {
       alternatives.push(partScope(part, resource, caller))
     }
@@ -106,7 +106,7 @@ function partScope(part: EntityFilterPart, resource: Resource, caller: string): 
           conditionScope(
             operator,
             resolved,
-            values.map((value) => meant(attribute.attribute, value, caller)),
+            values.map((value) => resolvedValue(attribute.attribute, value, caller)),
           ),
         ),
       )
@@ -144,10 +144,10 @@ export const ownedBy = (part: EntityFilterPart, owner: string): EntityFilterPart
     attribute,
     conditions: conditions.map(({ operator, values }) => ({
       operator,
-      values: values.map((value) => meant(attribute, value, owner)),
+      values: values.map((value) => resolvedValue(attribute, value, owner)),
     })),
   })),
 })
 
-const meant = (attribute: string, value: string, caller: string): string =>
+const resolvedValue = (attribute: string, value: string, caller: string): string =>
   attribute === 'owner_uuid' && value === 'SELF_OWNED' ? caller : value

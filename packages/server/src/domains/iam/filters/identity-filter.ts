@@ -114,8 +114,8 @@ export const asksForGroup = (filter: IdentityFilter, isGroup: (value: string) =>
 export const excludesGroup = (filter: IdentityFilter, uuid: string): boolean =>
   groupValues(filter, 'excluded').includes(uuid)
 
-const groupValues = (filter: IdentityFilter, wanted: 'asked for' | 'excluded'): readonly string[] =>
+const groupValues = (filter: IdentityFilter, use: 'asked for' | 'excluded'): readonly string[] =>
   [...filter.user.filter((one) => one.attribute === 'group'), ...filter.group.filter((one) => one.attribute === 'uuid')]
     .flatMap((one) => one.conditions)
-    .filter(({ operator }) => (operator === 'noteq' || operator === 'noneof') === (wanted === 'excluded'))
+    .filter(({ operator }) => (operator === 'noteq' || operator === 'noneof') === (use === 'excluded'))
     .flatMap((condition) => condition.values)

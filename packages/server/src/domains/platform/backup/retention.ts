@@ -71,10 +71,10 @@ async function foldersOf({ store, place }: BackupPlace, managerExtId: string): P
   for (const { key, modifiedTime } of await store.list(place, `${prefix}/${managerExtId}/`)) {
     const [, , extId, name] = key.split('/')
     if (extId === undefined || name === undefined || !key.startsWith(folderOf(managerExtId, extId))) continue
-    const known = folders.get(extId)
+    const folder = folders.get(extId)
     folders.set(extId, {
-      isComplete: known?.isComplete === true || name === completeName,
-      lastWrite: Math.max(known?.lastWrite ?? 0, modifiedTime),
+      isComplete: folder?.isComplete === true || name === completeName,
+      lastWrite: Math.max(folder?.lastWrite ?? 0, modifiedTime),
     })
   }
   return folders

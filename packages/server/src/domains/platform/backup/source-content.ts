@@ -41,8 +41,8 @@ async function read(ctx: ReadContext, source: Source, now: number): Promise<Foun
   let answers = remembered.get(ctx.services)
   if (answers === undefined) remembered.set(ctx.services, (answers = new Map()))
   for (const [extId, answer] of answers) if (answer.until <= now) answers.delete(extId)
-  const known = answers.get(source.extId)
-  if (known !== undefined) return known.found
+  const cached = answers.get(source.extId)
+  if (cached !== undefined) return cached.found
   const place = placeOf('RestoreSource', source, ctx.secrets)
   try {
     const found = await findRestorePoints({ store: ctx.drivers.objectStore, place })

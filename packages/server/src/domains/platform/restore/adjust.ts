@@ -41,7 +41,7 @@ async function describeManager(store: Transaction, given: GivenManager): Promise
 
 /** Warnings about fields of the requested manager that a restore cannot set. */
 export function warningsAbout(restored: Manager, given: GivenManager): readonly string[] {
-  const told = [
+  const fields = [
     ['config/size', restored.config.size, given.config.size],
     ['config/buildInfo/version', restored.config.buildInfo.version, given.config.buildInfo.version],
     ['hostingClusterExtId', restored.hostingClusterExtId, given.hostingClusterExtId],
@@ -51,10 +51,10 @@ export function warningsAbout(restored: Manager, given: GivenManager): readonly 
       given.shouldEnableHighAvailability ?? false,
     ],
   ] as const
-  return told.flatMap(([path, stays, asked]) =>
-    asked === undefined || asked === stays
+  return fields.flatMap(([path, current, requested]) =>
+    requested === undefined || requested === current
       ? []
-      : `${path} stays ${stays}: it follows from the restore point and from how the service is started.`,
+      : `${path} stays ${current}: it follows from the restore point and from how the service is started.`,
   )
 }
 

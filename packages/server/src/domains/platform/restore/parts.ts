@@ -116,12 +116,12 @@ const taskRow = (store: Context['store'], extId: string) => store.get(Task, extI
 /** The parent task of the restore, then its subtasks. */
 async function tasksOf({ store, taskExtId }: Context): Promise<readonly TaskRow[]> {
   const own = (await store.get(Task, taskExtId)) as TaskRow
-  const whole = (await store.get(Task, own.parentTask?.extId ?? '')) as TaskRow
+  const parentTask = (await store.get(Task, own.parentTask?.extId ?? '')) as TaskRow
   return [
-    whole,
+    parentTask,
     ...(await store.getMany(
       Task,
-      (whole.subTasks ?? []).map(({ extId }) => extId as string),
+      (parentTask.subTasks ?? []).map(({ extId }) => extId as string),
     )),
   ]
 }

@@ -11,7 +11,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
-import { requireStaying } from '../../../containers/storage-containers.ts'
+import { requireContainersNotRemoved } from '../../../containers/storage-containers.ts'
 import type { WriteContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
@@ -69,7 +69,7 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
 
   const container = (await defaultContainer(ctx.store, cluster.extId)).extId
   const backings = files.map((file) => placed(file, container, cluster.extId, ctx.ids.uuid()))
-  await requireStaying(
+  await requireContainersNotRemoved(
     ctx.store,
     backings.flatMap(({ storageContainer }) => storageContainer?.extId ?? []),
   )
