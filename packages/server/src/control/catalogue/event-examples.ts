@@ -2,6 +2,7 @@
  * Events and facts with their parameters, and examples that name entities of one world. Each example is tried first: its event
  * runs until it would write its first fact.
  */
+
 import type { AnySchema, ObjectSchema, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Catalogue } from '@hyperplane/contract/control/catalogue'
@@ -13,6 +14,7 @@ import {
   WorldHappening,
 } from '@hyperplane/contract/control/world-happening'
 import { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import { isManager } from '../../domains/containers/storage-containers.ts'
 import { type FactKind, kindsOfFacts } from '../../drivers/simulated/events/facts.ts'
 import { CannotHappen, type Naming } from '../../drivers/simulated/events/index.ts'
@@ -188,7 +190,7 @@ const parametersOf = ({ fields }: ObjectSchema): Entries['events'][number]['para
 function rangeOf(schema: AnySchema): { minimum?: number; maximum?: number } {
   if (schema.type !== 'integer' && schema.type !== 'number') return {}
   const { minimum, maximum } = schema
-  return { ...(minimum === undefined ? {} : { minimum }), ...(maximum === undefined ? {} : { maximum }) }
+  return defined({ minimum, maximum })
 }
 
 const placeholder = (kind: Naming['kind']): string => `name of a ${kind}`

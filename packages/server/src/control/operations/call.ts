@@ -1,4 +1,5 @@
 /** Recorded calls of a world, from its journal. */
+
 import { Call, callOperations } from '@hyperplane/contract/control/call'
 import { notFound } from '../../core/standard.ts'
 import { implementWithinWorld, type WorldReadContext } from '../context.ts'
@@ -9,12 +10,7 @@ import { unknownOperations } from '../journal/reading/unknown-operations.ts'
 export const call = implementWithinWorld(callOperations, {
   async listCalls(ctx, { query }) {
     const { filter, orderby, page, limit } = query
-    const { documents, total, state } = await ctx.drivers.journal.page({
-      ...(filter === undefined ? {} : { filter }),
-      ...(orderby === undefined ? {} : { orderby }),
-      offset: page * limit,
-      limit,
-    })
+    const { documents, total, state } = await ctx.drivers.journal.page({ filter, orderby, offset: page * limit, limit })
     warnOfGaps(ctx, state)
     for (const warning of unknownOperations(filter)) ctx.warn(warning)
     return { entities: documents.map((document) => JSON.parse(document)), total }

@@ -1,8 +1,10 @@
 /** Events of a world: scheduled, listed, called off. `drivers/simulated/events/` says what each event changes. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { type WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
 import type { ApiError } from '../../core/api-error.ts'
 import { invalid } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import { notFound } from '../../core/standard.ts'
 import { parseTime } from '../../core/time/clock.ts'
 import { EventRecord, type EventRow } from '../../drivers/simulated/events/record.ts'
@@ -25,13 +27,7 @@ export const worldEvent = implementWithinWorld(
     async listWorldEvents(ctx, { query }) {
       const { store } = await ctx.drivers.instance()
       const { filter, orderby, page, limit } = query
-      const result = await store.page(EventRecord, {
-        ...(filter === undefined ? {} : { filter }),
-        ...(orderby === undefined ? {} : { orderby }),
-        newestFirst: true,
-        offset: page * limit,
-        limit,
-      })
+      const result = await store.page(EventRecord, { filter, orderby, newestFirst: true, offset: page * limit, limit })
       return { entities: result.entities.map(entityOf), total: result.total }
     },
 
@@ -40,11 +36,7 @@ export const worldEvent = implementWithinWorld(
     async createWorldEvent(ctx, { body }) {
       const { clock, events } = await ctx.drivers.instance()
       const { at, until } = resolveTimes(body, clock.now())
-      const row = await events.add({
-        event: body.event,
-        ...(at === undefined ? {} : { at }),
-        ...(until === undefined ? {} : { until }),
-      })
+      const row = await events.add(defined({ event: body.event, at, until }))
       if (row.status === 'OVER' && row.effects?.length === 0) ctx.warn('It was so already: nothing changed.')
       return entityOf(row)
     },
@@ -107,5 +99,5 @@ function resolveTimes({ after, at, duration, until }: Plan, now: number): { at?:
         : (parseTime(until) as number)
   if (until !== undefined && (ends as number) <= (begins ?? now))
     throw invalid('until', `expected a time after its beginning, found ${until}`)
-  return { ...(begins === undefined ? {} : { at: begins }), ...(ends === undefined ? {} : { until: ends }) }
+  return defined({ at: begins, until: ends })
 }

@@ -44,10 +44,9 @@ export async function withTargets(
   for (const client of clients) {
     const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
     const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => matchesScope(scope, group))
-    const attachedTargets = groups.map(({ targetName }) => ({
-      ...(targetName === undefined ? {} : { iscsiTargetName: targetName }),
-      ...(client.numVirtualTargets === undefined ? {} : { numVirtualTargets: client.numVirtualTargets }),
-    }))
+    const attachedTargets = groups.map(({ targetName }) =>
+      defined({ iscsiTargetName: targetName, numVirtualTargets: client.numVirtualTargets }),
+    )
     shown.push(attachedTargets.length === 0 ? client : { ...client, attachedTargets })
   }
   return shown
@@ -59,10 +58,8 @@ export interface ClientChap {
   readonly secret?: string
 }
 
-export const chapOf = ({ enabledAuthentications, clientSecret }: Partial<ClientEntity>): ClientChap => ({
-  ...(enabledAuthentications === undefined ? {} : { authentication: enabledAuthentications }),
-  ...(clientSecret === undefined ? {} : { secret: clientSecret }),
-})
+export const chapOf = ({ enabledAuthentications, clientSecret }: Partial<ClientEntity>): ClientChap =>
+  defined({ authentication: enabledAuthentications, secret: clientSecret })
 
 export function targetSecretOf(ctx: Reading, group: Group): string | undefined {
   return ctx.secrets.open(
@@ -120,13 +117,13 @@ export function initiatorOf(ctx: Reading, client: ClientEntity, chap?: ClientCha
   const { ipv4, ipv6, fqdn } = client.iscsiInitiatorNetworkId ?? {}
   const address = (ipv4 ?? ipv6 ?? fqdn)?.value
   const chapSecret = chap === undefined ? clientSecretOf(ctx, client) : chap.secret
-  return {
+  return defined({
     clientExtId: client.extId,
     paths: client.numVirtualTargets ?? 32,
-    ...(client.iscsiInitiatorName === undefined ? {} : { name: client.iscsiInitiatorName }),
-    ...(address === undefined ? {} : { address }),
-    ...(chapSecret === undefined ? {} : { chapSecret }),
-  }
+    name: client.iscsiInitiatorName,
+    address,
+    chapSecret,
+  })
 }
 
 interface Change {
