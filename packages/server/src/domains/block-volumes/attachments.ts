@@ -116,19 +116,11 @@ export async function claimForVm(
   return claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, vmExtId: vm.extId, scsiIndex })
 }
 
-export const claimForIscsiClient = (
+export const claimForClient = (
   ctx: { readonly store: Transaction; readonly ids: { uuid(): string } },
   group: Group,
-  client: ClientEntity,
-): Promise<Attachment> =>
-  claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, iscsiClientExtId: client.extId })
-
-export const claimForNvmfClient = (
-  ctx: { readonly store: Transaction; readonly ids: { uuid(): string } },
-  group: Group,
-  client: NvmfEntity,
-): Promise<Attachment> =>
-  claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, nvmfClientExtId: client.extId })
+  client: Pick<Attachment, 'iscsiClientExtId' | 'nvmfClientExtId'>,
+): Promise<Attachment> => claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, ...client })
 
 async function claim(ctx: { readonly store: Transaction }, attachment: Attachment): Promise<Attachment> {
   await requireGroupAttachable(ctx.store, attachment)

@@ -50,8 +50,3 @@ export function requireOneCluster(group: Group, client: { readonly clusterRefere
   if (client.clusterReference === group.clusterReference) return
   throw new ApiError('CONFLICT', { fault: `${called} belongs to another cluster than "${group.name}".` })
 }
-
-export const toldOf = (verb: 'attach' | 'detach', protocol: 'iSCSI' | 'NVMe-TCP') =>
-  verb === 'attach'
-    ? { operation: 'VolumeGroupAttachExternal', description: `Volume group attach to ${protocol} Client` }
-    : { operation: 'VolumeGroupDetachExternal', description: `Volume group detach from ${protocol} Client` }

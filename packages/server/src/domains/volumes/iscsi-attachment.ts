@@ -12,21 +12,14 @@ import { created } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { formatAddress, parseAddress } from '../addressing/ip-address.ts'
 import {
-  type Attachment,
   abandon,
   type ClientEntity,
-  claimForIscsiClient,
+  claimForClient,
   claimsOn,
   confirm,
   drop,
   type Group,
-  requireAttachment,
-  requireClaim,
-  requireGroupAttachable,
-  requireMade,
-  touchEnds,
 } from '../block-volumes/attachments.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
 import {
   affectedClient,
   type ClientChap,
@@ -36,128 +29,55 @@ import {
   mutualFaults,
   secretFaults,
 } from '../block-volumes/iscsi-clients.ts'
-import { defineTask, type WriteContext } from '../context.ts'
-import { heldClient, requireOneCluster, toldOf } from './external-clients.ts'
+import type { WriteContext } from '../context.ts'
+import { attachmentLifeCycle } from './attachment-life-cycle.ts'
+import { heldClient, requireOneCluster } from './external-clients.ts'
 
 const defaultTargets = 32
 const keptUnusedMillis = 90 * 24 * 3600 * 1000
 
 export type ClientBody = Partial<ClientEntity>
 
-interface OfAttachment {
-  readonly attachment: Attachment
-}
+const lifeCycle = attachmentLifeCycle<ClientEntity>({
+  name: 'iscsi-client',
+  title: 'iSCSI Client',
+  affected: affectedClient,
+  called,
+  verbs: ['allow', 'deny'],
+  connect: async (ctx, { volumeGroupExtId, iscsiClientExtId }) => {
+    const client = await ctx.store.pending(IscsiClient, iscsiClientExtId!)
+    if (client !== undefined) await ctx.drivers.blockStorage.allow(volumeGroupExtId!, initiatorOf(ctx, client))
+  },
+  disconnect: ({ drivers }, { volumeGroupExtId, iscsiClientExtId }) =>
+    drivers.blockStorage.deny(volumeGroupExtId!, iscsiClientExtId!),
+  attached: async (ctx, { extId, volumeGroupExtId, iscsiClientExtId }) => {
+    const client = (await ctx.store.pending(IscsiClient, iscsiClientExtId!)) as ClientEntity
+    const group = await ctx.store.get(VolumeGroup, volumeGroupExtId!)
+    if (group !== undefined) refuseAll(mutualFaults(ctx, storedChap(ctx, client), group))
+    await confirm(ctx.store, extId)
+    await ctx.store.observe(IscsiClient, client.extId, { unusedSince: undefined })
+    await ctx.store.publish(IscsiClient, client.extId)
+  },
+  detached: async ({ store, clock }, made) => {
+    await drop(store, made)
+    if ((await claimsOn(store, 'IscsiClient', made.iscsiClientExtId!)).length > 0) return
+    await store.observe(IscsiClient, made.iscsiClientExtId!, { unusedSince: clock.iso() })
+  },
+  abandoned: ({ store }, claimed) => abandon(store, IscsiClient, claimed),
+})
+
+export const iscsiAttachmentTasks = lifeCycle.tasks
 
 export async function attachClient(ctx: WriteContext, group: Group, given: ClientBody): Promise<TaskStarted> {
   const body = { ...given, ...canonicalAddress(given) }
   const { client, isNew } = await clientOf(ctx, group, body)
   refuseAll(isNew ? secretFaults(chapOf(body)) : differences(ctx, client, body))
   refuseAll(mutualFaults(ctx, isNew ? chapOf(body) : storedChap(ctx, client), group))
-  const cluster = await requireUsable(ctx, group)
-  const attachment = await claimForIscsiClient(ctx, group, client)
-  return ctx.startTask(
-    attachIscsiClient,
-    { attachment },
-    {
-      ...toldOf('attach', 'iSCSI'),
-      affected: [affectedClient(client), affected(group)],
-      clusterExtIds: [cluster.extId],
-    },
-  )
+  return lifeCycle.attach(ctx, group, client, () => claimForClient(ctx, group, { iscsiClientExtId: client.extId }))
 }
 
-export async function detachClient(ctx: WriteContext, group: Group, clientExtId: string): Promise<TaskStarted> {
-  const cluster = await requireUsable(ctx, group)
-  const client = (await ctx.store.get(IscsiClient, clientExtId)) as ClientEntity
-  const attachment = await requireAttachment(ctx.store, group, client, called(client))
-  await touchEnds(ctx.store, attachment)
-  return ctx.startTask(
-    detachIscsiClient,
-    { attachment },
-    {
-      ...toldOf('detach', 'iSCSI'),
-      affected: [affectedClient(client), affected(group)],
-      clusterExtIds: [cluster.extId],
-    },
-  )
-}
-
-const attachIscsiClient = defineTask<OfAttachment>({
-  name: 'volumes.attach-iscsi-client',
-  cancelableUntil: 'record',
-  steps: [
-    {
-      name: 'check',
-      progress: 10,
-      run: async (ctx, { attachment }) => {
-        await requireClaim(ctx.store, attachment.extId)
-        await requireGroupAttachable(ctx.store, attachment)
-      },
-      // No undo: a check changes nothing.
-    },
-    {
-      name: 'allow',
-      progress: 80,
-      seconds: [1, 3],
-      run: async (ctx, { attachment }) => {
-        const client = (await ctx.store.pending(IscsiClient, attachment.iscsiClientExtId!)) as ClientEntity
-        await ctx.drivers.blockStorage.allow(attachment.volumeGroupExtId!, initiatorOf(ctx, client))
-      },
-      undo: ({ drivers }, { attachment }) => deny(drivers, attachment),
-    },
-    {
-      name: 'record',
-      progress: 100,
-      record: async (ctx, { attachment }) => {
-        const client = (await ctx.store.pending(IscsiClient, attachment.iscsiClientExtId!)) as ClientEntity
-        const group = await ctx.store.get(VolumeGroup, attachment.volumeGroupExtId!)
-        if (group !== undefined) refuseAll(mutualFaults(ctx, storedChap(ctx, client), group))
-        await confirm(ctx.store, attachment.extId)
-        await ctx.store.observe(IscsiClient, client.extId, { unusedSince: undefined })
-        await ctx.store.publish(IscsiClient, client.extId)
-      },
-    },
-  ],
-  onUndone: (ctx, { attachment }) => abandon(ctx.store, IscsiClient, attachment),
-})
-
-const detachIscsiClient = defineTask<OfAttachment>({
-  name: 'volumes.detach-iscsi-client',
-  steps: [
-    {
-      name: 'check',
-      progress: 10,
-      run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
-      // No undo: a check changes nothing.
-    },
-    {
-      name: 'deny',
-      progress: 80,
-      seconds: [1, 3],
-      run: ({ drivers }, { attachment }) => deny(drivers, attachment),
-      undo: async (ctx, { attachment }) => {
-        const client = await ctx.store.get(IscsiClient, attachment.iscsiClientExtId!)
-        if (client === undefined) return
-        await ctx.drivers.blockStorage.allow(attachment.volumeGroupExtId!, initiatorOf(ctx, client))
-      },
-    },
-    {
-      name: 'record',
-      progress: 100,
-      record: async (ctx, { attachment }) => {
-        await drop(ctx.store, attachment)
-        const clientExtId = attachment.iscsiClientExtId!
-        if ((await claimsOn(ctx.store, 'IscsiClient', clientExtId)).length > 0) return
-        await ctx.store.observe(IscsiClient, clientExtId, { unusedSince: ctx.clock.iso() })
-      },
-    },
-  ],
-})
-
-export const iscsiAttachmentTasks = [attachIscsiClient, detachIscsiClient]
-
-const deny = ({ blockStorage }: Drivers, { volumeGroupExtId, iscsiClientExtId }: Attachment): Promise<void> =>
-  blockStorage.deny(volumeGroupExtId!, iscsiClientExtId!)
+export const detachClient = (ctx: WriteContext, group: Group, clientExtId: string): Promise<TaskStarted> =>
+  lifeCycle.detach(ctx, group, async () => (await ctx.store.get(IscsiClient, clientExtId)) as ClientEntity)
 
 /** Faults of a body that does not identify exactly one client. */
 export function identityFaults({
@@ -240,7 +160,9 @@ function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEnt
   return { ...(authentication && { authentication }), ...(secret === undefined ? {} : { secret }) }
 }
 
-const called = (client: ClientEntity): string => `The iSCSI client "${client.iscsiInitiatorName ?? client.extId}"`
+function called({ extId, iscsiInitiatorName }: ClientEntity): string {
+  return `The iSCSI client "${iscsiInitiatorName ?? extId}"`
+}
 
 export async function removeUnused({ store, clock }: ScheduleContext<Drivers>): Promise<void> {
   const before = formatTime(clock.now() - keptUnusedMillis)

@@ -5,6 +5,7 @@
  */
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { invalid } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { created } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -12,139 +13,57 @@ import type { Reader } from '../../store/store.ts'
 import {
   type Attachment,
   abandon,
-  claimForNvmfClient,
+  claimForClient,
   confirm,
   drop,
   type Group,
   type NvmfEntity,
-  requireAttachment,
-  requireClaim,
-  requireGroupAttachable,
-  requireMade,
-  touchEnds,
 } from '../block-volumes/attachments.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
-import { defineTask, type WriteContext } from '../context.ts'
-import { heldClient, requireOneCluster, toldOf } from './external-clients.ts'
-
-interface OfAttachment {
-  readonly attachment: Attachment
-}
+import type { WriteContext } from '../context.ts'
+import { attachmentLifeCycle } from './attachment-life-cycle.ts'
+import { heldClient, requireOneCluster } from './external-clients.ts'
 
 type ClientBody = Pick<Partial<NvmfEntity>, 'extId' | 'nvmfInitiatorName'>
 
+const lifeCycle = attachmentLifeCycle<NvmfEntity>({
+  name: 'nvmf-client',
+  title: 'NVMe-TCP Client',
+  affected: ({ extId, nvmfInitiatorName: name }) => defined({ extId, name, rel: NvmfClient.rel! }),
+  called,
+  verbs: ['allow', 'deny'],
+  connect: allow,
+  disconnect: ({ drivers }, { volumeGroupExtId, nvmfClientExtId }) =>
+    drivers.blockStorage.deny(volumeGroupExtId!, nvmfClientExtId!),
+  attached: async ({ store }, { extId, nvmfClientExtId }) => {
+    await confirm(store, extId)
+    await store.publish(NvmfClient, nvmfClientExtId!)
+  },
+  detached: ({ store }, made) => drop(store, made),
+  abandoned: ({ store }, claimed) => abandon(store, NvmfClient, claimed),
+})
+
+export const nvmfAttachmentTasks = lifeCycle.tasks
+
 export async function attachNvmf(ctx: WriteContext, group: Group, body: ClientBody): Promise<TaskStarted> {
   const client = await clientOf(ctx, group, body)
-  const cluster = await requireUsable(ctx, group)
-  const attachment = await claimForNvmfClient(ctx, group, client)
-  return ctx.startTask(
-    attachNvmfClient,
-    { attachment },
-    {
-      ...toldOf('attach', 'NVMe-TCP'),
-      affected: [affectedClient(client), affected(group)],
-      clusterExtIds: [cluster.extId],
-    },
-  )
+  return lifeCycle.attach(ctx, group, client, () => claimForClient(ctx, group, { nvmfClientExtId: client.extId }))
 }
 
-export async function detachNvmf(ctx: WriteContext, group: Group, body: ClientBody): Promise<TaskStarted> {
-  const cluster = await requireUsable(ctx, group)
-  const client = (await ctx.store.get(NvmfClient, body.extId as string)) as NvmfEntity
-  requireSameName(client, body)
-  const attachment = await requireAttachment(ctx.store, group, client, called(client))
-  await touchEnds(ctx.store, attachment)
-  return ctx.startTask(
-    detachNvmfClient,
-    { attachment },
-    {
-      ...toldOf('detach', 'NVMe-TCP'),
-      affected: [affectedClient(client), affected(group)],
-      clusterExtIds: [cluster.extId],
-    },
-  )
-}
-
-const attachNvmfClient = defineTask<OfAttachment>({
-  name: 'volumes.attach-nvmf-client',
-  cancelableUntil: 'record',
-  steps: [
-    {
-      name: 'check',
-      progress: 10,
-      run: async (ctx, { attachment }) => {
-        await requireClaim(ctx.store, attachment.extId)
-        await requireGroupAttachable(ctx.store, attachment)
-      },
-      // No undo: a check changes nothing.
-    },
-    {
-      name: 'allow',
-      progress: 80,
-      seconds: [1, 3],
-      run: (ctx, { attachment }) => allow(ctx, attachment),
-      undo: ({ drivers }, { attachment }) => deny(drivers, attachment),
-    },
-    {
-      name: 'record',
-      progress: 100,
-      record: async (ctx, { attachment }) => {
-        await confirm(ctx.store, attachment.extId)
-        await ctx.store.publish(NvmfClient, attachment.nvmfClientExtId!)
-      },
-    },
-  ],
-  onUndone: (ctx, { attachment }) => abandon(ctx.store, NvmfClient, attachment),
-})
-
-const detachNvmfClient = defineTask<OfAttachment>({
-  name: 'volumes.detach-nvmf-client',
-  steps: [
-    {
-      name: 'check',
-      progress: 10,
-      run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
-      // No undo: a check changes nothing.
-    },
-    {
-      name: 'deny',
-      progress: 80,
-      seconds: [1, 3],
-      run: ({ drivers }, { attachment }) => deny(drivers, attachment),
-      undo: (ctx, { attachment }) => allow(ctx, attachment),
-    },
-    { name: 'record', progress: 100, record: (ctx, { attachment }) => drop(ctx.store, attachment) },
-  ],
-})
-
-export const nvmfAttachmentTasks = [attachNvmfClient, detachNvmfClient]
+export const detachNvmf = (ctx: WriteContext, group: Group, body: ClientBody): Promise<TaskStarted> =>
+  lifeCycle.detach(ctx, group, () => namedClient(ctx, body))
 
 async function allow(
   { store, drivers }: { readonly store: Reader; readonly drivers: Drivers },
   { volumeGroupExtId, nvmfClientExtId }: Attachment,
 ): Promise<void> {
   const { extId, nvmfInitiatorName: name } = (await store.pending(NvmfClient, nvmfClientExtId!)) as NvmfEntity
-  await drivers.blockStorage.allow(volumeGroupExtId!, {
-    clientExtId: extId,
-    paths: 1,
-    ...(name === undefined ? {} : { name }),
-  })
+  await drivers.blockStorage.allow(volumeGroupExtId!, defined({ clientExtId: extId, paths: 1, name }))
 }
-
-const deny = ({ blockStorage }: Drivers, { volumeGroupExtId, nvmfClientExtId }: Attachment): Promise<void> =>
-  blockStorage.deny(volumeGroupExtId!, nvmfClientExtId!)
-
-const affectedClient = ({ extId, nvmfInitiatorName: name }: NvmfEntity) => ({
-  extId,
-  ...(name === undefined ? {} : { name }),
-  rel: NvmfClient.rel!,
-})
 
 /** The client that the body names, or a new one. @throws ApiError 400; 409 for a client of another cluster */
 async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Promise<NvmfEntity> {
   if (body.extId !== undefined) {
-    const client = (await ctx.store.get(NvmfClient, body.extId)) as NvmfEntity
-    requireSameName(client, body)
+    const client = await namedClient(ctx, body)
     requireOneCluster(group, client, called(client))
     return client
   }
@@ -157,10 +76,13 @@ async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Prom
   return (await heldClient(ctx.store, NvmfClient, client, isSame)).client
 }
 
-function requireSameName(client: NvmfEntity, { nvmfInitiatorName }: ClientBody): void {
-  if (nvmfInitiatorName === undefined || nvmfInitiatorName === client.nvmfInitiatorName) return
+/** The client that `extId` names. @throws ApiError 400 when the body gives another name for it */
+async function namedClient(ctx: WriteContext, { extId, nvmfInitiatorName }: ClientBody): Promise<NvmfEntity> {
+  const client = (await ctx.store.get(NvmfClient, extId as string)) as NvmfEntity
+  if (nvmfInitiatorName === undefined || nvmfInitiatorName === client.nvmfInitiatorName) return client
   throw invalid('nvmfInitiatorName', 'expected that of the client which extId names, or none')
 }
 
-const called = ({ extId, nvmfInitiatorName }: NvmfEntity): string =>
-  `The NVMe-TCP client "${nvmfInitiatorName ?? extId}"`
+function called({ extId, nvmfInitiatorName }: NvmfEntity): string {
+  return `The NVMe-TCP client "${nvmfInitiatorName ?? extId}"`
+}

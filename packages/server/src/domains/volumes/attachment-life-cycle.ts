@@ -1,0 +1,137 @@
+/**
+ * Attach and detach of a volume group, equal for VMs and for clients outside the cluster: the request claims or finds
+ * the attachment, a task connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
+ */
+import type { TaskStarted } from '../../core/handlers.ts'
+import type { AffectedEntity, RecordContext, StepContext } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import {
+  type Attachment,
+  type Group,
+  requireGroupAttachable,
+  requireAttachment,
+  requireClaim,
+  requireMade,
+  touchEnds,
+} from '../block-volumes/attachments.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+
+type Act = (ctx: StepContext<Drivers>, attachment: Attachment) => Promise<unknown>
+type Write = (ctx: RecordContext<Drivers>, attachment: Attachment) => Promise<void>
+
+interface OfAttachment {
+  readonly attachment: Attachment
+}
+
+interface Steps {
+  /** Completes the names of the tasks: `vm` in `volumes.attach-vm`. */
+  readonly name: string
+  /** Names of the steps that connect and disconnect. */
+  readonly verbs: readonly [connect: string, disconnect: string]
+  readonly check?: Act
+  readonly connect: Act
+  readonly disconnect: Act
+  readonly disconnected?: (ctx: RecordContext<Drivers>, output: unknown) => void
+  readonly attached: Write
+  readonly detached: Write
+  /** Drops the claim of an attach that failed. */
+  readonly abandoned: Write
+}
+
+interface ConsumerKind<C> extends Steps {
+  /** For the descriptions of tasks. */
+  readonly title: string
+  readonly affected: (consumer: C) => AffectedEntity
+  /** For errors. */
+  readonly called: (consumer: C) => string
+}
+
+export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: ConsumerKind<C>) {
+  const attachTask = attachTaskOf(kind)
+  const detachTask = detachTaskOf(kind)
+  const about = (group: Group, consumer: C) => ({
+    affected: [kind.affected(consumer), affected(group)],
+    clusterExtIds: [group.clusterReference],
+  })
+  return {
+    tasks: [attachTask, detachTask],
+
+    async attach(ctx: WriteContext, group: Group, consumer: C, claim: () => Promise<Attachment>): Promise<TaskStarted> {
+      await requireUsable(ctx, group)
+      const attachment = await claim()
+      const description = `Volume group attach to ${kind.title}`
+      const told = { operation: 'VolumeGroupAttachExternal', description, ...about(group, consumer) }
+      return ctx.startTask(attachTask, { attachment }, told)
+    },
+
+    /**
+     * @param find the consumer, once the group is known to be usable
+     * @param check of the body against the attachment
+     */
+    async detach(
+      ctx: WriteContext,
+      group: Group,
+      find: () => Promise<C>,
+      check?: (attachment: Attachment) => void,
+    ): Promise<TaskStarted> {
+      await requireUsable(ctx, group)
+      const consumer = await find()
+      const attachment = await requireAttachment(ctx.store, group, consumer, kind.called(consumer))
+      check?.(attachment)
+      await touchEnds(ctx.store, attachment)
+      const description = `Volume group detach from ${kind.title}`
+      const told = { operation: 'VolumeGroupDetachExternal', description, ...about(group, consumer) }
+      return ctx.startTask(detachTask, { attachment }, told)
+    },
+  }
+}
+
+const attachTaskOf = (kind: Steps) =>
+  defineTask<OfAttachment>({
+    name: `volumes.attach-${kind.name}`,
+    cancelableUntil: 'record',
+    steps: [
+      {
+        name: 'check',
+        progress: 10,
+        run: async (ctx, { attachment }) => {
+          await kind.check?.(ctx, attachment)
+          await requireClaim(ctx.store, attachment.extId)
+          await requireGroupAttachable(ctx.store, attachment)
+        },
+        // No undo: a check changes nothing.
+      },
+      {
+        name: kind.verbs[0],
+        progress: 80,
+        seconds: [1, 3],
+        run: (ctx, { attachment }) => kind.connect(ctx, attachment),
+        undo: async (ctx, { attachment }) => void (await kind.disconnect(ctx, attachment)),
+      },
+      { name: 'record', progress: 100, record: (ctx, { attachment }) => kind.attached(ctx, attachment) },
+    ],
+    onUndone: (ctx, { attachment }) => kind.abandoned(ctx, attachment),
+  })
+
+const detachTaskOf = (kind: Steps) =>
+  defineTask<OfAttachment>({
+    name: `volumes.detach-${kind.name}`,
+    steps: [
+      {
+        name: 'check',
+        progress: 10,
+        run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
+        // No undo: a check changes nothing.
+      },
+      {
+        name: kind.verbs[1],
+        progress: 80,
+        seconds: [1, 3],
+        run: (ctx, { attachment }) => kind.disconnect(ctx, attachment),
+        record: async (ctx, _, output) => kind.disconnected?.(ctx, output),
+        undo: async (ctx, { attachment }) => void (await kind.connect(ctx, attachment)),
+      },
+      { name: 'record', progress: 100, record: (ctx, { attachment }) => kind.detached(ctx, attachment) },
+    ],
+  })
