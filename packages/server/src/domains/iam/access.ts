@@ -15,9 +15,9 @@ import type { AccessControl, Scope, ScopeDecision } from '../../core/ports.ts'
 import { pathOf } from '../../core/standard.ts'
 import { and, equals, not, or, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
-import { iamOperations } from './catalogue/operations.ts'
 import { scopedKind, scopedKindOf } from './catalogue/scoped-kind.ts'
 import { systemRoleId } from './catalogue/system-roles.ts'
+import { viewsOf } from './catalogue/views.ts'
 import { scopeOf } from './filters/entity-filter.ts'
 import { factsOf, type Grant, grantsTo, loadGrants } from './grants.ts'
 
@@ -65,7 +65,7 @@ class PolicyAccess implements AccessControl {
   }
 
   isView(operation: Operation, resource: Resource): boolean {
-    return viewsOf(resource).includes(operation.iamOperation)
+    return viewsOf(resource.kind, resource.iam?.name).includes(operation.iamOperation)
   }
 
   async reachOfUnseen(
@@ -74,14 +74,14 @@ class PolicyAccess implements AccessControl {
     resource: Resource,
   ): Promise<'by role' | 'by content' | undefined> {
     const identity = await this.#identityOf(caller)
-    if (holdersOf(identity, viewsOf(resource)).length > 0) return 'by content'
+    if (holdersOf(identity, viewsOf(resource.kind, resource.iam?.name)).length > 0) return 'by content'
     return holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole) ? 'by role' : undefined
   }
 
   async referScope(caller: Caller, operation: Operation, resource: Resource): Promise<Scope | undefined> {
     if (caller.type === 'SYSTEM') return 'all'
     return this.#cached(caller, `refer ${operation.key} ${resource.kind}`, (identity) => {
-      const mayView = holdersOf(identity, viewsOf(resource)).length > 0
+      const mayView = holdersOf(identity, viewsOf(resource.kind, resource.iam?.name)).length > 0
       const isGrantedBySystem = holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole)
       const seen = !mayView && isGrantedBySystem ? 'all' : viewScopeOf(identity, resource, caller)
       const refer = resource.kind === Category.kind ? both(seen, assignable) : seen
@@ -192,7 +192,7 @@ function granted(
 
 function viewScopeOf(identity: Identity, resource: Resource, caller: Caller): Scope | undefined {
   const judged = scopedKind(resource)
-  const scope = granted(identity, viewsOf(resource), judged, caller)
+  const scope = granted(identity, viewsOf(resource.kind, resource.iam?.name), judged, caller)
   // The filters of policies apply to the parent's attributes, so rows of a sub-resource are not filtered here.
   if (judged.kind !== resource.kind) return scope === undefined ? undefined : 'all'
   const own = ownPaths.get(resource.kind)
@@ -210,19 +210,6 @@ const assignable = not(equals(pathOf(Category, 'type'), 'INTERNAL'))
 
 const holdersOf = (identity: Identity, iamOperations: readonly string[]): readonly Grant[] =>
   identity.grants.filter((grant) => iamOperations.some((name) => grant.operations.has(name)))
-
-/** IAM operations that show entities of a kind: a host is in the list of its cluster and in the list of all hosts. */
-const viewsOf = (resource: Resource): readonly string[] => views.get(resource.kind) ?? viewsOfEntity(resource.iam?.name)
-/** For a kind whose read operations are not implemented yet: such entities can still be shown by `$expand`. */
-const viewsOfEntity = (entity: string | undefined): readonly string[] =>
-  [...iamOperations.values()]
-    .filter((operation) => operation.entityType === entity && operation.displayName.startsWith('View_'))
-    .map((operation) => operation.displayName)
-const views = new Map<string, string[]>()
-for (const { verb, resource, iamOperation } of contract.flatMap((namespace) => namespace.operations)) {
-  if ((verb !== 'get' && verb !== 'list') || resource === undefined) continue
-  views.set(resource.kind, [...new Set([...(views.get(resource.kind) ?? []), iamOperation])])
-}
 
 /** Kind -> the field that names the identity that may read the row without a policy. */
 const ownPaths: ReadonlyMap<string, string> = new Map(

@@ -7,6 +7,7 @@ import { iamEntities } from './catalogue/entities.ts'
 import { type IamOperation, iamOperations } from './catalogue/operations.ts'
 import { releaseTime } from './catalogue/release.ts'
 import { entityNameOf, scopedKind } from './catalogue/scoped-kind.ts'
+import { viewsOf, viewsOfEntity } from './catalogue/views.ts'
 import { visible } from './visible.ts'
 
 export const operation = implement(operationOperations, {
@@ -41,25 +42,14 @@ const presentOperation = (one: IamOperation, tenantId: string) => ({
 /** View operations of the kinds that this operation acts on, returns or refers to. */
 function relatedTo(one: IamOperation): string[] {
   const kind = iamEntities.get(one.entityType)?.resource?.kind
-  const own = kind === undefined ? viewsOfEntity(one.entityType) : viewsOf(kind)
-  const names = new Set([...own, ...[...one.kinds].flatMap(viewsOf)])
+  const own = kind === undefined ? viewsOfEntity(one.entityType) : viewsOfKind(kind)
+  const names = new Set([...own, ...[...one.kinds].flatMap(viewsOfKind)])
   return [...names].map((name) => (iamOperations.get(name) as IamOperation).extId)
 }
 
-/** View operations of a kind, including planned ones if none is implemented yet. */
-function viewsOf(kind: string): readonly string[] {
+function viewsOfKind(kind: string): readonly string[] {
   const resource = kinds.get(kind)
-  return views.get(kind) ?? (resource === undefined ? [] : viewsOfEntity(entityNameOf(scopedKind(resource))))
+  return viewsOf(kind, resource === undefined ? undefined : entityNameOf(scopedKind(resource)))
 }
-
-const viewsOfEntity = (entityType: string): readonly string[] =>
-  [...iamOperations.values()]
-    .filter((one) => one.entityType === entityType && one.displayName.startsWith('View_'))
-    .map((one) => one.displayName)
 
 const kinds = new Map(contract.flatMap((namespace) => namespace.resources).map((resource) => [resource.kind, resource]))
-const views = new Map<string, string[]>()
-for (const { verb, resource, iamOperation } of contract.flatMap((namespace) => namespace.operations)) {
-  if ((verb === 'get' || verb === 'list') && resource !== undefined)
-    views.set(resource.kind, [...(views.get(resource.kind) ?? []), iamOperation])
-}
