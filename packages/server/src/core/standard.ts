@@ -13,6 +13,7 @@ import {
   type TypedFilter,
   type TypedOrderby,
 } from '../odata/index.ts'
+import { textsAt } from '../store/tables.ts'
 import { matchesScope } from './access/scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
 import { ApiError } from './api-error.ts'
@@ -173,8 +174,7 @@ async function expandOne(
     )
   }
   const path = declared.by.split('/')
-  const idsOf = (entity: Document): string[] =>
-    [...valuesAt(entity, path)].filter((id): id is string => typeof id === 'string')
+  const idsOf = (entity: Document): string[] => [...textsAt(entity, path)]
   const ids = [...new Set(entities.flatMap(idsOf))]
   const scope = await ctx.scopeOf(declared.kind)
   const resource = ctx.kinds.resource(declared.kind)
@@ -197,13 +197,6 @@ async function expandOne(
     if (related.length === 0) return entity
     return { ...entity, [property]: many ? related : related[0] }
   })
-}
-
-function* valuesAt(value: unknown, path: readonly string[]): Generator<unknown> {
-  if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path)
-  else if (path.length === 0) yield value
-  else if (typeof value === 'object' && value !== null)
-    yield* valuesAt((value as Document)[path[0] as string], path.slice(1))
 }
 
 /** The 404 of a kind: its own error code, if it has one. */

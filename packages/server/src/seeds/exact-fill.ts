@@ -1,7 +1,7 @@
 /** Writes the exact rows and facts of a seed, with replacements for what an export leaves out. */
 
 import { UniqueViolation } from '../store/store.ts'
-import type { Table } from '../store/tables.ts'
+import { eachReference, type Table } from '../store/tables.ts'
 import type { SeedContext } from './context.ts'
 import { isLeftOutCollection, putBackInEntity, putBackInFact } from './left-out.ts'
 import type { SeedPlan } from './read-seed.ts'
@@ -29,7 +29,7 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
     const own = `${group} ${document['extId']}`
     there.add(own)
     awaited.delete(own)
-    for (const { kind, extId, path } of referencesIn(table, document)) {
+    for (const { kind, extId, path } of eachReference(table, document)) {
       const key = `${kind} ${extId}`
       if (there.has(key) || awaited.has(key)) continue
       awaited.set(key, { ...at, message: `${path} names the ${kind} ${extId}, which is not there` })
@@ -45,17 +45,4 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
     await ctx.world.collection(group).put(id, putBackInFact(group, id, value() as Record<string, unknown>, standIns))
   }
   return faults
-}
-
-function* referencesIn(table: Table, document: unknown): Generator<{ kind: string; extId: string; path: string }> {
-  for (const { kind, path } of table.references)
-    for (const extId of valuesAt(document, path)) yield { kind, extId, path: path.join('/') }
-}
-
-function* valuesAt(value: unknown, path: readonly string[]): Generator<string> {
-  if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path)
-  else if (path.length === 0) {
-    if (typeof value === 'string') yield value
-  } else if (typeof value === 'object' && value !== null)
-    yield* valuesAt((value as Record<string, unknown>)[path[0] as string], path.slice(1))
 }

@@ -34,6 +34,27 @@ export interface Table {
   readonly secrets: readonly (readonly string[])[]
 }
 
+export interface Reference {
+  readonly kind: string
+  readonly extId: string
+  readonly path: string
+}
+
+/** The references of a document, repeated ones as often as they stand there. */
+export function* eachReference(table: Table, document: unknown): Generator<Reference> {
+  for (const { kind, path } of table.references)
+    for (const extId of textsAt(document, path)) yield { kind, extId, path: path.join('/') }
+}
+
+/** The texts at a path, through every list on the way. */
+export function* textsAt(value: unknown, path: readonly string[]): Generator<string> {
+  if (Array.isArray(value)) for (const item of value) yield* textsAt(item, path)
+  else if (path.length === 0) {
+    if (typeof value === 'string') yield value
+  } else if (typeof value === 'object' && value !== null)
+    yield* textsAt((value as Record<string, unknown>)[path[0] as string], path.slice(1))
+}
+
 /** The tables of these kinds; `operations` declare which fields are filtered and ordered by. */
 export function tablesOf(resources: readonly Resource[], operations: readonly Operation[]): ReadonlyMap<string, Table> {
   const listed = new Map<string, Set<string>>()

@@ -4,13 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { TooManyReferrers } from '../store.ts'
-import type { Table } from '../tables.ts'
-
-interface Reference {
-  readonly kind: string
-  readonly extId: string
-  readonly path: string
-}
+import { eachReference, type Reference, type Table } from '../tables.ts'
 
 export class References {
   readonly #limits = new Map<string, { readonly title: string; readonly maximum: number }>()
@@ -88,24 +82,5 @@ export class References {
 const keyOf = ({ kind, extId, path }: Reference): string => `${kind} ${extId} ${path}`
 
 /** The references of a document, each once. */
-function referencesIn(table: Table, document: unknown): Map<string, Reference> {
-  const found = new Map<string, Reference>()
-  for (const { kind, path } of table.references) {
-    for (const extId of valuesAt(document, path)) {
-      if (typeof extId !== 'string') continue
-      const reference = { kind, extId, path: path.join('/') }
-      found.set(keyOf(reference), reference)
-    }
-  }
-  return found
-}
-
-function* valuesAt(value: unknown, path: readonly string[]): Generator<unknown> {
-  if (Array.isArray(value)) {
-    for (const item of value) yield* valuesAt(item, path)
-  } else if (path.length === 0) {
-    if (value !== undefined && value !== null) yield value
-  } else if (typeof value === 'object' && value !== null) {
-    yield* valuesAt((value as Record<string, unknown>)[path[0] as string], path.slice(1))
-  }
-}
+const referencesIn = (table: Table, document: unknown): Map<string, Reference> =>
+  new Map([...eachReference(table, document)].map((reference) => [keyOf(reference), reference]))
