@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { didYouMean, nearest } from './nearest.ts'
+import { closestNames, didYouMean, editDistance, nearest } from './nearest.ts'
 
 test('a typing error finds the intended name, regardless of case', () => {
   const known = ['clusters', 'categories', 'subnets', 'vms']
@@ -26,4 +26,23 @@ test('the nearest comes first, and there are at most three', () => {
     'web-10',
   ])
   assert.equal(didYouMean('vm', ['vms', 'vpcs']), '; did you mean "vms"?')
+})
+
+for (const [from, to, distance] of [
+  ['', '', 0],
+  ['', 'abc', 3],
+  ['kitten', 'sitting', 3],
+  ['createVm', 'craeteVm', 1],
+  ['vm', 'vms', 1],
+] as const) {
+  test(`the edit distance from "${from}" to "${to}" is ${distance}`, () => {
+    assert.equal(editDistance(from, to), distance)
+    assert.equal(editDistance(to, from), distance)
+  })
+}
+
+test('the closest names come first, regardless of case and of a missing namespace', () => {
+  const known = ['vmm.createVm', 'vmm.updateVm', 'iam.createUser', 'platform.createCategory']
+  assert.equal(closestNames('CreateVn', known)[0], 'vmm.createVm')
+  assert.equal(closestNames('vm.createVm', known)[0], 'vmm.createVm')
 })

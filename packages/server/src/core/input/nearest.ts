@@ -1,18 +1,19 @@
 /** Suggestions for an unknown name, for error messages. */
 
-/** Known names within a small edit distance, nearest first, at most `limit`. */
-export function nearest(name: string, candidates: Iterable<string>, limit = 3): string[] {
-  const lowerCased = name.toLowerCase()
-  const allowed = Math.max(1, Math.floor(lowerCased.length / 3))
-  const matches: { candidate: string; distance: number }[] = []
-  for (const candidate of candidates) {
-    const distance = distanceOf(lowerCased, candidate.toLowerCase(), allowed)
-    if (distance <= allowed) matches.push({ candidate, distance })
-  }
-  return matches
-    .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
-    .slice(0, limit)
-    .map(({ candidate }) => candidate)
+const shown = 3
+
+/** Known names within a small edit distance, nearest first, at most three. */
+export function nearest(name: string, known: Iterable<string>): string[] {
+  const wanted = name.toLowerCase()
+  const allowed = Math.max(1, Math.floor(wanted.length / 3))
+  return ranked(known, (candidate) => editDistance(wanted, candidate, allowed), allowed)
+}
+
+/** The three closest names, however far they are. A client may have left out the namespace before the last dot. */
+export function closestNames(name: string, known: Iterable<string>): string[] {
+  const wanted = name.toLowerCase()
+  const forms = (candidate: string): string[] => [candidate, candidate.slice(candidate.lastIndexOf('.') + 1)]
+  return ranked(known, (candidate) => Math.min(...forms(candidate).map((form) => editDistance(wanted, form))))
 }
 
 /** `; did you mean "a" or "b"?`, or nothing. */
@@ -21,10 +22,19 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
 }
 
+/** @param distanceOf a name in lower case */
+const ranked = (known: Iterable<string>, distanceOf: (name: string) => number, most = Infinity): string[] =>
+  [...known]
+    .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+    .slice(0, shown)
+    .map(({ name }) => name)
+
 /**
  * Edit distance (insert, delete, replace, swap of neighbours); any number above `most` means only that it is larger.
  */
-function distanceOf(a: string, b: string, most: number): number {
+export function editDistance(a: string, b: string, most = Infinity): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
   // `!` below: every index lies within its row.
   let beforeLast: number[] = []
