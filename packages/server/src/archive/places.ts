@@ -56,10 +56,9 @@ function bucketPlace(config: ProviderConfig, open: Open): Place {
     // A wildcard certificate does not cover a bucket name with a dot.
     style: connection === undefined && !bucket.includes('.') ? 'host' : 'path',
     skipsCertificateValidation: connection?.shouldSkipCertificateValidation ?? false,
-    ...(connection?.certificate === undefined ? {} : { certificate: connection.certificate }),
-    ...(credentials === undefined
-      ? {}
-      : { accessKeyId: credentials.accessKeyId, secretAccessKey: credentials.secretAccessKey }),
+    certificate: connection?.certificate,
+    accessKeyId: credentials?.accessKeyId,
+    secretAccessKey: credentials?.secretAccessKey,
   }
 }
 

@@ -44,7 +44,7 @@ export class BackupThread {
       void here(port2)
     }
     // The iterator buffers messages that arrive before the next question.
-    const options = { close: ['exit', 'close'], ...(signal === undefined ? {} : { signal }) }
+    const options = { close: ['exit', 'close'], signal }
     // `on` reads ports as well as workers, and does not know the type of their messages.
     this.#answers = on(this.#worker as Worker, 'message', options) as AsyncIterator<[ThreadAnswer]>
   }

@@ -63,7 +63,7 @@ export function assembleInstance(opening: InstanceOptions, state: InstanceState)
         failures: shared.failedSignIns,
       }),
     ownDispatch: (dispatch) => opening.recorder?.elements(dispatch) ?? dispatch,
-    ...(faults === undefined ? {} : { faults }),
+    faults,
   })
   return { ...assembled, drivers, access, clientCertificates }
 }
@@ -136,6 +136,6 @@ const taskRunner = (
     open: (sealed, about) => sealer.open(sealed, about),
     lostEffects: () => world.lost(),
     lostEffectsCause: () => world.whyLost(),
-    ...(options.beforeStep === undefined ? {} : { beforeStep: options.beforeStep }),
-    ...(faults === undefined ? {} : { faults }),
+    beforeStep: options.beforeStep,
+    faults,
   })

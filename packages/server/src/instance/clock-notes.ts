@@ -29,7 +29,7 @@ export function clockNotes(
 ): () => Record<string, string> | undefined {
   let last = store.meta(noteName)
   return () => {
-    const note: ClockNote = { ...clock.state(), configured, ...(startAt === undefined ? {} : { startAt }) }
+    const note: ClockNote = { ...clock.state(), configured, startAt }
     // A clock that always followed the real one needs no note.
     if (last === undefined && note.mode === 'real' && Math.abs(note.world - note.real) < 1000) return undefined
     const text = JSON.stringify(note)

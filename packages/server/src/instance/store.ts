@@ -36,7 +36,7 @@ export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore 
     tables: opening.shared.tables,
     seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),
     durable: options.durable !== false,
-    ...(options.queryTime === undefined ? {} : { queryTime: options.queryTime }),
+    queryTime: options.queryTime,
     maximumReferrers: { Category: options.limits?.associationsOfCategory ?? limits.associationsOfCategory },
   })
   try {

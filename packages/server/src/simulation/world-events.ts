@@ -157,7 +157,7 @@ class EventSchedule implements WorldEvents {
       world: world.through(factsIn(transaction)),
       event: eventFor(row.event),
       target,
-      ...(row.secretDigest === undefined ? {} : { secretDigest: row.secretDigest }),
+      secretDigest: row.secretDigest,
     })
   }
 
@@ -169,7 +169,7 @@ class EventSchedule implements WorldEvents {
     await this.#endOthers(transaction, row, target, effects.length > 0)
     const isLasting = sortOf(row.event.type).until !== undefined && effects.length > 0
     if (!isLasting) return { ...begun, status: 'OVER', endTime: now }
-    return { ...begun, status: 'LASTING', ...(endTime === undefined ? {} : { endTime }) }
+    return { ...begun, status: 'LASTING', endTime }
   }
 
   /** Ends lasting events of the target: those whose counterpart `row` is, and those that it replaces. */
@@ -244,7 +244,7 @@ class EventSchedule implements WorldEvents {
       status: 'SCHEDULED',
       target: { kind: target.kind, extId: target.extId, name: target.name },
       startTime: formatTime(at ?? clock.now()),
-      ...(until === undefined ? {} : { endTime: formatTime(until) }),
+      endTime: until === undefined ? undefined : formatTime(until),
     }
     const isNow = at === undefined || at <= clock.now()
     return transaction.insert(EventRecord, isNow ? await this.#begin(transaction, row, target) : row)

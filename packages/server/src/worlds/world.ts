@@ -221,12 +221,12 @@ class World implements HostedWorld {
     await hooks?.opening()
     const opened = await openInstance({
       ...this.#options,
-      ...(this.#adminPasswordHash === undefined ? {} : { adminPasswordHash: this.#adminPasswordHash }),
+      adminPasswordHash: this.#adminPasswordHash,
       exchange: this.#exchange,
       recorder: hooks?.recorder,
       faults: hooks === undefined ? undefined : (world) => hooks.faultsOf(world),
       isOwn: this.#wasOpen,
-      ...(this.#clockState === undefined ? {} : { clockState: this.#clockState }),
+      clockState: this.#clockState,
       // Only the control interface can reset a world.
       whenNew: async (store) => (config.control === 'off' ? undefined : this.#files.keepBaseline(store)),
     })

@@ -193,7 +193,7 @@ class WorldsOfProcess implements Worlds {
       name,
       ...(isDefault ? {} : { home: (request) => this.#home().dispatch(request) }),
       config: { ...config, ...set, seed, data },
-      options: isDefault ? appOptions : { ...shared, ...(startAt === undefined ? {} : { startAt }) },
+      options: isDefault ? appOptions : { ...shared, startAt },
       localUrl: () => localUrl(name),
       // A draft is announced when it is published.
       onOpen: async (world) => (this.get(name) === world ? onOpen(world) : undefined),

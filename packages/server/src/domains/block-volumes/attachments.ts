@@ -13,11 +13,13 @@ import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { anyOf } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
+import type { ReadContext } from '../context.ts'
 
 export type Attachment = EntityOf<typeof VolumeGroupAttachment>
 export type Group = EntityOf<typeof VolumeGroup>
@@ -75,6 +77,22 @@ export async function attachmentsWith(
     found.get(attachment[field] as string)?.push(attachment)
   }
   return found
+}
+
+/** For each client, the volume groups attached to it that the caller may see, in the order of attach. */
+export async function groupsOfClients(
+  ctx: ReadContext,
+  field: 'iscsiClientExtId' | 'nvmfClientExtId',
+  clients: readonly { readonly extId: string }[],
+): Promise<readonly (readonly Group[])[]> {
+  const ids = clients.map(({ extId }) => extId)
+  const attachments = await attachmentsWith(ctx.store, field, ids)
+  const scope = await ctx.scopeOf(VolumeGroup.kind)
+  const visible = async (extId: string): Promise<Group[]> => {
+    const groupIds = (attachments.get(extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId!)
+    return (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => matchesScope(scope, group))
+  }
+  return Promise.all(ids.map(visible))
 }
 
 export async function attachmentOf(

@@ -2,11 +2,13 @@
  * Responses for volume groups, and checks before changes; shared by the namespaces volumes and storage v4.0.a3.
  * Source: behaviour volumes-storage.md 1.1, 1.2, 1.8.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import type { ReadContext } from '../context.ts'
@@ -71,8 +73,7 @@ export async function presentVolumeGroups(
     const own = attachments.get(group.extId) ?? []
     shown.push({
       ...group,
-      ...(own.length === 0 ? {} : consumed(own)),
-      ...(own.length === 0 ? {} : { attachments: own.map((attachment) => shownAttachment(group, attachment)) }),
+      ...(own.length > 0 && { ...consumed(own), attachments: own.map((one) => shownAttachment(group, one)) }),
       ...clusters?.get(group.clusterReference),
       ...(expand.has('metadata') ? { volumeGroupMetadataProjection: metadataProjection(group) } : {}),
     })
@@ -98,10 +99,8 @@ function shownAttachment({ clusterReference }: Group, attachment: Attachment): S
   }
 }
 
-const metadataProjection = ({ categoryIds, ownerReferenceId }: EntityOf<typeof VolumeGroup>) => ({
-  ...((categoryIds ?? []).length === 0 ? {} : { categoryIds }),
-  ...(ownerReferenceId === undefined ? {} : { ownerReference: ownerReferenceId }),
-})
+const metadataProjection = ({ categoryIds = [], ownerReferenceId }: EntityOf<typeof VolumeGroup>) =>
+  defined({ categoryIds: categoryIds.length === 0 ? undefined : categoryIds, ownerReference: ownerReferenceId })
 
 /** By cluster id, the property that `$expand=cluster` adds. Clusters that the caller may not see are left out. */
 export async function clusterProjections(

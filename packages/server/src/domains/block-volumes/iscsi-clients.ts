@@ -6,7 +6,6 @@
 
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { matchesScope } from '../../core/access/scope.ts'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
@@ -16,16 +15,19 @@ import type { SecretReader } from '../../core/world.ts'
 import type { Initiator } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, type ReadContext, type WriteContext } from '../context.ts'
-import { attachmentsWith, authenticationOf, type ClientEntity, claimsOn, type Group } from './attachments.ts'
+import {
+  attachmentsWith,
+  authenticationOf,
+  type ClientEntity,
+  claimsOn,
+  type Group,
+  groupsOfClients,
+} from './attachments.ts'
 import { requireWritable } from './groups.ts'
 
 const rel = 'volumes:config:iscsi-client'
 
-export const affectedClient = (client: ClientEntity) => ({
-  extId: client.extId,
-  ...(client.iscsiInitiatorName === undefined ? {} : { name: client.iscsiInitiatorName }),
-  rel,
-})
+export const affectedClient = ({ extId, iscsiInitiatorName: name }: ClientEntity) => defined({ extId, name, rel })
 
 interface Reading {
   readonly store: Reader
@@ -37,19 +39,14 @@ export async function withTargets(
   ctx: ReadContext,
   clients: readonly ClientEntity[],
 ): Promise<readonly ClientEntity[]> {
-  const ids = clients.map(({ extId }) => extId)
-  const attachments = await attachmentsWith(ctx.store, 'iscsiClientExtId', ids)
-  const scope = await ctx.scopeOf(VolumeGroup.kind)
-  const shown: ClientEntity[] = []
-  for (const client of clients) {
-    const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
-    const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => matchesScope(scope, group))
-    const attachedTargets = groups.map(({ targetName }) =>
-      defined({ iscsiTargetName: targetName, numVirtualTargets: client.numVirtualTargets }),
+  const groups = await groupsOfClients(ctx, 'iscsiClientExtId', clients)
+  return clients.map((client, index) => {
+    const { numVirtualTargets } = client
+    const attachedTargets = groups[index]!.map(({ targetName: iscsiTargetName }) =>
+      defined({ iscsiTargetName, numVirtualTargets }),
     )
-    shown.push(attachedTargets.length === 0 ? client : { ...client, attachedTargets })
-  }
-  return shown
+    return attachedTargets.length === 0 ? client : { ...client, attachedTargets }
+  })
 }
 
 /** Requested authentication of a client, with the plain secret. Absent means NONE, and responses omit it. */
@@ -115,14 +112,12 @@ export function mutualFaults(ctx: Reading, { authentication, secret }: ClientCha
 /** The client in the form that the block storage takes. @param chap authentication to set; default: the stored one */
 export function initiatorOf(ctx: Reading, client: ClientEntity, chap?: ClientChap): Initiator {
   const { ipv4, ipv6, fqdn } = client.iscsiInitiatorNetworkId ?? {}
-  const address = (ipv4 ?? ipv6 ?? fqdn)?.value
-  const chapSecret = chap === undefined ? clientSecretOf(ctx, client) : chap.secret
   return defined({
     clientExtId: client.extId,
     paths: client.numVirtualTargets ?? 32,
     name: client.iscsiInitiatorName,
-    address,
-    chapSecret,
+    address: (ipv4 ?? ipv6 ?? fqdn)?.value,
+    chapSecret: chap === undefined ? clientSecretOf(ctx, client) : chap.secret,
   })
 }
 
@@ -168,7 +163,7 @@ const completed = (ctx: Reading, client: ClientEntity, given: ClientChap): Clien
   const secret = given.secret ?? (given.authentication === 'CHAP' ? clientSecretOf(ctx, client) : undefined)
   // A PUT without the field resets it to NONE; a client that never had the field still omits it.
   const authentication = given.authentication ?? (client.enabledAuthentications && 'NONE')
-  return { ...(authentication && { authentication }), ...(secret === undefined ? {} : { secret }) }
+  return defined({ authentication, secret })
 }
 
 /** Includes pending claims: volume groups that are being attached must fit as well. */

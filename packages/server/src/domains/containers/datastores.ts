@@ -31,7 +31,7 @@ const specOf = (mounted: Mounted) => ({
   containerExtId: mounted.containerExtId as string,
   datastoreName: mounted.datastoreName as string,
   isReadOnly: mounted.isReadOnly === true,
-  ...(mounted.targetPath === undefined ? {} : { targetPath: mounted.targetPath }),
+  targetPath: mounted.targetPath,
 })
 
 export const mountContainer = defineTask<Mounting>({
@@ -124,7 +124,7 @@ export async function startMount(
       hostExtId: host.extId,
       hostIpAddress: host.hypervisor?.externalAddress?.ipv4?.value ?? '',
       isReadOnly: request.isReadOnly === true,
-      ...(request.targetPath === undefined ? {} : { targetPath: request.targetPath }),
+      targetPath: request.targetPath,
     }
     // Reserve the datastore name on the host.
     await ctx.store.insert(DataStore, datastore, { pending: true })

@@ -130,7 +130,7 @@ async function partStatistics<O extends PartOfVm, P>(
   const shown = (entity: O & { stats?: P[] }) => (select === undefined ? entity : applySelection(select, entity))
   if (names === undefined) return shown(of)
   const buckets = bucketsOf(gridFor(ctx, request, span, maximumPoints))
-  const wanted = { figures, names, type: typeOf(request), ...(disk === undefined ? {} : { disk }) }
+  const wanted = { figures, names, type: typeOf(request), disk }
   return shown({ ...of, stats: (await pointsOf(ctx.drivers.telemetry, subject, buckets, wanted)) as P[] })
 }
 

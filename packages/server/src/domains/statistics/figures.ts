@@ -2,7 +2,7 @@
  * Computes the values of a point by name; each figure is defined once, and tuples of external VMs use a subset.
  * Source: specification 2.7; behaviour vmm.md 1.15, 3.8.
  */
-import { type Run, readingSeconds } from '../../drivers/telemetry.ts'
+import { readingSeconds, type VmReading } from '../../drivers/telemetry.ts'
 import { type Io, ioFigures } from './io.ts'
 
 /** State of a VM or of one of its disks: a single reading, or the mean of several. */
@@ -20,17 +20,8 @@ export interface StorageUse {
   readonly usedBytes: number
 }
 
-export interface Running {
-  readonly run: Run
+export interface Running extends Omit<VmReading, 'disks' | 'hypervisorIoPpm'> {
   readonly hypervisorType: string
-  readonly cpuPpm: number
-  readonly cpuReadyPpm: number
-  readonly guestMemoryPpm: number
-  readonly hypervisorMemoryPpm: number
-  readonly allocatedMemoryPpm: number
-  readonly receivedBytes: number
-  readonly transmittedBytes: number
-  readonly gpuPpm: number
   readonly hypervisorIo: Io
 }
 

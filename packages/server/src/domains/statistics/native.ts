@@ -50,7 +50,7 @@ function subjectOf(vm: VmEntity, runs: readonly Run[]): Subject {
       connectedNics: (vm.nics ?? []).filter(({ backingInfo }) => backingInfo?.isConnected !== false).length,
       hasGpu: (vm.gpus ?? []).length > 0,
       isOvercommitted: vm.isMemoryOvercommitEnabled === true,
-      ...(throttledIops === undefined ? {} : { throttledIops }),
+      throttledIops,
     },
   }
 }

@@ -191,7 +191,7 @@ async function writtenBytes(
     const ageMillis = ageOf(vm.createTime, now)
     for (const disk of (vm.disks ?? []) as readonly { readonly extId?: string; readonly backingInfo?: unknown }[]) {
       const backing = disk.backingInfo as { diskSizeBytes?: number; storageContainer?: { extId?: string } } | undefined
-      const data = { extId: disk.extId ?? vm.extId, ...(ageMillis === undefined ? {} : { ageMillis }) }
+      const data = { extId: disk.extId ?? vm.extId, ageMillis }
       add(backing?.storageContainer?.extId, filled(backing?.diskSizeBytes ?? 0, ageMillis), data)
     }
   }

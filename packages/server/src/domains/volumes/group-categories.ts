@@ -6,6 +6,7 @@ import { Category } from '@hyperplane/contract/platform/category'
 import { type CategoryDetails, VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { ListResult, TaskStarted } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf, notFound } from '../../core/standard.ts'
@@ -107,11 +108,8 @@ function withCategories(group: Group, added: readonly string[]): string[] {
 
 export async function metadataOf(ctx: ReadContext, { categoryIds = [], ownerReferenceId }: Group) {
   const owner = ownerReferenceId === undefined ? undefined : await ctx.store.get(User, ownerReferenceId)
-  return {
-    ...(categoryIds.length === 0 ? {} : { categoryIds }),
-    ...(ownerReferenceId === undefined ? {} : { ownerReferenceId }),
-    ...(owner === undefined ? {} : { ownerUserName: owner.username }),
-  }
+  const categories = categoryIds.length === 0 ? undefined : categoryIds
+  return defined({ categoryIds: categories, ownerReferenceId, ownerUserName: owner?.username })
 }
 
 export async function categoryDetailsOf(

@@ -11,7 +11,6 @@ export function targetOf(
   group: Group,
   secret?: string,
 ): Target {
-  const chapSecret = usesChap(group) ? (secret ?? targetSecretOf(ctx, group)) : undefined
   return {
     volumeGroupExtId: group.extId,
     clusterExtId: group.clusterReference,
@@ -19,6 +18,6 @@ export function targetOf(
     isSpread: group.shouldLoadBalanceVmAttachments === true,
     isFlashPinned: group.storageFeatures?.flashMode?.isEnabled === true,
     isBackupTarget: group.usageType === 'BACKUP_TARGET',
-    ...(chapSecret === undefined ? {} : { chapSecret }),
+    chapSecret: usesChap(group) ? (secret ?? targetSecretOf(ctx, group)) : undefined,
   }
 }

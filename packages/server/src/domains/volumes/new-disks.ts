@@ -209,10 +209,7 @@ export interface DiskInput {
   readonly source?: BlockSource
 }
 
-export const inputOf = ({ disk, source }: PlannedDisk): DiskInput => ({
-  diskExtId: disk.extId,
-  ...(source === undefined ? {} : { source }),
-})
+export const inputOf = ({ disk, source }: PlannedDisk): DiskInput => ({ diskExtId: disk.extId, source })
 
 /** @throws ApiError when the container is gone or full, or the source disk is gone */
 export async function checkDisk(
@@ -242,6 +239,6 @@ export async function allocateDisk(
     volumeGroupExtId: disk.volumeGroupExtId as string,
     index: disk.index as number,
     sizeBytes: disk.diskSizeBytes as number,
-    ...(source === undefined ? {} : { source }),
+    source,
   })
 }

@@ -1,9 +1,7 @@
 /** NVMe-TCP clients, and the targets that each sees. Source: behaviour volumes-storage.md 1.6. */
 
 import { NvmfClient, nvmfClientOperations } from '@hyperplane/contract/volumes/nvmf-client'
-import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { matchesScope } from '../../core/access/scope.ts'
-import { attachmentsWith, type NvmfEntity } from '../block-volumes/attachments.ts'
+import { groupsOfClients, type NvmfEntity } from '../block-volumes/attachments.ts'
 import { clusterProjections } from '../block-volumes/groups.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { attachNvmf, detachNvmf, nvmfAttachmentTasks } from './nvmf-attachment.ts'
@@ -22,21 +20,15 @@ async function presentClients(
   clients: readonly NvmfEntity[],
   { expand }: { readonly expand: ReadonlySet<string> },
 ): Promise<readonly NvmfEntity[]> {
-  const ids = clients.map(({ extId }) => extId)
-  const attachments = await attachmentsWith(ctx.store, 'nvmfClientExtId', ids)
+  const groups = await groupsOfClients(ctx, 'nvmfClientExtId', clients)
   const references = clients.map(({ clusterReference }) => clusterReference)
   const clusters = expand.has('cluster') ? await clusterProjections(ctx, references) : undefined
-  const scope = await ctx.scopeOf(VolumeGroup.kind)
-  const shown: NvmfEntity[] = []
-  for (const client of clients) {
-    const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
-    const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => matchesScope(scope, group))
-    const targets = groups.flatMap(({ targetName }) => targetName ?? [])
-    shown.push({
+  return clients.map((client, index) => {
+    const attachedTargets = groups[index]!.flatMap(({ targetName }) => targetName ?? [])
+    return {
       ...client,
-      ...(targets.length === 0 ? {} : { attachedTargets: targets }),
+      ...(attachedTargets.length > 0 && { attachedTargets }),
       ...clusters?.get(client.clusterReference as string),
-    })
-  }
-  return shown
+    }
+  })
 }

@@ -2,8 +2,10 @@
  * Directories over LDAP, one connection for each call. Filters are built as objects, never as text, so nothing can be
  * injected. Source: behaviour iam.md 4.
  */
+
 import type { Client, Entry, Filter } from 'ldapts'
 import type { AddressGuard } from '../../core/access/address-guard.ts'
+import { defined } from '../../core/defined.ts'
 import {
   accountAttribute,
   baseOf,
@@ -228,19 +230,17 @@ const plain = (name: string): string => name.normalize('NFC').toLowerCase()
 
 function userOf(server: DirectoryServer, asked: string, entry: Entry): DirectoryUser {
   const first = (attribute: string): string | undefined => valuesOf(entry, attribute)[0]
-  const displayName = first('displayName') ?? first('cn')
-  const emailId = first('mail')
   const [valueAttribute] = memberValueAttributes(server)
   const control = Number(first('userAccountControl') ?? 0)
-  return {
+  return defined({
     distinguishedName: entry.dn,
     name: first(accountAttribute(server)) ?? asked,
-    ...(displayName === undefined ? {} : { displayName }),
-    ...(emailId === undefined ? {} : { emailId }),
+    displayName: first('displayName') ?? first('cn'),
+    emailId: first('mail'),
     isDisabled: server.type === 'ACTIVE_DIRECTORY' && (control & accountDisabled) !== 0,
     memberOf: valuesOf(entry, 'memberOf'),
     memberValue: valueAttribute === undefined ? entry.dn : (first(valueAttribute) ?? entry.dn),
-  }
+  })
 }
 
 function entryOf(server: DirectoryServer, entry: Entry, asked: readonly string[]): DirectoryEntry {

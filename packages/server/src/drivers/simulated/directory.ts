@@ -192,7 +192,7 @@ const userOf = (user: SimulatedUser): DirectoryUser => ({
   distinguishedName: user.distinguishedName,
   name: user.name,
   displayName: user.displayName ?? user.name,
-  ...(user.emailId === undefined ? {} : { emailId: user.emailId }),
+  emailId: user.emailId,
   isDisabled: user.isDisabled === true,
   memberOf: [],
   memberValue: user.distinguishedName,

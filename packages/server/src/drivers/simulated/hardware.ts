@@ -109,12 +109,11 @@ function createConditions(world: SimulatedWorld): Conditions {
     isHostUp: (hostExtId) => faults.get(hostExtId)?.isDown !== true,
     conditionOf(hostExtId) {
       const { isDown, since, slowdown } = faults.get(hostExtId) ?? {}
-      const bootedAt = boots.get(hostExtId)?.at
       return {
         isUp: isDown !== true,
         isDegraded: slowdown !== undefined,
-        ...(isDown !== true || since === undefined ? {} : { silentSince: since }),
-        ...(bootedAt === undefined ? {} : { bootedAt }),
+        silentSince: isDown === true ? since : undefined,
+        bootedAt: boots.get(hostExtId)?.at,
       }
     },
     failedDrives: () => new Map([...drives.all()].map(([extId, { since }]) => [extId, since])),
@@ -187,7 +186,7 @@ function createContainers(world: SimulatedWorld, requireAnswer: RequireAnswer): 
       const wasThere = containers.get(container.extId) !== undefined
       await containers.put(container.extId, {
         ...container,
-        ...(files === undefined ? {} : { files }),
+        files,
         calls: [...calls, { key: callKey, before: wasThere ? (before as ContainerSpec) : null }].slice(
           -rememberedCalls,
         ),

@@ -129,7 +129,7 @@ export function createSimulatedRemotes(world: SimulatedWorld): RemoteManagers {
         version,
         nodeAddresses,
         objections: type === 'AOS' && elsewhere ? ['it is registered with another manager'] : [],
-        ...(config === undefined ? {} : { manager: config }),
+        manager: config,
       }
     },
 

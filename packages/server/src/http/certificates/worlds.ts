@@ -58,7 +58,7 @@ export function createWorldCertificates({ data, folderOf, now, log }: WorldCerti
       const certificate = { cert, key }
       const until = new X509Certificate(certificate.cert).validToDate.getTime() - renewalDays * dayMillis
       const file = issued === undefined ? store(certificate, files) : files.cert
-      cache.set(serverName, { certificate, until, ...(file === undefined ? {} : { file }) })
+      cache.set(serverName, { certificate, until, file })
       return certificate
     } catch (error) {
       log.error(

@@ -311,12 +311,7 @@ export const catalogue: Catalogue = {
     about: ({ kind, of }) => ({ kind: kindsOfFacts[kind].target, text: of, field: 'of' }),
     happen: ({ world, target, event: { kind, path, value }, secretDigest }) =>
       said(
-        changeFact(world, target.extId, {
-          kind,
-          path,
-          ...(value === undefined ? {} : { value }),
-          ...(secretDigest === undefined ? {} : { secretDigest }),
-        }),
+        changeFact(world, target.extId, { kind, path, value, secretDigest }),
         `Somebody changed ${path} of the ${target.kind} ${target.name}.`,
       ),
   },

@@ -92,7 +92,7 @@ export async function setWebFault(
   const kind = fault?.toLowerCase() as WebFaultFact['kind'] | undefined
   if (before?.kind === kind && before?.status === status) return false
   if (kind === undefined) await faults.remove(host)
-  else await faults.put(host, { kind, ...(status === undefined ? {} : { status }) })
+  else await faults.put(host, { kind, status })
   return true
 }
 

@@ -1,4 +1,5 @@
 /** Facts of the simulated hosts: domains, virtual disks, and containers whose storage stalls or is full. */
+import { defined } from '../../../core/defined.ts'
 import type { Domain } from '../../hypervisor.ts'
 import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
@@ -57,7 +58,7 @@ export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise
   const fact = domainFacts(world).get(vmExtId)
   if (fact?.state !== 'ON') return
   const { startedAt = 0, restartedAt } = fact
-  const boot = { startedAt, ...(restartedAt === undefined ? {} : { restartedAt }) }
+  const boot = defined({ startedAt, restartedAt })
   await domainFacts(world).put(vmExtId, { ...stopped(fact), ...boot, haltedAt: world.clock.now() })
 }
 
