@@ -8,9 +8,9 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import {
   type Attachment,
   type Group,
-  requireGroupAttachable,
   requireAttachment,
   requireClaim,
+  requireGroupAttachable,
   requireMade,
   touchEnds,
 } from '../block-volumes/attachments.ts'
