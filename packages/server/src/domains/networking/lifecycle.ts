@@ -1,0 +1,247 @@
+/**
+ * Requests and tasks of a kind that is programmed into the network fabric. The request takes addresses and unique values,
+ * marks the row with `change`, and starts the task in one transaction. The task programs the fabric phase by phase. The row
+ * shows the old configuration until the last phase is done, and shows it again after a failure.
+ * Source: behaviour networking.md 1.1 (life of an entity row), 1.22.
+ */
+import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
+import type { Change, EntityMetadata } from '@hyperplane/contract/networking/shapes'
+import { ApiError } from '../../core/api-error.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import type { RecordContext, Step, StepContext, TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { type Limit, limitOf } from '../limits.ts'
+import { refuseWhileChanging } from './busy.ts'
+import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
+
+type Verb = ValueOf<typeof Change>['verb']
+type AnyRow = EntityOf<AnyResource>
+type Metadata = ValueOf<typeof EntityMetadata>
+
+interface Row {
+  readonly extId: string
+  readonly name?: string
+  readonly tenantId?: string | undefined
+  readonly metadata?: Metadata | undefined
+  readonly change?: ValueOf<typeof Change> | undefined
+}
+
+/** Name of a step, progress of the task when it is done, and its typical duration: median and p95. */
+type StepTerms = readonly [name: string, progress: number, seconds: readonly [number, number]]
+
+/**
+ * A part of the configuration in the fabric. Creations and updates program the phases in order and undo them in reverse
+ * order; deletions remove them in reverse order. A verb that is absent skips the phase.
+ */
+export interface Phase<E> {
+  readonly create?: StepTerms
+  readonly update?: StepTerms
+  readonly delete?: StepTerms
+  /** `before`: the stored row, in updates. The result is that of the step. */
+  program(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
+  /** Absent: nothing remains of this phase. */
+  remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
+}
+
+export interface Lifecycle<E extends Row, B, A> {
+  readonly phases: readonly Phase<E>[]
+  /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
+  look(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
+  /** The new configuration. Takes addresses for `extId`. @throws ApiError 409, 422 */
+  configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Omit<E, keyof Row> & { readonly name?: string }>
+  /** Further entities and locks of a task. */
+  task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
+  /** Values of the new configuration that an update holds in `change` until it ends. */
+  held?(entity: E): object
+  /** Among these rows, no two have the same values in `fields`, values held by updates included. */
+  readonly unique?: {
+    readonly fields: readonly (keyof E & string)[]
+    among(ctx: WriteContext, entity: E): Promise<readonly E[]>
+    text(entity: E): string
+  }
+  /** @throws ApiError 400 or 409 when the row may not be deleted */
+  refuseRemoval?(ctx: WriteContext, stored: E): Promise<void>
+  /** Runs with the configuration that is stored when an update ends, and the results of its last phase if it succeeded. */
+  settle?(ctx: RecordContext<Drivers>, entity: E, result?: unknown): Promise<void>
+  /** Releases everything that goes with the row. */
+  release?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
+}
+
+export interface Configuring<E, B, A> {
+  readonly body: B
+  readonly around: A
+  readonly extId: string
+  readonly stored: E | undefined
+}
+
+interface Creation<E> {
+  readonly entity: E
+}
+interface Update<E> {
+  readonly before: E
+  readonly after: E
+}
+
+const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** Handlers of creation, update and deletion, with their tasks. `E` and `B` are the entity and the body of `kind`. */
+export function lifecycle<E extends Row, B extends { readonly metadata?: Metadata | undefined }, A>(
+  kind: AnyResource,
+  life: Lifecycle<E, B, A>,
+) {
+  const tasks = tasksOf(kind, life)
+
+  async function optionsOf(ctx: WriteContext, verb: Verb, entity: E, before?: E): Promise<TaskOptions> {
+    const { extId, name } = entity
+    const { affected = [], locks = [], ...more } = (await life.task?.(ctx, entity, before)) ?? {}
+    return {
+      operation: `k${kind.kind}${titled(verb)}`,
+      description: [titled(verb), kind.title, ...(name === undefined ? [] : [before?.name ?? name])].join(' '),
+      affected: [
+        { extId, ...(name !== undefined && { name: before?.name ?? name }), rel: kind.rel as string },
+        ...affected,
+      ],
+      locks: [extId, ...locks],
+      ...more,
+    }
+  }
+  const refuseBusy = (stored: E): void =>
+    refuseWhileChanging(titled(kind.title), { ...stored, name: stored.name ?? stored.extId })
+
+  return {
+    tasks: [tasks.create, tasks.update, tasks.delete] as readonly TaskDefinition<Drivers, any>[],
+
+    async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
+      const around = await life.look(ctx, body, undefined)
+      const extId = ctx.ids.uuid()
+      const entity = {
+        ...(await life.configure(ctx, { body, around, extId, stored: undefined })),
+        extId,
+        tenantId: ctx.tenantId,
+        metadata: metadataOf(body.metadata, ownedBy(ctx.caller)),
+      } as unknown as E
+      await refuseTaken(ctx, kind, life, entity)
+      const task = await ctx.startTask(tasks.create, { entity }, await optionsOf(ctx, 'create', entity))
+      const row: E = { ...entity, change: { taskExtId: task.extId, verb: 'create' } }
+      await ctx.store.insert(kind, row as AnyRow)
+      return { ...task, created: extId }
+    },
+
+    async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
+      const { change: _, ...stored } = ctx.target
+      const before = stored as unknown as E
+      const around = await life.look(ctx, body, before)
+      refuseBusy(ctx.target)
+      const { extId, tenantId } = before
+      const after = {
+        ...(await life.configure(ctx, { body, around, extId, stored: before })),
+        extId,
+        ...(tenantId !== undefined && { tenantId }),
+        metadata: metadataOf(body.metadata, ownerOf(before)),
+      } as unknown as E
+      await refuseTaken(ctx, kind, life, after)
+      const task = await ctx.startTask(tasks.update, { before, after }, await optionsOf(ctx, 'update', after, before))
+      await ctx.store.update(kind, extId, { change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) } })
+      return task
+    },
+
+    async remove(ctx: WriteContext<E>): Promise<TaskStarted> {
+      const stored = ctx.target
+      refuseBusy(stored)
+      await life.refuseRemoval?.(ctx, stored)
+      const task = await ctx.startTask(tasks.delete, { entity: stored }, await optionsOf(ctx, 'delete', stored))
+      await ctx.store.update(kind, stored.extId, { change: { taskExtId: task.extId, verb: 'delete' } })
+      return task
+    },
+  }
+}
+
+function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, release }: Lifecycle<E, B, A>) {
+  const name = (verb: Verb): string => `networking.${verb}-${(kind.rel as string).split(':').at(-1)}`
+  /** The stored row differs from that of the request when something detached it meanwhile. */
+  const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E> =>
+    (await ctx.store.get(kind, extId)) as unknown as E
+  const leave = async (ctx: RecordContext<Drivers>, { entity }: Creation<E>): Promise<void> => {
+    await release?.(ctx, entity)
+    await ctx.store.remove(kind, entity.extId)
+  }
+  const create = stepsOf<E, Creation<E>>(
+    phases,
+    'create',
+    ({ program, remove }) => ({
+      run: (ctx, { entity }) => program(ctx, entity),
+      ...(remove !== undefined && { undo: (ctx, { entity }) => remove(ctx, entity) }),
+    }),
+    async (ctx, { entity }) => void (await ctx.store.update(kind, entity.extId, { change: undefined })),
+  )
+  const update = stepsOf<E, Update<E>>(
+    phases,
+    'update',
+    ({ program }) => ({
+      run: async (ctx, { after }) => program(ctx, after, await storedOf(ctx, after)),
+      undo: async (ctx, { after }) => void (await program(ctx, await storedOf(ctx, after))),
+    }),
+    async (ctx, { after }, result) => {
+      await ctx.store.replace(kind, after as AnyRow)
+      await settle?.(ctx, after, result)
+    },
+  )
+  const remove = stepsOf<E, Creation<E>>(
+    phases.toReversed(),
+    'delete',
+    ({ remove }) => ({ run: async (ctx, { entity }) => remove?.(ctx, entity) }),
+    leave,
+  )
+  return {
+    create: defineTask<Creation<E>>({ name: name('create'), steps: create, onUndone: leave }),
+    update: defineTask<Update<E>>({
+      name: name('update'),
+      steps: update,
+      async onUndone(ctx, { after }) {
+        await settle?.(ctx, await storedOf(ctx, after))
+        await ctx.store.update(kind, after.extId, { change: undefined })
+      },
+    }),
+    delete: defineTask<Creation<E>>({
+      name: name('delete'),
+      steps: remove,
+      ...(remove[0] !== undefined && { pointOfNoReturn: remove[0].name }),
+    }),
+  }
+}
+
+/** One step for each phase that takes part. The last step records the end of the task. */
+function stepsOf<E, I>(
+  phases: readonly Phase<E>[],
+  verb: Verb,
+  calls: (phase: Phase<E>) => Pick<Step<Drivers, I>, 'run' | 'undo'>,
+  end: (ctx: RecordContext<Drivers>, input: I, result: unknown) => Promise<void>,
+): readonly Step<Drivers, I>[] {
+  const steps = phases.flatMap((phase) => {
+    const terms = phase[verb]
+    return terms === undefined ? [] : [{ name: terms[0], progress: terms[1], seconds: terms[2], ...calls(phase) }]
+  })
+  return steps.map((step, index) => (index === steps.length - 1 ? { ...step, record: end } : step))
+}
+
+/** @throws ApiError 409 */
+async function refuseTaken<E extends Row, B, A>(
+  ctx: WriteContext,
+  kind: AnyResource,
+  { unique }: Lifecycle<E, B, A>,
+  entity: E,
+): Promise<void> {
+  if (unique === undefined || unique.fields.some((field) => entity[field] === undefined)) return
+  const has = (holder: Partial<E> | undefined): boolean =>
+    unique.fields.every((field) => holder?.[field] === entity[field])
+  const others = (await unique.among(ctx, entity)).filter(({ extId }) => extId !== entity.extId)
+  if (!others.some((each) => has(each) || has(each.change as Partial<E> | undefined))) return
+  throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: kind.title, fields: unique.text(entity) })
+}
+
+/** @param found the number of entities after the request @throws ApiError 422 */
+export function refuseBeyond(ctx: WriteContext, of: Limit, label: string, found: number): void {
+  const maximum = limitOf(ctx, of)
+  if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: label, maximum, found })
+}
