@@ -4,6 +4,7 @@ import { awsSubnetOperations } from './aws-subnet.ts'
 import { bgpRouteOperations } from './bgp-route.ts'
 import { bgpSessionOperations } from './bgp-session.ts'
 import { networkingErrors } from './errors.ts'
+import { floatingIpOperations } from './floating-ip.ts'
 import { Gateway } from './gateway.ts'
 import { networkControllerOperations } from './network-controller.ts'
 import { reservedIpOperations } from './reserved-ip.ts'
@@ -23,6 +24,7 @@ export const networking = namespace({
     'aws-subnet': awsSubnetOperations,
     'bgp-route': bgpRouteOperations,
     'bgp-session': bgpSessionOperations,
+    'floating-ip': floatingIpOperations,
     'network-controller': networkControllerOperations,
     'reserved-ip': reservedIpOperations,
     'route-table': routeTableOperations,

@@ -33,6 +33,13 @@ export interface VirtualRouting {
   removePolicy(policyExtId: string): Promise<void>
   /** Resets the counters of these policies at one instant. */
   clearPolicyCounters(policyExtIds: readonly string[]): Promise<void>
+
+  /** Translates a floating IP to its private address, in place of the one before. */
+  programFloatingIp(floatingIp: FloatingIpProgram): Promise<void>
+  /** Sends gratuitous ARP, so that neighbours on the external subnet reach the address through its router. */
+  announceFloatingIp(floatingIpExtId: string): Promise<void>
+  /** A floating IP that is not translated is no fault. */
+  removeFloatingIp(floatingIpExtId: string): Promise<void>
 }
 
 export type ControllerState = 'UP' | 'DEGRADED' | 'DOWN'
@@ -65,4 +72,12 @@ export interface PolicyProgram {
   /** The matching policy of the highest priority applies. */
   readonly priority: number
   readonly rule: ValueOf<typeof RoutingPolicyRule>
+}
+
+export interface FloatingIpProgram {
+  readonly extId: string
+  readonly vpcExtId: string
+  readonly externalSubnetExtId: string
+  readonly address: string
+  readonly privateAddress: string
 }

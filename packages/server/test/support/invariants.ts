@@ -160,6 +160,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
     'fabric.controller': () => idsOf('NetworkController'),
     'fabric.controller-fault': () => idsOf('NetworkController'),
     'fabric.dhcp': () => idsOf('Subnet'),
+    'fabric.floating-ip': () => idsOf('FloatingIp'),
     'fabric.policy': () => idsOf('RoutingPolicy'),
     'fabric.router': () => idsOf('Vpc'),
     'fabric.subnet': () => idsOf('Subnet'),

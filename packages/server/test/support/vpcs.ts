@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
@@ -18,6 +19,7 @@ export const vpcs = '/networking/v4.3/config/vpcs'
 export const controllers = '/networking/v4.3/config/controllers'
 export const routeTables = '/networking/v4.3/config/route-tables'
 export const routingPolicies = '/networking/v4.3/config/routing-policies'
+export const floatingIps = '/networking/v4.3/config/floating-ips'
 export const demoVpc = (name: string): string => `${vpcs}/${seedId(`vpc/${name}`)}`
 export const demoController = `${controllers}/${seedId('network-controller')}`
 
@@ -55,14 +57,18 @@ export async function removed(app: TestApp, path: string): Promise<void> {
   assert.equal((await app.call('GET', path)).status, 404)
 }
 
-/** Violations of: each VPC has one route table and one default policy, and the fabric matches the rows. */
+/** Violations of: each VPC has one route table and one default policy, and the fabric matches the rows of VPCs and floating IPs. */
 export async function vpcFaults(app: TestApp): Promise<string[]> {
   const faults: string[] = []
   const differ = (what: string, found: unknown, expected: unknown): void => {
     const [a, b] = [JSON.stringify(found), JSON.stringify(expected)]
     if (a !== b) faults.push(`${what}: found ${a}, expected ${b}`)
   }
-  const { routers } = routingFacts(app.world)
+  const { floatingIps, routers } = routingFacts(app.world)
+  for (const { extId, name, vpcReference, privateIp } of await app.store.find(FloatingIp)) {
+    const { vpcExtId, privateAddress } = floatingIps.get(extId) ?? {}
+    differ(`translation of "${name}"`, [vpcExtId, privateAddress], [vpcReference, privateIp])
+  }
   for (const vpc of await app.store.find(Vpc)) {
     const tables = await app.store.findWhere(RouteTable, { vpcReference: vpc.extId })
     const policies = await app.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })

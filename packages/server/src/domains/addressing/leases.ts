@@ -23,6 +23,7 @@ import {
   type SubnetEntity,
 } from './address-plan.ts'
 import { addToRuns, lowestFree, removeFromRuns, runsOf } from './address-runs.ts'
+import { detachFloatingIp } from './floating-ips.ts'
 import {
   type Address,
   type AddressRange,
@@ -130,6 +131,8 @@ export async function release(store: Transaction, leases: readonly Lease[]): Pro
   for (const lease of leases) {
     if ((await store.get(AddressLease, lease.extId)) === undefined) continue
     await store.remove(AddressLease, lease.extId)
+    if (lease.holderExtId !== undefined)
+      await detachFloatingIp(store, lease.holderExtId, formatAddress(addressOf(lease)))
     await removeFromRuns(store, lease.subnetExtId!, addressOf(lease))
     await addToTally(store, lease.subnetExtId!, lease.kind!, -1)
   }

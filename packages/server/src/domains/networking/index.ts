@@ -2,6 +2,7 @@
 import { awsSubnet } from './aws-subnet.ts'
 import { bgpRoute } from './bgp-route.ts'
 import { bgpSession } from './bgp-session.ts'
+import { floatingIp } from './floating-ip.ts'
 import { networkController } from './network-controller.ts'
 import { reservedIp } from './reserved-ip.ts'
 import { routeTable } from './route-table.ts'
@@ -15,6 +16,7 @@ export const networking = {
   'aws-subnet': awsSubnet,
   'bgp-route': bgpRoute,
   'bgp-session': bgpSession,
+  'floating-ip': floatingIp,
   'network-controller': networkController,
   'reserved-ip': reservedIp,
   'route-table': routeTable,

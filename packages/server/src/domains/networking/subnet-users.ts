@@ -17,6 +17,6 @@ export async function refuseWhileConnected(ctx: Asking, subnet: SubnetEntity): P
 }
 
 export async function refuseWhileAttached(ctx: Asking, subnet: SubnetEntity): Promise<void> {
-  const vpcs = await usersOf(ctx, 'Subnet', subnet.extId, (kind) => kind === 'Vpc')
-  if (vpcs.length > 0) throw inUse('subnet', subnet.name, await namesOf(ctx, vpcs))
+  const users = await usersOf(ctx, 'Subnet', subnet.extId, (kind) => kind === 'Vpc' || kind === 'FloatingIp')
+  if (users.length > 0) throw inUse('subnet', subnet.name, await namesOf(ctx, users))
 }

@@ -6,6 +6,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc, vpcOperations } from '@hyperplane/contract/networking/vpc'
 import { ApiError } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { floatingIpsInVpc } from '../addressing/floating-ips.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
@@ -146,7 +147,7 @@ async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
   throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'VPC', fields })
 }
 
-/** @throws ApiError 409 that names the BGP sessions which need an external subnet that the update detaches */
+/** @throws ApiError 409 that names the BGP sessions and floating IPs which need an external subnet that the update detaches */
 async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcEntity): Promise<void> {
   const staying = new Set((after.externalSubnets ?? []).map(({ subnetReference }) => subnetReference))
   const gone = (before.externalSubnets ?? []).flatMap((each) =>
@@ -154,7 +155,9 @@ async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcE
   )
   for (const subnet of await ctx.store.getMany(Subnet, gone)) {
     // BGP peers are on the external subnet without NAT.
-    const users = subnet.isNatEnabled === true ? [] : await sessionsOf(ctx, before.extId)
+    const users = subnet.isNatEnabled === true ? [] : [...(await sessionsOf(ctx, before.extId))]
+    for (const { externalSubnetReference, name } of await floatingIpsInVpc(ctx.store, before.extId))
+      if (externalSubnetReference === subnet.extId) users.push(`floating IP ${name}`)
     if (users.length > 0) throw inUse('attachment to the subnet', subnet.name, users)
   }
 }

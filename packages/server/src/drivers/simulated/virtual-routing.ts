@@ -8,6 +8,7 @@ import type { DhcpService } from '../network-fabric.ts'
 import type {
   ControllerProgram,
   ControllerState,
+  FloatingIpProgram,
   RouterPort,
   RouterProgram,
   VirtualRouting,
@@ -37,10 +38,12 @@ export const routingFacts = (
 ): {
   readonly controllers: Collection<ControllerFact>
   readonly controllerFaults: Collection<ControllerFault>
+  readonly floatingIps: Collection<FloatingIpProgram>
   readonly routers: Collection<RouterFact>
 } => ({
   controllers: world.collection('fabric.controller'),
   controllerFaults: world.collection('fabric.controller-fault'),
+  floatingIps: world.collection('fabric.floating-ip'),
   routers: world.collection('fabric.router'),
 })
 
@@ -98,7 +101,7 @@ function createControllers(world: SimulatedWorld) {
 
 export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
   const policies = createPolicies(world)
-  const { routers } = routingFacts(world)
+  const { floatingIps, routers } = routingFacts(world)
   const { requireUp, calls } = createControllers(world)
 
   const routerAt = (vpcExtId: string): RouterFact => {
@@ -152,6 +155,17 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
     async clearPolicyCounters(policyExtIds) {
       requireUp()
       await policies.clear(policyExtIds)
+    },
+
+    async programFloatingIp(floatingIp) {
+      routerAt(floatingIp.vpcExtId)
+      await floatingIps.put(floatingIp.extId, floatingIp)
+    },
+    announceFloatingIp: async () => requireUp(),
+    async removeFloatingIp(floatingIpExtId) {
+      if (floatingIps.get(floatingIpExtId) === undefined) return
+      requireUp()
+      await floatingIps.remove(floatingIpExtId)
     },
   }
 }

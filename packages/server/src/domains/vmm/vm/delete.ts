@@ -1,6 +1,7 @@
 /** deleteVmById. From its second step on, the task only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { TaskStarted } from '../../../core/handlers.ts'
+import { floatingIpsOf, stopTranslating } from '../../addressing/floating-ips.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
@@ -53,6 +54,9 @@ export const removeVm = defineTask<OfVm>({
     {
       name: 'free addresses',
       progress: 50,
+      acts: async ({ store }, { vmExtId }) =>
+        (await floatingIpsOf(store, (await present(store, vmExtId)).nics ?? [])).length > 0,
+      run: async (ctx, { vmExtId }) => stopTranslating(ctx, (await present(ctx.store, vmExtId)).nics ?? []),
       record: async (ctx, { vmExtId }) => {
         const { nics = [] } = await present(ctx.store, vmExtId)
         await releaseNics(ctx.store, vmExtId, nics)

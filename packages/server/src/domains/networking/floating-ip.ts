@@ -1,0 +1,199 @@
+/** Floating IPs. Source: behaviour networking.md 1.3 (FLOATING), 1.8, 1.22. */
+import { FloatingIp, floatingIpOperations } from '@hyperplane/contract/networking/floating-ip'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import type { StepContext } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader } from '../../store/store.ts'
+import { planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import { type FloatingIpEntity, floatingIpsInVpc, notAssociated } from '../addressing/floating-ips.ts'
+import {
+  type Address,
+  formatAddress,
+  readAddress,
+  type WireAddress,
+  writeAddress,
+  writeAsGiven,
+} from '../addressing/ip-address.ts'
+import { addressOf, leaseAddress, leasesOf, releaseHolder } from '../addressing/leases.ts'
+import { type Broken, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { rowsOf } from '../invariants/rule.ts'
+import { limit } from '../limits.ts'
+import { requireClusterReachable } from '../registrations/reachability.ts'
+import { MacLease } from '../virtual-machines/mac-lease.ts'
+import { associationWith, type FloatingIpBody, requestedBy, type Target, targetOf } from './floating-ip-association.ts'
+import { fault, hostFaults } from './ip-config.ts'
+import { lifecycle, refuseBeyond } from './lifecycle.ts'
+
+/** Per VPC. Source: behaviour networking.md 3.5. */
+const maximumFloatingIps = limit('floatingIpsOfVpc', 2500)
+
+interface Around {
+  readonly external: SubnetEntity
+  readonly target: Target | undefined
+}
+
+const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(FloatingIp, {
+  phases: [
+    {
+      create: ['program NAT', 80, [0.15, 0.5]],
+      update: ['program NAT', 80, [0.15, 0.5]],
+      delete: ['remove NAT', 100, [0.2, 0.7]],
+      program: translate,
+      remove: (ctx, { extId }) => ctx.drivers.networkFabric.removeFloatingIp(extId),
+    },
+    {
+      create: ['send gratuitous ARP', 100, [0.05, 0.2]],
+      update: ['send gratuitous ARP', 100, [0.05, 0.2]],
+      program: async (ctx, { extId, vpcReference }) => {
+        if (vpcReference !== undefined) await ctx.drivers.networkFabric.announceFloatingIp(extId)
+      },
+    },
+  ],
+  async look(ctx, body, stored) {
+    const external = (await ctx.store.get(Subnet, body.externalSubnetReference)) as SubnetEntity
+    const requested = requestedBy(body, stored)
+    const isExternal = external.isExternal === true && external.isNatEnabled === true
+    refuseAll([
+      ...(isExternal ? [] : [fault('externalSubnetReference', 'expected an external subnet with NAT')]),
+      ...requested.faults,
+    ])
+    await requireClusterReachable(ctx, external.clusterReference)
+    return { external, target: await targetOf(ctx, requested, body.name) }
+  },
+  async configure(ctx, { body, around: { external, target }, extId, stored }) {
+    const { name, description, externalSubnetReference, floatingIp: given } = body
+    const address = stored === undefined ? await leased(ctx, external, extId, given) : addressIn(stored.floatingIp)
+    const associated =
+      target === undefined ? notAssociated : await associationWith(ctx, target, external, address.family)
+    const { vpcReference } = associated
+    if (vpcReference !== undefined && vpcReference !== stored?.vpcReference) {
+      const others = await floatingIpsInVpc(ctx.store, vpcReference)
+      refuseBeyond(ctx, maximumFloatingIps, `Floating IPs of VPC ${vpcReference}`, others.length + 1)
+    }
+    return {
+      name,
+      ...(description !== undefined && { description }),
+      externalSubnetReference,
+      floatingIp: stored?.floatingIp ?? (given === undefined ? writeAddress(address) : writeAsGiven(given)),
+      floatingIpValue: formatAddress(address),
+      ...associated,
+    }
+  },
+  async task({ store }, entity, before) {
+    const nics = [entity.vmNicReference, before?.vmNicReference].flatMap((nic) => nic ?? [])
+    const holders = await Promise.all(nics.map((nicExtId) => store.findOne(MacLease, { nicExtId })))
+    const vpcReference = entity.vpcReference ?? before?.vpcReference
+    const subnet = await store.get(Subnet, entity.externalSubnetReference)
+    const vpc = vpcReference === undefined ? undefined : await store.get(Vpc, vpcReference)
+    const [nic] = nics
+    return {
+      affected: [
+        { extId: entity.externalSubnetReference, name: subnet!.name, rel: Subnet.rel! },
+        ...(nic === undefined ? [] : [{ extId: nic, rel: 'networking:config:vnic' }]),
+        ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
+      ],
+      // A VM that is deleted meanwhile detaches its floating IPs.
+      locks: holders.flatMap((lease) => lease?.vmExtId ?? []),
+    }
+  },
+  held: ({ privateIp, vmNicReference, vpcReference }) => ({ privateIp, vmNicReference, vpcReference }),
+  unique: {
+    fields: ['vpcReference', 'privateIp'],
+    among: (ctx, { vpcReference }) => floatingIpsInVpc(ctx.store, vpcReference!),
+    text: ({ privateIp }) => `private address ${privateIp} in the VPC`,
+  },
+  release: async (ctx, { extId }) => void (await releaseHolder(ctx.store, extId)),
+})
+
+export const floatingIp = implement(
+  floatingIpOperations,
+  {
+    createFloatingIp: floatingIps.create,
+    updateFloatingIpById: floatingIps.update,
+    deleteFloatingIpById: floatingIps.remove,
+  },
+  {
+    rules: {
+      createFloatingIp: ({ body }) => [...addressFaults(body), ...requestedBy(body).faults],
+      updateFloatingIpById: ({ body }) => addressFaults(body),
+    },
+    tasks: floatingIps.tasks,
+    present: [[FloatingIp, presentFloatingIps]],
+    limits: [maximumFloatingIps],
+    invariants: [{ promise: 'Every floating IP has its lease, and its NIC the private address', look: leasesAgree }],
+  },
+)
+
+function addressFaults({ floatingIp, association }: FloatingIpBody): ApiError[] {
+  const privateIp = association?.privateIp
+  return [
+    ...(floatingIp === undefined ? [] : hostFaults(floatingIp, 'floatingIp')),
+    ...(privateIp === undefined ? [] : hostFaults(privateIp, 'association/privateIp')),
+  ]
+}
+
+const addressIn = (given: WireAddress | undefined): Address => readAddress(given ?? {}) as Address
+
+function leased(ctx: WriteContext, subnet: SubnetEntity, holder: string, given: WireAddress | undefined) {
+  const family = planOf(subnet.ipConfig).IPV4 === undefined ? 'IPV6' : 'IPV4'
+  const address = given && addressIn(given)
+  return leaseAddress(ctx, subnet, {
+    kind: 'FLOATING',
+    holder,
+    family,
+    attributePath: 'floatingIp',
+    ...(address && { address }),
+  })
+}
+
+/** @throws ApiError when the NIC has lost the address since the request */
+async function translate({ drivers, store }: StepContext<Drivers>, floatingIp: FloatingIpEntity): Promise<void> {
+  const { extId, name, externalSubnetReference, floatingIpValue, privateIp, vmNicReference, vpcReference } = floatingIp
+  if (vpcReference === undefined) return drivers.networkFabric.removeFloatingIp(extId)
+  if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp))) {
+    const values = {
+      verb: 'associate',
+      kind: 'floating IP',
+      name,
+      referencedKind: 'NIC',
+      referencedExtId: vmNicReference,
+    }
+    throw new ApiError('NETWORKING_REFERENCE_NOT_FOUND', values)
+  }
+  await drivers.networkFabric.programFloatingIp({
+    extId,
+    vpcExtId: vpcReference,
+    externalSubnetExtId: externalSubnetReference,
+    address: floatingIpValue as string,
+    privateAddress: privateIp as string,
+  })
+}
+
+const hasAddress = async (store: Reader, nicExtId: string, text: string | undefined): Promise<boolean> =>
+  (await leasesOf(store, nicExtId)).some((lease) => formatAddress(addressOf(lease)) === text)
+
+async function presentFloatingIps(
+  _: ReadContext,
+  floatingIps: readonly FloatingIpEntity[],
+  { expand }: { readonly expand: ReadonlySet<string> },
+): Promise<readonly FloatingIpEntity[]> {
+  if (!expand.has('vmNic')) return floatingIps
+  return floatingIps.map((each) => {
+    const { vmNicReference, privateIp } = each
+    return vmNicReference === undefined ? each : { ...each, vmNicProjection: { privateIp } }
+  })
+}
+
+async function* leasesAgree(store: Reader): AsyncGenerator<Broken> {
+  for await (const { extId, name, externalSubnetReference, floatingIpValue, ...row } of rowsOf(store, FloatingIp)) {
+    const { privateIp, vmNicReference } = row
+    const leases = await leasesOf(store, extId)
+    const held = leases.map((lease) => `${lease.kind} ${formatAddress(addressOf(lease))} ${lease.subnetExtId}`).join()
+    if (held !== `FLOATING ${floatingIpValue} ${externalSubnetReference}`)
+      yield { about: [extId], fault: `the floating IP "${name}" holds the leases [${held}]` }
+    if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))
+      yield { about: [extId], fault: `the floating IP "${name}" is associated with ${privateIp}, which its NIC lacks` }
+  }
+}
