@@ -199,7 +199,10 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
       name: name('update'),
       steps: update,
       async onUndone(ctx, { after }) {
-        await settle?.(ctx, await storedOf(ctx, after))
+        const stored = await storedOf(ctx, after)
+        // Unregistering the cluster removes rows.
+        if (stored === undefined) return
+        await settle?.(ctx, stored)
         await ctx.store.update(kind, after.extId, { change: undefined })
       },
     }),

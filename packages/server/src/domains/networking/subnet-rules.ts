@@ -19,7 +19,6 @@ import {
   hostFaults,
   ipConfigFaults,
 } from './ip-config.ts'
-import { metadataOf, type Owner } from './metadata.ts'
 
 export type SubnetBody = BodyOf<typeof Subnet>
 type SwitchEntity = EntityOf<typeof VirtualSwitch>
@@ -133,9 +132,9 @@ export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdva
   ]
 }
 
-/** The stored form of a valid body, without server-managed fields (ids, network identifier, `change`). */
-export function configurationOf(body: SubnetBody, around: Surroundings, owner: Owner): Omit<SubnetEntity, 'extId'> {
-  const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata, ...rest } = body
+/** The stored form of a valid body, without metadata and server-managed fields (ids, network identifier, `change`). */
+export function configurationOf(body: SubnetBody, around: Surroundings): Omit<SubnetEntity, 'extId' | 'metadata'> {
+  const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata: _, ...rest } = body
   const isOverlay = body.subnetType === 'OVERLAY'
   const { virtualSwitch, isAdvanced } = around
   return {
@@ -149,7 +148,6 @@ export function configurationOf(body: SubnetBody, around: Surroundings, owner: O
     ...(ipConfig === undefined || ipConfig.length === 0 ? {} : { ipConfig: ipConfig.map(canonicalIpConfig) }),
     ...(dhcpOptions === undefined ? {} : { dhcpOptions: canonicalDhcpOptions(dhcpOptions) }),
     ...(externalDhcpServers === undefined ? {} : { externalDhcpServers: externalDhcpServers.map(canonicalServer) }),
-    metadata: metadataOf(metadata, owner),
   }
 }
 

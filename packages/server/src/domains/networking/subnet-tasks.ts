@@ -1,30 +1,20 @@
-/**
- * Tasks that program subnets into the fabric.
- * Source: behaviour networking.md 1.1 (life of an entity row), 1.2 (tasks), 1.22.
- */
-import { Subnet } from '@hyperplane/contract/networking/subnet'
+/** Subnets in the fabric: on hosts, and at their DHCP responders. Source: behaviour networking.md 1.2 (tasks), 1.22. */
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import type { RecordContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { DhcpService, SubnetProgram } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { planOf } from '../addressing/address-plan.ts'
 import { formatAddress, formatPrefix, readAddress } from '../addressing/ip-address.ts'
-import { releaseSubnet, syncOwnLeases } from '../addressing/leases.ts'
-import { defineTask } from '../context.ts'
+import { isManaged, syncOwnLeases } from '../addressing/leases.ts'
 import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
+import type { Phase } from './lifecycle.ts'
 
 export interface Programming {
   readonly program: SubnetProgram
   /** Absent: hosts answer no DHCP on the subnet. */
   readonly dhcp?: DhcpService
-}
-
-export interface UpdateInput {
-  readonly before: Programming
-  readonly after: Programming
-  /** The row to store once the fabric has changed; without `change`. */
-  readonly entity: SubnetEntity
 }
 
 /** Hosts of the subnet's switch. An overlay subnet has none and spans the hosts of every default switch. */
@@ -69,93 +59,39 @@ export async function programmingOf(store: Reader, subnet: SubnetEntity): Promis
   }
 }
 
-/** Whether hosts assign addresses themselves; otherwise they only relay DHCP, if at all. */
-const isManaging = ({ dhcp }: Programming): boolean => (dhcp?.prefixes.length ?? 0) > 0
-
-const applyDhcp = ({ networkFabric }: Drivers, { program, dhcp }: Programming): Promise<void> =>
-  dhcp === undefined ? networkFabric.stopDhcp(program.extId) : networkFabric.serveDhcp(dhcp)
-
-export const createSubnetTask = defineTask<Programming>({
-  name: 'networking.create-subnet',
-  steps: [
-    {
-      name: 'program hosts',
-      progress: 70,
-      seconds: [0.4, 1.2],
-      run: (ctx, { program }) => ctx.drivers.networkFabric.programSubnet(program),
-      undo: (ctx, { program }) => ctx.drivers.networkFabric.removeSubnet(program.extId),
+export const subnetPhases: readonly Phase<SubnetEntity>[] = [
+  {
+    create: ['program hosts', 70, [0.4, 1.2]],
+    update: ['program hosts', 60, [0.4, 1.2]],
+    delete: ['remove from hosts', 100, [0.3, 1]],
+    async program(ctx, subnet) {
+      await ctx.drivers.networkFabric.programSubnet((await programmingOf(ctx.store, subnet)).program)
     },
-    {
-      name: 'start DHCP',
-      progress: 100,
-      seconds: [0.1, 0.3],
-      run: (ctx, input) => applyDhcp(ctx.drivers, input),
-      undo: (ctx, { program }) => ctx.drivers.networkFabric.stopDhcp(program.extId),
-      record: async (ctx, { program }) => {
-        await ctx.store.update(Subnet, program.extId, { change: undefined })
-      },
-    },
-  ],
-  onUndone: (ctx, { program }) => removeRow(ctx.store, program.extId),
-})
-
-export const updateSubnetTask = defineTask<UpdateInput>({
-  name: 'networking.update-subnet',
-  steps: [
-    {
-      name: 'program hosts',
-      progress: 60,
-      seconds: [0.4, 1.2],
-      run: (ctx, { after }) => ctx.drivers.networkFabric.programSubnet(after.program),
-      undo: (ctx, { before }) => ctx.drivers.networkFabric.programSubnet(before.program),
-    },
-    {
-      name: 'configure DHCP',
-      progress: 100,
-      seconds: [0.1, 0.3],
-      run: async (ctx, { before, after, entity }) => {
-        const isNewlyManaged = !isManaging(before) && isManaging(after)
-        const learned = isNewlyManaged ? await learnedOn(ctx, entity.extId) : []
-        await applyDhcp(ctx.drivers, after)
-        return learned
-      },
-      undo: (ctx, { before }) => applyDhcp(ctx.drivers, before),
-      record: async (ctx, { entity }, learned: readonly Learned[]) => {
-        await syncOwnLeases(ctx, entity, planOf(entity.ipConfig))
-        await ctx.store.replace(Subnet, entity)
-        await adoptLearned(ctx, entity, learned)
-      },
-    },
-  ],
-  async onUndone(ctx, { entity }) {
-    const subnet = await ctx.store.get(Subnet, entity.extId)
-    if (subnet === undefined) return
-    await syncOwnLeases(ctx, subnet, planOf(subnet.ipConfig))
-    await ctx.store.update(Subnet, subnet.extId, { change: undefined })
+    remove: (ctx, { extId }) => ctx.drivers.networkFabric.removeSubnet(extId),
   },
-})
-
-export const deleteSubnetTask = defineTask<{ readonly extId: string }>({
-  name: 'networking.delete-subnet',
-  steps: [
-    {
-      name: 'stop DHCP',
-      progress: 30,
-      seconds: [0.1, 0.3],
-      run: (ctx, { extId }) => ctx.drivers.networkFabric.stopDhcp(extId),
+  {
+    create: ['start DHCP', 100, [0.1, 0.3]],
+    update: ['configure DHCP', 100, [0.1, 0.3]],
+    delete: ['stop DHCP', 30, [0.1, 0.3]],
+    /** @returns addresses that guests learned, when an update makes the subnet managed */
+    async program(ctx, subnet, before) {
+      const isNewlyManaged = before !== undefined && !isManaged(before) && isManaged(subnet)
+      const learned = isNewlyManaged ? await learnedOn(ctx, subnet.extId) : []
+      const { dhcp } = await programmingOf(ctx.store, subnet)
+      if (dhcp === undefined) await ctx.drivers.networkFabric.stopDhcp(subnet.extId)
+      else await ctx.drivers.networkFabric.serveDhcp(dhcp)
+      return learned
     },
-    {
-      name: 'remove from hosts',
-      progress: 100,
-      seconds: [0.3, 1],
-      run: (ctx, { extId }) => ctx.drivers.networkFabric.removeSubnet(extId),
-      record: (ctx, { extId }) => removeRow(ctx.store, extId),
-    },
-  ],
-  pointOfNoReturn: 'stop DHCP',
-})
+    remove: (ctx, { extId }) => ctx.drivers.networkFabric.stopDhcp(extId),
+  },
+]
 
-async function removeRow(store: Parameters<typeof releaseSubnet>[0], extId: string): Promise<void> {
-  await releaseSubnet(store, extId)
-  await store.remove(Subnet, extId)
+/** Releases addresses that the stored subnet does not have any more, and leases those that its guests learned. */
+export async function settleAddresses(
+  ctx: RecordContext<Drivers>,
+  subnet: SubnetEntity,
+  learned: readonly Learned[] = [],
+): Promise<void> {
+  await syncOwnLeases(ctx, subnet, planOf(subnet.ipConfig))
+  await adoptLearned(ctx, subnet, learned)
 }

@@ -2,18 +2,28 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { addressRules } from '../addressing/invariants.ts'
 import { formatAddress, overlap } from '../addressing/ip-address.ts'
-import { addressOf, isManaged, leasesOutside, ownAddresses, stateOf, syncOwnLeases } from '../addressing/leases.ts'
+import {
+  addressOf,
+  isManaged,
+  leasesOutside,
+  ownAddresses,
+  releaseSubnet,
+  stateOf,
+  syncOwnLeases,
+} from '../addressing/leases.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type WriteContext } from '../context.ts'
-import { limit, limitOf } from '../limits.ts'
+import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { refuseUnlessStanding, refuseWhileChanging } from './busy.ts'
+import { refuseUnlessStanding } from './busy.ts'
 import { inUse } from './in-use.ts'
-import { ownedBy, ownerOf } from './metadata.ts'
+import type { Learned } from './learned-addresses.ts'
+import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
 import {
   configurationOf,
   type SubnetBody,
@@ -22,7 +32,7 @@ import {
   surroundingFaults,
   surroundingsOf,
 } from './subnet-rules.ts'
-import { createSubnetTask, deleteSubnetTask, programmingOf, updateSubnetTask } from './subnet-tasks.ts'
+import { settleAddresses, subnetPhases } from './subnet-tasks.ts'
 import { refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
 import { presentSubnets } from './subnet-view.ts'
 
@@ -31,95 +41,79 @@ const networkIdentifiers = { minimum: 4096, maximum: 16777215 }
 /** Source: behaviour networking.md 3.5. */
 const maximumSubnets = limit('subnets', 5000)
 
+const subnets = lifecycle<SubnetEntity, SubnetBody, Surroundings>(Subnet, {
+  phases: subnetPhases,
+  async look(ctx, body, stored) {
+    const around = await surroundingsOf(ctx.store, body, stored)
+    refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...surroundingFaults(body, around)])
+    return around
+  },
+  async configure(ctx, request) {
+    const { stored, extId } = request
+    const cluster = stored === undefined ? request.around.virtualSwitch?.clusterExtId : stored.clusterReference
+    await requireClusterReachable(ctx, cluster)
+    const next = { extId, ...(stored === undefined ? await added(ctx, request) : replacementOf(request, stored)) }
+    if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
+    await refuseOverlap(ctx, next)
+    // An update leases a new gateway now; its task releases the old one when it succeeds.
+    await syncOwnLeases(ctx, next, planOf(next.ipConfig), stored !== undefined)
+    return next
+  },
+  // Other locks would make tasks of other subnets of the same switch or VPC wait.
+  async task(_, entity, before = entity) {
+    const { virtualSwitchReference, vpcReference, subnetType, clusterReference } = before
+    const affected: AffectedEntity[] = []
+    if (virtualSwitchReference !== undefined) {
+      affected.push({ extId: virtualSwitchReference, rel: 'networking:config:virtual-switch' })
+    }
+    if (vpcReference !== undefined) affected.push({ extId: vpcReference, rel: 'networking:config:vpc' })
+    const isOfCluster = subnetType === 'VLAN' && clusterReference !== undefined
+    return { affected, ...(isOfCluster && { clusterExtIds: [clusterReference] }) }
+  },
+  held: ({ ipConfig = [] }) => ({ ipConfig }),
+  async refuseRemoval(ctx, stored) {
+    await requireClusterReachable(ctx, stored.clusterReference)
+    await refuseWhileUsed(ctx, stored)
+  },
+  settle: (ctx, entity, learned) => settleAddresses(ctx, entity, learned as readonly Learned[] | undefined),
+  release: (ctx, { extId }) => releaseSubnet(ctx.store, extId),
+})
+
 export const subnet = implement(
   subnetOperations,
-  {
-    async createSubnet(ctx, { body }) {
-      const around = await surroundingsOf(ctx.store, body)
-      refuseAll(surroundingFaults(body, around))
-      if (around.vpc !== undefined) refuseUnlessStanding('VPC', around.vpc)
-      await requireClusterReachable(ctx, around.virtualSwitch?.clusterExtId)
-      if (around.isAdvanced === true) await requireAdvanced(ctx, around.virtualSwitch?.clusterExtId)
-      const entity: SubnetEntity = {
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
-        ...configurationOf(body, around, ownedBy(ctx.caller)),
-        ...(body.subnetType === 'OVERLAY' ? { vni: await freeNetworkIdentifier(ctx) } : {}),
-      }
-      await refuseOverlap(ctx, entity)
-      const maximum = limitOf(ctx, maximumSubnets)
-      const found = (await ctx.store.count(Subnet)) + 1
-      if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'Subnets', maximum, found })
-      const programming = await programmingOf(ctx.store, entity)
-      const task = await ctx.startTask(createSubnetTask, programming, taskOf('Create', entity))
-      await ctx.store.insert(Subnet, { ...entity, change: { taskExtId: task.extId, verb: 'create' } })
-      await syncOwnLeases(ctx, entity, planOf(entity.ipConfig))
-      return { ...task, created: entity.extId }
-    },
-
-    async updateSubnetById(ctx, { body }) {
-      const stored = ctx.target
-      const around = await surroundingsOf(ctx.store, body, stored)
-      refuseAll([...stackFaults(body, stored), ...surroundingFaults(body, around)])
-      refuseWhileChanging('Subnet', stored)
-      await requireClusterReachable(ctx, stored.clusterReference)
-      const next = replacementOf(stored, body, around)
-      await refuseChangesInUse(ctx, stored, next)
-      await refuseOverlap(ctx, next)
-      const [before, after] = [await programmingOf(ctx.store, stored), await programmingOf(ctx.store, next)]
-      const task = await ctx.startTask(updateSubnetTask, { before, after, entity: next }, taskOf('Update', stored))
-      // Lease a new gateway now; the task releases the old one when the update succeeds.
-      await syncOwnLeases(ctx, next, planOf(next.ipConfig), true)
-      const change = { taskExtId: task.extId, verb: 'update' as const, ipConfig: next.ipConfig ?? [] }
-      await ctx.store.update(Subnet, stored.extId, { change })
-      return task
-    },
-
-    async deleteSubnetById(ctx) {
-      const stored = ctx.target
-      refuseWhileChanging('Subnet', stored)
-      await requireClusterReachable(ctx, stored.clusterReference)
-      await refuseWhileUsed(ctx, stored)
-      const task = await ctx.startTask(deleteSubnetTask, { extId: stored.extId }, taskOf('Delete', stored))
-      await ctx.store.update(Subnet, stored.extId, { change: { taskExtId: task.extId, verb: 'delete' } })
-      return task
-    },
-  },
+  { createSubnet: subnets.create, updateSubnetById: subnets.update, deleteSubnetById: subnets.remove },
   {
     rules: {
       createSubnet: ({ body }) => subnetFaults(body),
       updateSubnetById: ({ body }) => subnetFaults(body),
     },
-    tasks: [createSubnetTask, updateSubnetTask, deleteSubnetTask],
+    tasks: subnets.tasks,
     present: [[Subnet, presentSubnets]],
     limits: [maximumSubnets],
     invariants: addressRules,
   },
 )
 
-/** Locks only the subnet, so that tasks of other subnets of the same switch or VPC do not wait. */
-function taskOf(verb: 'Create' | 'Update' | 'Delete', entity: SubnetEntity) {
-  const { extId, name, virtualSwitchReference, vpcReference, clusterReference } = entity
-  const affected: AffectedEntity[] = [{ extId, name, rel: 'networking:config:subnet' }]
-  if (virtualSwitchReference !== undefined) {
-    affected.push({ extId: virtualSwitchReference, rel: 'networking:config:virtual-switch' })
-  }
-  if (vpcReference !== undefined) affected.push({ extId: vpcReference, rel: 'networking:config:vpc' })
-  return {
-    operation: `kSubnet${verb}`,
-    description: `${verb} subnet ${name}`,
-    affected,
-    locks: [extId],
-    ...(entity.subnetType === 'VLAN' && clusterReference !== undefined ? { clusterExtIds: [clusterReference] } : {}),
-  }
+type Request = Configuring<SubnetEntity, SubnetBody, Surroundings>
+
+async function added(ctx: WriteContext, { body, around }: Request) {
+  if (around.vpc !== undefined) refuseUnlessStanding('VPC', around.vpc)
+  if (around.isAdvanced === true) await requireAdvanced(ctx, around.virtualSwitch?.clusterExtId)
+  refuseBeyond(ctx, maximumSubnets, 'Subnets', (await ctx.store.count(Subnet)) + 1)
+  const vni = body.subnetType === 'OVERLAY' ? await freeNetworkIdentifier(ctx) : undefined
+  return { ...configurationOf(body, around), ...(vni !== undefined && { vni }) }
 }
 
 /** The row after this body: server-managed fields stay. */
-function replacementOf(stored: SubnetEntity, body: SubnetBody, around: Surroundings): SubnetEntity {
-  const { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
-  const kept = { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference }
-  const next = { ...configurationOf(body, around, ownerOf(stored)), ...kept }
-  return Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as unknown as SubnetEntity
+function replacementOf({ body, around }: Request, stored: SubnetEntity) {
+  const { vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
+  return defined({
+    ...configurationOf(body, around),
+    vni,
+    isAdvancedNetworking,
+    migrationState,
+    layer2StretchReference,
+  })
 }
 
 /** @throws ApiError 409 for changes that NICs, attached VPCs or leases prevent */
