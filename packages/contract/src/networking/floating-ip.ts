@@ -7,8 +7,6 @@ import { enumeration, immutable, object, oneOf, optional, readOnly, referenceTo,
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
 import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText } from './shapes.ts'
-import { Subnet } from './subnet.ts'
-import { Vpc } from './vpc.ts'
 
 /** The default of `privateIp` is the primary address of the NIC. */
 export const VmNicAssociation = object('networking.v4.config.VmNicAssociation', {
@@ -26,9 +24,7 @@ export const LoadBalancerSessionAssociation = object('networking.v4.config.LoadB
   vpcReference: optional(referenceTo('Vpc')),
 })
 
-const nicFields = { privateIp: readOnly(text()) } as const
-const VmNic = object('networking.v4.config.VmNic', nicFields)
-const VmNicProjection = object('networking.v4.config.VmNicProjection', nicFields)
+const VmNicProjection = object('networking.v4.config.VmNicProjection', { privateIp: readOnly(text()) })
 
 export const FloatingIp = resource(
   'networking.v4.config.FloatingIp',
@@ -36,7 +32,6 @@ export const FloatingIp = resource(
     name: nameText(),
     description: optional(descriptionText()),
     externalSubnetReference: immutable(referenceTo('Subnet')),
-    externalSubnet: readOnly(Subnet.schema),
     floatingIp: immutable(
       optional(
         object('networking.v4.config.FloatingIPAddress', {
@@ -60,8 +55,6 @@ export const FloatingIp = resource(
     loadBalancerSessionReference: optional(uuid()),
     vmNicReference: optional(referenceTo('Nic')),
     vpcReference: optional(referenceTo('Vpc')),
-    vmNic: readOnly(VmNic),
-    vpc: readOnly(Vpc.schema),
     metadata: optional(EntityMetadata),
   },
   {

@@ -12,7 +12,7 @@ import { ownPath, registerBody } from './registering.ts'
 import { adminPassword, type TestApp } from './start-app.ts'
 import { ipConfigOf, subnets } from './subnets.ts'
 import { act, aDisk, aGroup, aVm, chap, clients, groups, onContainer, succeeded } from './volumes.ts'
-import { attachedTo, prefix, routingPolicies, vpcs } from './vpcs.ts'
+import { attachedTo, floatingIps, prefix, routingPolicies, vpcs } from './vpcs.ts'
 
 /** A request that succeeds unchanged. Without `body`, an update sends the entity as it was read. */
 export type Base = (app: TestApp) => Promise<{
@@ -76,6 +76,21 @@ const updating =
 const at =
   (path: string, body?: object): Base =>
   async () => ({ path, ...(body === undefined ? {} : { body }) })
+
+let host = 200
+let guest = 0
+const onNat = { externalSubnetReference: seedId('subnet/ext-nat') }
+const floating = (more: object) => ({ name: named(), externalSubnetReference: seedId('subnet/transit-ext'), ...more })
+const toPrivate = () => ({
+  $objectType: 'networking.v4.config.PrivateIpAssociation',
+  privateIp: address(`172.16.${++guest}.9`),
+  vpcReference: seedId('vpc/tenant-a'),
+})
+async function toNic(app: TestApp, vm: string) {
+  const [{ extId, networkInfo }] = (await app.call('GET', `${vms}/${seedId(`vm/${vm}`)}`)).data.nics
+  const privateIp = { ipv4: networkInfo.ipv4Config.ipAddress }
+  return { $objectType: 'networking.v4.config.VmNicAssociation', vmNicReference: extId, privateIp }
+}
 
 let priority = 200
 const policy = (match: object, action: object = { actionType: 'PERMIT' }) => ({
@@ -401,6 +416,22 @@ const bases: Readonly<Record<string, readonly Base[]>> = {
       },
     }),
   ],
+  'networking.createFloatingIp': [
+    creating(floatingIps, () => floating({ association: toPrivate() })),
+    creating(floatingIps, () => floating({ floatingIp: address(`100.64.0.${++host}`) })),
+    async (app) => ({ path: floatingIps, body: floating({ ...onNat, association: await toNic(app, 'web-01') }) }),
+    async (app) => {
+      const { vmNicReference } = await toNic(app, 'web-02')
+      return { path: floatingIps, body: floating({ ...onNat, vmNicReference, vpcReference: seedId('vpc/prod') }) }
+    },
+    async (app) => {
+      const ipConfig = ipConfigOf({ ipv6: 'fd00:45::/64' })
+      const outside = { name: named(), subnetType: 'VLAN', networkId: 345, isExternal: true, ipConfig }
+      const subnet = await once(app, 'outside of six', () => made(app, subnets, outside))
+      const floatingIp = { ipv6: { value: `fd00:45::${++host}`, prefixLength: 128 } }
+      return { path: floatingIps, body: floating({ externalSubnetReference: subnet.slice(-36), floatingIp }) }
+    },
+  ],
   'networking.createRoutingPolicy': policies.map((body) => creating(routingPolicies, body)),
   'networking.createNetworkController': [
     async (app) => {
@@ -422,6 +453,18 @@ const bases: Readonly<Record<string, readonly Base[]>> = {
     reserving('unreserve', { unreserveType: 'CONTEXT', clientContext: 'some' }),
     reserving('unreserve', { unreserveType: 'IP_ADDRESS_RANGE', startIpAddress: address('10.77.0.101'), count: 2 }),
     reserving('unreserve', { unreserveType: 'IP_ADDRESS_LIST', ipAddresses: [address('10.77.0.102')] }),
+  ],
+  'networking.updateFloatingIpById': [
+    updating(floatingIps, () => floating({ association: toPrivate() })),
+    async (app) => {
+      const path = await once(app, 'floating IP of a NIC', () => made(app, floatingIps, floating(onNat)))
+      return { path, body: floating({ ...onNat, association: await toNic(app, 'db-01') }) }
+    },
+    async (app) => {
+      const path = await once(app, 'floating IP in short', () => made(app, floatingIps, floating(onNat)))
+      const { vmNicReference } = await toNic(app, 'floating-01')
+      return { path, body: floating({ ...onNat, vmNicReference, vpcReference: seedId('vpc/prod') }) }
+    },
   ],
   'networking.updateNetworkControllerById': [at(`/networking/v4.3/config/controllers/${seedId('network-controller')}`)],
   'networking.updateRoutingPolicyById': policies.map((body) => async (app) => ({
@@ -651,7 +694,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
   '* secondaryUrls': ['ldap://other.simulated'],
-  '* externalIps': [address('10.44.3.200')],
+  '* externalIps': [address('10.44.3.205')],
   '* dhcpServerAddress': [{ value: '10.77.0.2' }, { value: 'fd00::2' }],
   '* startIp': [{ value: '10.77.0.90' }, { value: 'fd00::90' }],
   '* endIp': [{ value: '10.77.0.130' }, { value: 'fd00::130' }],

@@ -15,7 +15,11 @@ const aFloatingIp = (app: TestApp): Promise<string> =>
   made(app, floatingIps, { name: 'killed', externalSubnetReference, association: toPrivate('172.16.0.1') })
 
 export const creations: Readonly<Record<string, Creation>> = {
-  'networking.createFloatingIp': { path: floatingIps, body: (name) => ({ name, externalSubnetReference }) },
+  // Suites create more of them than `ext-nat` has addresses.
+  'networking.createFloatingIp': {
+    path: floatingIps,
+    body: (name) => ({ name, externalSubnetReference: seedId('subnet/transit-ext') }),
+  },
 }
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
