@@ -95,13 +95,14 @@ async function asked(operation: Operation, path: string, apiKey: string) {
   })
 }
 
-/** The demo has no restore sources, no certificate authorities of users and no CD-ROMs. */
+/** The demo has no restore sources, no certificate authorities of users, no floating IPs and no CD-ROMs. */
 const absentFromDemo = [
   'platform.listRestorableDomainManagers',
   'platform.listRestorePoints',
   'platform.getRestorePointById',
   'platform.deleteRestoreSourceById',
   'iam.deleteCertAuthProviderById',
+  'networking.deleteFloatingIpById',
   'vmm.getCdRomById',
 ]
 
