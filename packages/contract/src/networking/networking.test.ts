@@ -56,6 +56,7 @@ test('kinds without operations have rows all the same', () => {
     'AddressTally',
     'AwsSubnet',
     'BgpSession',
+    'FloatingIp',
     'Gateway',
     'NetworkController',
     'RouteTable',

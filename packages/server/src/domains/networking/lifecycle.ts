@@ -115,12 +115,9 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
     async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
       const around = await life.look(ctx, body, undefined)
       const extId = ctx.ids.uuid()
-      const entity = {
-        ...(await life.configure(ctx, { body, around, extId, stored: undefined })),
-        extId,
-        tenantId: ctx.tenantId,
-        metadata: metadataOf(body.metadata, ownedBy(ctx.caller)),
-      } as unknown as E
+      const configured = await life.configure(ctx, { body, around, extId, stored: undefined })
+      const metadata = metadataOf(body.metadata, ownedBy(ctx.caller))
+      const entity = { ...configured, extId, tenantId: ctx.tenantId, metadata } as unknown as E
       await refuseTaken(ctx, kind, life, entity)
       const task = await ctx.startTask(tasks.create, { entity }, await optionsOf(ctx, 'create', entity))
       const row: E = { ...entity, change: { taskExtId: task.extId, verb: 'create' } }
@@ -129,17 +126,13 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
     },
 
     async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
-      const { change: _, ...stored } = ctx.target
-      const before = stored as unknown as E
+      const before: E = { ...ctx.target, change: undefined }
       const around = await life.look(ctx, body, before)
       refuseBusy(ctx.target)
       const { extId, tenantId } = before
-      const after = {
-        ...(await life.configure(ctx, { body, around, extId, stored: before })),
-        extId,
-        ...(tenantId !== undefined && { tenantId }),
-        metadata: metadataOf(body.metadata, ownerOf(before)),
-      } as unknown as E
+      const configured = await life.configure(ctx, { body, around, extId, stored: before })
+      const metadata = metadataOf(body.metadata, ownerOf(before))
+      const after = { ...configured, extId, tenantId, metadata } as unknown as E
       await refuseTaken(ctx, kind, life, after)
       const task = await ctx.startTask(tasks.update, { before, after }, await optionsOf(ctx, 'update', after, before))
       await ctx.store.update(kind, extId, { change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) } })
@@ -160,8 +153,8 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, release }: Lifecycle<E, B, A>) {
   const name = (verb: Verb): string => `networking.${verb}-${(kind.rel as string).split(':').at(-1)}`
   /** The stored row differs from that of the request when something detached it meanwhile. */
-  const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E> =>
-    (await ctx.store.get(kind, extId)) as unknown as E
+  const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
+    (await ctx.store.get(kind, extId)) as E | undefined
   const leave = async (ctx: RecordContext<Drivers>, { entity }: Creation<E>): Promise<void> => {
     await release?.(ctx, entity)
     await ctx.store.remove(kind, entity.extId)
@@ -180,7 +173,10 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     'update',
     ({ program }) => ({
       run: async (ctx, { after }) => program(ctx, after, await storedOf(ctx, after)),
-      undo: async (ctx, { after }) => void (await program(ctx, await storedOf(ctx, after))),
+      undo: async (ctx, { after }) => {
+        const stored = await storedOf(ctx, after)
+        if (stored !== undefined) await program(ctx, stored)
+      },
     }),
     async (ctx, { after }, result) => {
       await ctx.store.replace(kind, after as AnyRow)
