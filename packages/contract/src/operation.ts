@@ -54,7 +54,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   /** Sets of field paths whose values together are unique, also among concurrent requests. */
   readonly unique: readonly UniqueRule[]
   /** The path parameter that names the entity this kind lives under, and the (internal) field that holds its id. */
-  readonly parent?: { readonly param: string; readonly kind: string; readonly field: string }
+  readonly parent?: Parent
   /** Absent fields of a PUT keep their value (conventions 3, sparse PUT). */
   readonly sparsePut?: true
   /** Paths that server code filters by; they get a column, like the paths that lists declare. */
@@ -80,6 +80,15 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly gate?: Gate
   /** Whether entities of this kind leave the manager together with their cluster. */
   readonly ofCluster?: OfCluster | StaysWithManager
+}
+
+/** The entity that others live under. */
+export interface Parent {
+  readonly param: string
+  readonly kind: string
+  readonly field: string
+  /** The field of the parent whose list holds these entities, where they have no rows of their own. */
+  readonly listedIn?: string
 }
 
 /** Entities of this kind come with a cluster that is registered, and leave with one that is unregistered. */

@@ -30,6 +30,7 @@ export async function findTargets<D>(machinery: Machinery<D>, reader: Reader, ca
   for (const [parameter, id] of Object.entries(path)) {
     const kindName = operation.pathKinds[parameter]
     const kind = kindName === undefined ? undefined : kinds.resource(kindName)
+    if (kind?.parent?.listedIn !== undefined) requireListed(kind, kind.parent.listedIn, parents[kind.parent.param], id)
     if (kind === undefined || kind.derived === true) continue
     const isTarget = parameter === operation.target
     if (isTarget) noteTarget(request.trace, kind, id)
@@ -63,6 +64,12 @@ export async function findTargets<D>(machinery: Machinery<D>, reader: Reader, ca
     named = { kind: only, ...row }
   }
   return { row, parents, named, judged }
+}
+
+/** @throws ApiError 404 when the list of the parent holds no such entity */
+function requireListed(kind: Resource, field: string, parent: any, id: string): void {
+  const listed: readonly { readonly extId: string }[] = parent?.[field] ?? []
+  if (!listed.some(({ extId }) => extId === id)) throw notFound(kind, kind.kind, id, 'extId')
 }
 
 interface Named {
