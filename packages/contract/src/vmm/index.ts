@@ -9,6 +9,7 @@ import { unimplemented } from './unimplemented.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
 import { nicOperations } from './vm/parts/nic.ts'
+import { serialPortOperations } from './vm/parts/serial-port.ts'
 import { vmDiskStatsOperations } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStatsOperations } from './vm/statistics/vm-nic-stats.ts'
 import { vmStatsOperations } from './vm/statistics/vm-stats.ts'
@@ -23,6 +24,7 @@ export const vmm = namespace({
     disk: diskOperations,
     image: imageOperations,
     nic: nicOperations,
+    'serial-port': serialPortOperations,
     vm: vmOperations,
     'vm-disk-stats': vmDiskStatsOperations,
     'vm-nic-stats': vmNicStatsOperations,

@@ -57,7 +57,6 @@ export const unimplemented: Unimplemented = {
     releaseIpById: 'release-ip',
   },
   '/ahv/config/vms/{vmExtId}/pcie-devices': { PcieDevice: 'list create get delete' },
-  '/ahv/config/vms/{vmExtId}/serial-ports': { SerialPort: 'list create get update delete' },
   '/ahv/policies/legacy-vm-anti-affinity-policies': { LegacyVmAntiAffinityPolicy: 'list delete' },
   '/ahv/policies/vm-anti-affinity-policies': { VmAntiAffinityPolicy: 'list create get update delete' },
   '/ahv/policies/vm-anti-affinity-policies/{vmAntiAffinityPolicyExtId}/vm-compliance-states': {

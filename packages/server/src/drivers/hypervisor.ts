@@ -9,7 +9,7 @@ export interface Hypervisor extends Domains, Disks, Guests, Migration {}
 
 /** Virtual machines as the hosts know them: configuration and power. */
 export interface Domains {
-  /** Registers the domain, or reconfigures it; a running domain gets its new memory, CPUs and NICs at once. */
+  /** Registers the domain, or reconfigures it; a running domain gets its new memory, CPUs, NICs and serial ports at once. */
   defineVm(domain: Domain): Promise<void>
   /** Removes a domain that does not run; an absent one is no fault. @throws DriverError, final, when it runs */
   undefineVm(vmExtId: string): Promise<void>
@@ -114,6 +114,7 @@ export interface Domain {
   /** Content of CD-ROM drives that are not empty. */
   readonly isoExtIds: readonly string[]
   readonly nics: readonly DomainNic[]
+  readonly serialPorts: readonly DomainSerialPort[]
   readonly hasGuestTools: boolean
   /** Its next boot runs a customisation. */
   readonly hasPendingCustomization: boolean
@@ -128,6 +129,12 @@ export interface DomainNic {
   readonly address?: string
   /** An unmanaged VLAN: its DHCP server is outside the deployment. */
   readonly vlan?: Vlan
+}
+
+export interface DomainSerialPort {
+  readonly extId: string
+  readonly index: number
+  readonly isConnected: boolean
 }
 
 export type BootPhase = 'firmware' | 'loader' | 'kernel' | 'network' | 'customization' | 'running'

@@ -6,11 +6,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract, type Operation, type Resource, walk } from '@hyperplane/contract'
 import { aRobot, aRole, grant } from '../api/iam/people.ts'
+import { create, creations } from '../support/creations.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 let app: TestApp
 before(async () => {
   app = await startApp()
+  await app.task(await create(app, creations['vmm.createSerialPort']!))
 })
 after(() => app.close())
 

@@ -14,6 +14,8 @@ export interface Creation {
   readonly path: string
   readonly body: (name: string) => object
   readonly clusterId?: string
+  /** Path of the entity whose tag is sent, where the creation needs one. */
+  readonly tagOf?: string
   /** The world that has room for it, where that is not the demo. */
   readonly seed?: 'empty'
 }

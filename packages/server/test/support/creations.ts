@@ -26,13 +26,16 @@ export function asyncCreations(
   })
 }
 
-export const create = (
+export async function create(
   app: TestApp,
-  { path, body, clusterId }: Creation,
+  { path, body, clusterId, tagOf }: Creation,
   name = `made-${randomUUID().slice(0, 8)}`,
-): Promise<CallResult> =>
-  app.call('POST', path, {
+): Promise<CallResult> {
+  const etag = tagOf === undefined ? undefined : (await app.call('GET', tagOf)).etag
+  return app.call('POST', path, {
     body: body(name),
     requestId: randomUUID(),
     ...(clusterId === undefined ? {} : { clusterId }),
+    ...(etag === undefined ? {} : { ifMatch: etag }),
   })
+}

@@ -17,7 +17,7 @@ import { attachedTo, floatingIps, prefix, routingPolicies, vpcs } from './vpcs.t
 /** A request that succeeds unchanged. Without `body`, an update sends the entity as it was read. */
 export type Base = (app: TestApp) => Promise<{
   readonly path?: string
-  /** Path of the entity whose tag is sent, if not that of the request. */
+  /** Path of the entity whose tag is sent, if not that of the request; a creation sends a tag only if this is given. */
   readonly readPath?: string
   readonly body?: any
   readonly clusterId?: string
@@ -62,8 +62,13 @@ function once(app: TestApp, name: string, make: () => Promise<string>): Promise<
 }
 /** Creates with this body. */
 const creating =
-  (collection: string, body: () => object | Promise<object>, clusterId?: string): Base =>
-  async () => ({ path: collection, body: await body(), ...(clusterId === undefined ? {} : { clusterId }) })
+  (collection: string, body: () => object | Promise<object>, clusterId?: string, readPath?: string): Base =>
+  async () => ({
+    path: collection,
+    body: await body(),
+    ...(clusterId === undefined ? {} : { clusterId }),
+    ...(readPath === undefined ? {} : { readPath }),
+  })
 /** Updates one entity that is created with this body; each update sends the body with the fields. */
 const updating =
   (collection: string, body: () => object, clusterId?: string): Base =>
@@ -174,6 +179,10 @@ const reserving =
     return { path: `${actions}/${verb}`, readPath: subnet, body }
   }
 const vm = (more: object = {}) => ({ name: named(), memorySizeBytes: GiB, cluster: { extId: nativeCluster }, ...more })
+async function aSerialPort(app: TestApp): Promise<string> {
+  const path = await made(app, vms, vm({ serialPorts: [{}] }))
+  return `${path}/serial-ports/${(await app.call('GET', path)).data.serialPorts[0].extId}`
+}
 const uefi = { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' }, machineType: 'Q35' }
 const bootAddress = { diskAddress: { busType: 'SCSI', index: 1 } }
 const withDisk = {
@@ -587,6 +596,7 @@ const bases: Readonly<Record<string, readonly Base[]>> = {
     creating(vms, () => vm({ ...withMac, bootConfig: bootedFrom('UefiBoot', 'BootDeviceNic', mac) })),
   ],
   'vmm.updateImageById': [updating('/vmm/v4.2/content/images', image)],
+  'vmm.updateSerialPortById': [async (app) => ({ path: await once(app, 'serial port', () => aSerialPort(app)) })],
   'vmm.updateVmById': [
     updating(vms, vm),
     updating(vms, () =>
@@ -677,11 +687,11 @@ const bases: Readonly<Record<string, readonly Base[]>> = {
 
 export function basesOf({ key }: Operation): readonly Base[] {
   const creation = creations[key]
-  const { path, body, clusterId } = creation ?? {}
+  const { path, body, clusterId, tagOf } = creation ?? {}
   // These bodies contain random numbers that may be in use; the ones above are sequential.
   const isDrawn = key === 'networking.createRoutingPolicy' || key === 'networking.createSubnet'
   const smallest =
-    path === undefined || body === undefined || isDrawn ? [] : [creating(path, () => body(named()), clusterId)]
+    path === undefined || body === undefined || isDrawn ? [] : [creating(path, () => body(named()), clusterId, tagOf)]
   return [...smallest, ...(bases[key] ?? [])]
 }
 

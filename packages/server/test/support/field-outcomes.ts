@@ -171,7 +171,10 @@ const pathOf = ({ namespace, versions, path }: Operation): string => `/${namespa
 async function prepare(app: TestApp, operation: Operation, base: Base): Promise<Prepared> {
   const made = await base(app)
   const path = made.path ?? pathOf(operation)
-  if (operation.verb === 'create') return { ...made, path }
+  if (operation.verb === 'create') {
+    const ifMatch = made.readPath === undefined ? undefined : (await app.call('GET', made.readPath)).etag
+    return { ...made, path, ifMatch }
+  }
   const read = await app.call('GET', made.readPath ?? path.replace(/\/\$actions.*/, ''))
   const ifMatch = read.etag
   if (operation.verb !== 'update') return { ...made, path, ifMatch }

@@ -17,7 +17,7 @@ import { pathOf } from '../../src/core/standard.ts'
 import { unfinished } from '../../src/core/tasks/runner.ts'
 import { brokenInvariants } from '../../src/domains/invariants/invariants.ts'
 import { storeTables } from '../../src/domains/tables.ts'
-import { filesOf, firmwareFilesOf } from '../../src/domains/virtual-machines/entity.ts'
+import { filesOf, firmwareFilesOf, type VmEntity } from '../../src/domains/virtual-machines/entity.ts'
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
 import { anyOf } from '../../src/odata/index.ts'
 import { miscounted } from '../../src/store/sqlite/referrer-counts.ts'
@@ -201,17 +201,24 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
     }
     if (collection !== 'domains') continue
     for (const vm of vms) {
-      const fact = facts.get(vm.extId) as { state?: string; hostExtId?: string } | undefined
+      const fact = facts.get(vm.extId) as { state?: string; hostExtId?: string; domain?: WithPorts } | undefined
       if (fact === undefined) faults.push(`"${vm.name}" has no domain`)
       // The state of a VM on a silent host is unknown.
       else if (vm.powerState !== 'UNDETERMINED' && (vm.powerState === 'OFF') !== (fact.state === 'OFF'))
         faults.push(`"${vm.name}" is ${vm.powerState}, its domain ${fact.state}`)
       else if (fact.state === 'ON' && vm.host?.extId !== fact.hostExtId)
         faults.push(`"${vm.name}" is on ${vm.host?.extId}, its domain on ${fact.hostExtId}`)
+      if (portsIn(fact?.domain) !== portsIn(vm)) faults.push(`"${vm.name}" has other serial ports than its domain`)
     }
   }
   return faults
 }
+
+interface WithPorts {
+  readonly serialPorts?: VmEntity['serialPorts']
+}
+const portsIn = (machine: WithPorts | undefined): string =>
+  (machine?.serialPorts ?? []).map(({ extId, index, isConnected }) => `${extId} ${index} ${isConnected}`).join()
 
 /** Multiset difference of two lists. */
 export function differences(found: readonly string[], expected: readonly string[]): Faults {

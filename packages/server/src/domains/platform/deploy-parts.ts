@@ -61,6 +61,7 @@ export const createNodes = defineTask<Input>({
             diskExtIds: [diskOf(node)],
             isoExtIds: [],
             nics: [],
+            serialPorts: [],
             hasGuestTools: false,
             hasPendingCustomization: false,
           })

@@ -7,6 +7,7 @@ export type VmBody = BodyOf<typeof Vm>
 export type DiskEntity = NonNullable<VmEntity['disks']>[number]
 export type CdRomEntity = NonNullable<VmEntity['cdRoms']>[number]
 export type NicEntity = NonNullable<VmEntity['nics']>[number]
+export type SerialPortEntity = NonNullable<VmEntity['serialPorts']>[number]
 /** Backing of a disk that has its own file, and of a CD-ROM drive that is not empty. */
 export type FileBacking = NonNullable<CdRomEntity['backingInfo']>
 export type SourceReference = NonNullable<NonNullable<FileBacking['dataSource']>['reference']>

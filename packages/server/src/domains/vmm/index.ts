@@ -5,6 +5,7 @@ import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
 import { nic } from './vm/parts/nic.ts'
+import { serialPort } from './vm/parts/serial-port.ts'
 import { vmDiskStats } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStats } from './vm/statistics/vm-nic-stats.ts'
 import { vmStats } from './vm/statistics/vm-stats.ts'
@@ -14,6 +15,7 @@ export const vmm = {
   disk,
   image,
   nic,
+  serialPort,
   vm,
   vmDiskStats,
   vmNicStats,

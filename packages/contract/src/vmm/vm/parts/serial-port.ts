@@ -1,13 +1,54 @@
-/** A serial port of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5. */
-import { resource } from '../../../operation.ts'
-import * as s from '../../../schema.ts'
+/** A serial port of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
+import { create, get, list, remove, resource, update } from '../../../operation.ts'
+import { boolean, integer, optional, uuid, withDefault } from '../../../schema.ts'
+import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const SerialPort = resource(
   'vmm.v4.ahv.config.SerialPort',
   {
     /** 1 is reserved. Default: the lowest free index. */
-    index: s.optional(s.integer({ minimum: 0, maximum: 3 })),
-    isConnected: s.optional(s.boolean()),
+    index: optional(integer({ minimum: 0, maximum: 3 })),
+    isConnected: withDefault(boolean(), false),
   },
-  { rel: 'vmm:ahv:config:vm:serialport', notFound: 'VMM_ENTITY_NOT_FOUND', staleTag: 'VM_ETAG_MISMATCH' },
+  {
+    // Stored in the list of its VM.
+    derived: true,
+    internal: { vmExtId: uuid() },
+    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
+    rel: 'vmm:ahv:config:vm:serialport',
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+    staleTag: 'VM_ETAG_MISMATCH',
+    sharesTagOf: 'vmExtId',
+  },
 )
+
+const view = { iam: 'View_Virtual_Machine_Serial_Port', roles: vmReaders } as const
+const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
+
+export const serialPortOperations = {
+  listSerialPortsByVmId: list('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, {
+    envelope: 'vmm.v4.ahv.config.ListSerialPortsApiResponse',
+    ...view,
+    rateLimit: listRate,
+  }),
+  createSerialPort: create('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, {
+    envelope: 'vmm.v4.ahv.config.CreateSerialPortApiResponse',
+    iam: 'Create_Virtual_Machine_Serial_Port',
+    ...change,
+  }),
+  getSerialPortById: get('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
+    envelope: 'vmm.v4.ahv.config.GetSerialPortApiResponse',
+    ...view,
+    rateLimit: getRate,
+  }),
+  updateSerialPortById: update('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
+    envelope: 'vmm.v4.ahv.config.UpdateSerialPortApiResponse',
+    iam: 'Update_Virtual_Machine_Serial_Port',
+    ...change,
+  }),
+  deleteSerialPortById: remove('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
+    envelope: 'vmm.v4.ahv.config.DeleteSerialPortApiResponse',
+    iam: 'Delete_Virtual_Machine_Serial_Port',
+    ...change,
+  }),
+}

@@ -73,7 +73,7 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^vmm.*\/vms\/cd-roms$/, 'Virtual_Machine_CD_ROM', 'virtual_machine'],
   [/^vmm.*\/vms\/gpus$/, 'Virtual_Machine_GPU', 'virtual_machine'],
   [/^vmm.*\/vms\/nics$/, 'Virtual_Machine_NIC', 'virtual_machine'],
-  [/^vmm.*\/vms\/(disks|pcie-devices|serial-ports)$/, 'Virtual_Machine_*', 'virtual_machine'],
+  [/^vmm.*\/vms\/(disks|pcie-devices)$/, 'Virtual_Machine_*', 'virtual_machine'],
   [/^vmm.*\/vm-recovery-points$/, 'Virtual_Machine_Recovery_Point'],
   [/^vmm.*\/ovas\/file$/, 'Ova'],
   [/^vmm.*\/templates$/, 'VM_Templates', 'vm_template'],

@@ -25,8 +25,7 @@ export interface OfVm {
  * power state is checked here only if no other task comes first; the task checks it again in any case.
  * @throws ApiError 409 VM_BUSY, INVALID_POWER_STATE; 503
  */
-export async function admit(ctx: WriteContext<VmEntity>, operation?: StateBound): Promise<VmEntity> {
-  const vm = ctx.target
+export async function admit(ctx: WriteContext, vm: VmEntity, operation?: StateBound): Promise<VmEntity> {
   await requireClusterReachable(ctx, vm.cluster?.extId)
   const waiting = ctx.services.runner.queueAhead(vm.extId)
   if (waiting > longestQueue)

@@ -12,7 +12,7 @@ import { detachGroups, removeDisks } from './create/create.ts'
 import { releaseNics } from './parts/nics.ts'
 
 export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
-  const vm = await admit(ctx, 'delete')
+  const vm = await admit(ctx, ctx.target, 'delete')
   return ctx.startTask(removeVm, { vmExtId: vm.extId }, taskOf('DeleteVm', vm))
 }
 

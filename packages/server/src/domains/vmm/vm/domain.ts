@@ -1,4 +1,6 @@
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManaged } from '../../addressing/leases.ts'
@@ -16,9 +18,26 @@ export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
     diskExtIds: (vm.disks ?? []).flatMap(({ extId }) => extId ?? []),
     isoExtIds: (vm.cdRoms ?? []).flatMap(({ backingInfo }) => backingInfo?.diskExtId ?? []),
     nics: await Promise.all((vm.nics ?? []).map((nic) => nicOf(store, nic))),
+    serialPorts: (vm.serialPorts ?? []).map(({ extId, index, isConnected }) => ({
+      extId: extId as string,
+      index: index as number,
+      isConnected: isConnected === true,
+    })),
     hasGuestTools: vm.guestTools?.isInstalled === true && vm.guestTools.isEnabled !== false,
     hasPendingCustomization: vm.vmGuestCustomizationStatus === 'PENDING',
   }
+}
+
+/**
+ * Gives the domain the definition of its row again. A host that does not answer must not block the rollback: the next start
+ * defines the VM from its row.
+ */
+export async function restoreDefinition(
+  { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
+  vm: VmEntity,
+  hostExtId = vm.host?.extId ?? '',
+): Promise<void> {
+  if (drivers.hardware.isHostUp(hostExtId)) await drivers.hypervisor.defineVm(await domainOf(store, vm))
 }
 
 async function nicOf(store: Reader, nic: NicEntity): Promise<DomainNic> {

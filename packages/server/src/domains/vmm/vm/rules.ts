@@ -6,13 +6,12 @@
 import { ApiError } from '../../../core/api-error.ts'
 import { type CdRomEntity, type DiskEntity, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
+import { serialFaults } from './parts/serial-port.ts'
 
 const MiB = 1024 ** 2
 const TiB = 1024 ** 4
 const maximumVcpus = 240
 const maximumMemoryBytes = 16 * TiB
-/** Index 1 is reserved. */
-const serialIndexes = [0, 2, 3]
 const maximumCustomAttributes = 64
 
 /** A name is stored as it is sent. `../` is refused, because other programs may use the name as a path. */
@@ -110,31 +109,6 @@ export function diskFaults(disk: DiskEntity, path: string): ApiError[] {
     faults.push(fault(`${path}/backingInfo/diskSizeBytes`, 'at most 64 TiB', backing['diskSizeBytes']))
   }
   return faults
-}
-
-function serialFaults(vm: VmBody): ApiError[] {
-  const ports = vm.serialPorts ?? []
-  if (ports.length > serialIndexes.length) {
-    return [fault('serialPorts', `at most ${serialIndexes.length} ports`, ports.length)]
-  }
-  const seen = new Set<number>()
-  return ports.flatMap(({ index }, at) => {
-    if (index === undefined) return []
-    const isDouble = seen.has(index)
-    seen.add(index)
-    return isDouble || !serialIndexes.includes(index)
-      ? [fault(`serialPorts[${at}]/index`, 'distinct indexes out of 0, 2, 3', index)]
-      : []
-  })
-}
-
-export function serialPortsOf(vm: VmBody, newId: () => string): VmBody['serialPorts'] {
-  const taken = new Set((vm.serialPorts ?? []).map(({ index }) => index))
-  return vm.serialPorts?.map((port) => {
-    const index = port.index ?? serialIndexes.find((free) => !taken.has(free))
-    taken.add(index)
-    return { isConnected: false, ...port, extId: newId(), ...(index === undefined ? {} : { index }) }
-  })
 }
 
 function attributeFaults(path: string, attributes: readonly string[] | undefined): ApiError[] {

@@ -16,7 +16,7 @@ import { notePower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
 import { changedFields, configurationOf, hotFaults } from './configuration.ts'
 import { architectureFaults } from './create/plan.ts'
-import { domainOf } from './domain.ts'
+import { domainOf, restoreDefinition } from './domain.ts'
 import { type FirmwareFiles, withFirmware, withMachineType } from './firmware.ts'
 import { nicFaults } from './parts/nics.ts'
 import { bootDeviceFaults, configurationFaults } from './rules.ts'
@@ -43,7 +43,7 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
   ])
   const isIdle = ctx.services.runner.queueAhead(vm.extId) === 0
   if (isIdle) requireHotChange(vm, next)
-  await admit(ctx, 'update')
+  await admit(ctx, vm, 'update')
   return ctx.startTask(changeVm, { vmExtId: vm.extId, body, files }, taskOf('UpdateVm', vm))
 }
 
@@ -128,10 +128,7 @@ export const changeVm = defineTask<Change>({
       undo: async (ctx, input) => {
         const vm = await ctx.store.get(Vm, input.vmExtId)
         if (vm === undefined) return
-        const { hardware, hypervisor } = ctx.drivers
-        // A host that does not answer must not block the rollback: the next start defines the VM from its row.
-        if (hardware.isHostUp(movedTo(ctx) ?? vm.host?.extId ?? ''))
-          await hypervisor.defineVm(await domainOf(ctx.store, vm))
+        await restoreDefinition(ctx, vm, movedTo(ctx))
         for (const extId of newFiles(vm, nextOf(vm, input))) await ctx.drivers.hypervisor.deleteDisk(extId)
       },
     },

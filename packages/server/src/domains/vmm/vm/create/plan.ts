@@ -21,8 +21,9 @@ import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { withFirmware, withMachineType } from '../firmware.ts'
 import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
+import { serialPortsOf } from '../parts/serial-port.ts'
 import { assignSlots, misplaced } from '../parts/slots.ts'
-import { configurationFaults, serialPortsOf } from '../rules.ts'
+import { configurationFaults } from '../rules.ts'
 import { refuseUnbuilt } from '../unbuilt.ts'
 import { type Constraint, chooseCluster } from './clusters.ts'
 import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
@@ -77,7 +78,7 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
   const vm = {
     ...vmOf(ctx, config, cluster.extId, container),
     apcConfig: await apcConfigOf(ctx.store, config, cluster.extId),
-    ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) ?? [] }),
+    ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
     ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
   }
   return { vm, groups }

@@ -1,11 +1,21 @@
-/** Parts of a VM that are entries of a list in its document. Source: behaviour vmm.md 1.0, 1.2 to 1.5. */
+/**
+ * Parts of a VM that are entries of a list in its document. A mutation of a part is one task of the VM: it gives the
+ * domain its new definition, then changes the list. Source: behaviour vmm.md 1.0, 1.2 to 1.5, 1.16.
+ */
 import type { AnyResource } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { ListResult } from '../../../../core/handlers.ts'
+import { ApiError } from '../../../../core/api-error.ts'
+import type { ListResult, TaskStarted } from '../../../../core/handlers.ts'
 import type { RequestInput } from '../../../../core/input/request-input.ts'
 import { listOf, notFound } from '../../../../core/standard.ts'
-import { parentOf, type ReadContext } from '../../../context.ts'
+import type { Step, TaskDefinition } from '../../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { Reader } from '../../../../store/store.ts'
+import { defineTask, type Invariant, parentOf, type ReadContext, type WriteContext } from '../../../context.ts'
+import { rowsOf } from '../../../invariants/rule.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { domainOf, restoreDefinition } from '../domain.ts'
 
 type PartField = 'cdRoms' | 'disks' | 'gpus' | 'nics' | 'pcieDevices' | 'serialPorts'
 type Part<F extends PartField> = NonNullable<VmEntity[F]>[number]
@@ -30,3 +40,150 @@ export function readsOf<F extends PartField>(resource: AnyResource, field: F, vi
     },
   }
 }
+
+export interface PartKind<F extends PartField> {
+  readonly resource: AnyResource
+  readonly field: F
+  readonly maximum: number
+  /** Addresses that the parts of a VM occupy, in words; no two may be equal. `path`: the field of a body that names one. */
+  readonly addresses: { readonly path: string; readonly of: (vm: VmEntity) => readonly string[] }
+  /** Differences that need a VM that is OFF, by field. Undefined: the part does not exist before or after the change. */
+  readonly coldFields: (before: Part<F> | undefined, after: Part<F> | undefined) => readonly string[]
+}
+
+/** The input of a task that changes a part. */
+export interface PartChange<B> extends OfVm {
+  readonly partExtId: string
+  readonly body: B
+}
+
+interface Planning<F extends PartField, B> {
+  readonly body: B
+  readonly before: Part<F> | undefined
+  /** The VM without this part. */
+  readonly rest: VmEntity
+  readonly store: Reader
+}
+
+/** The part after the change, without its id; undefined: it is removed. */
+type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
+
+type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
+
+/** A request that names a VM and, unless it creates a part, one of its parts. */
+interface PartRequest<B> {
+  readonly path: { readonly vmExtId: string; readonly extId?: string }
+  readonly body: B
+}
+
+/**
+ * The handler and the task of one operation that changes a part. The handler calls `next` unless other tasks of the VM come
+ * first, and the task calls it again, because an earlier task may have changed the list.
+ * @param verb first word of the task's name: `Create`, `Update`, `Delete`, `Eject`; only `Create` makes a part
+ * @param complete adds the steps of a kind that needs more than a new definition, such as files or leases
+ */
+export function changeOf<F extends PartField, B>(
+  kind: PartKind<F>,
+  verb: string,
+  next: Next<F, B>,
+  complete: (task: PartTask<B>) => PartTask<B> = (task) => task,
+) {
+  const { resource, field } = kind
+  const operation = verb + resource.objectType.slice(resource.objectType.lastIndexOf('.') + 1)
+  const changed = async (store: Reader, vm: VmEntity, { partExtId, body }: PartChange<B>): Promise<VmEntity> => {
+    const parts = (vm[field] ?? []) as readonly Part<F>[]
+    const before = parts.find(({ extId }) => extId === partExtId)
+    if (before === undefined && verb !== 'Create') throw notFound(resource, resource.kind, partExtId, 'extId')
+    const rest = { ...vm, [field]: parts.filter((part) => part !== before) }
+    const planned = await next({ body, before, rest, store })
+    const after = planned && ({ ...planned, extId: partExtId } as Part<F>)
+    const list =
+      before === undefined ? [...parts, after] : parts.flatMap((part) => (part === before ? (after ?? []) : part))
+    const changedVm = { ...vm, [field]: list.length === 0 ? undefined : list }
+    requireHotChange(kind, vm, before, after)
+    if (after !== undefined) requireFreeAddress(kind, changedVm)
+    if (before === undefined && list.length > kind.maximum)
+      throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: field, maximum: kind.maximum, found: list.length })
+    return changedVm
+  }
+  const task = complete(
+    defineTask({
+      name: `vmm.${operation.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`,
+      steps: stepsOf(field, changed),
+      onUndone: endUnchanged,
+    }),
+  )
+  const handle = async (
+    ctx: WriteContext<unknown, 'vmExtId'>,
+    { path, body }: PartRequest<B>,
+  ): Promise<TaskStarted> => {
+    const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
+    const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
+    if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx.store, vm, input)
+    const affected = [{ extId: input.partExtId, rel: resource.rel as string }, affectedVm(vm)]
+    return ctx.startTask(task, input, { ...taskOf(operation, vm), affected })
+  }
+  return { task, handle }
+}
+
+function stepsOf<I extends OfVm>(
+  field: PartField,
+  changed: (store: Reader, vm: VmEntity, input: I) => Promise<VmEntity>,
+): readonly Step<Drivers, I>[] {
+  return [
+    {
+      name: 'define',
+      progress: 80,
+      seconds: [0.5, 1],
+      run: async ({ drivers, store }, input) => {
+        const vm = await changed(store, await present(store, input.vmExtId, 'update'), input)
+        await drivers.hypervisor.defineVm(await domainOf(store, vm))
+      },
+      undo: async (ctx, { vmExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        if (vm !== undefined) await restoreDefinition(ctx, vm)
+      },
+    },
+    {
+      name: 'store',
+      progress: 100,
+      record: async ({ store, clock }, input) => {
+        const vm = await changed(store, await present(store, input.vmExtId), input)
+        await store.update(Vm, vm.extId, { [field]: vm[field], updateTime: clock.iso() })
+      },
+    },
+  ]
+}
+
+function requireHotChange<F extends PartField>(
+  { coldFields, field }: PartKind<F>,
+  { name, powerState }: VmEntity,
+  before: Part<F> | undefined,
+  after: Part<F> | undefined,
+): void {
+  const fields = powerState === 'OFF' ? [] : coldFields(before, after)
+  if (fields.length === 0) return
+  const isListChanged = before === undefined || after === undefined
+  throw new ApiError('HOT_CHANGE_NOT_ALLOWED', { name, fields: isListChanged ? field : fields.join(', ') })
+}
+
+function requireFreeAddress<F extends PartField>({ addresses, resource }: PartKind<F>, vm: VmEntity): void {
+  const fields = sharedAddress(addresses.of(vm))
+  if (fields === undefined) return
+  throw new ApiError('ADDRESS_IN_USE', { kind: resource.title, fields }, { extra: { attributePath: addresses.path } })
+}
+
+const sharedAddress = (addresses: readonly string[]): string | undefined =>
+  addresses.find((address, index) => addresses.indexOf(address) < index)
+
+/** The invariant of the addresses of a kind. */
+export const distinctAddresses = <F extends PartField>({ addresses, resource }: PartKind<F>): Invariant => ({
+  promise: `No two ${resource.title}s of a VM have the same address`,
+  async *look(store) {
+    for await (const vm of rowsOf(store, Vm)) {
+      const shared = sharedAddress(addresses.of(vm))
+      const fault = `the VM "${vm.name}" has two ${resource.title}s at ${shared}`
+      if (shared !== undefined) yield { about: [vm.extId], fault }
+    }
+  },
+})

@@ -22,7 +22,7 @@ async function startPower(
   bound: StateBound,
   definition: TaskDefinition<Drivers, OfVm>,
 ): Promise<TaskStarted> {
-  const vm = await admit(ctx, bound)
+  const vm = await admit(ctx, ctx.target, bound)
   return ctx.startTask(definition, { vmExtId: vm.extId }, taskOf(operation, vm))
 }
 
