@@ -5,6 +5,7 @@ import { externVmOperations } from './extern/vm.ts'
 import { externVmDiskStatsOperations } from './extern/vm-disk-stats.ts'
 import { externVmNicStatsOperations } from './extern/vm-nic-stats.ts'
 import { externVmStatsOperations } from './extern/vm-stats.ts'
+import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-policy.ts'
 import { unimplemented } from './unimplemented.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
@@ -26,6 +27,7 @@ export const vmm = namespace({
     nic: nicOperations,
     'serial-port': serialPortOperations,
     vm: vmOperations,
+    'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,
     'vm-disk-stats': vmDiskStatsOperations,
     'vm-nic-stats': vmNicStatsOperations,
     'vm-stats': vmStatsOperations,

@@ -31,10 +31,22 @@ export const vmOperators: readonly RoleName[] = [...vmWriters, 'Virtual Machine 
 /** Power_On_… and Power_Off_…. */
 export const vmSwitchers: readonly RoleName[] = [...vmOperators, 'Backup Admin', 'Management Connector']
 
+/** Affinity, anti-affinity and start-up policies. */
+export const policyWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
+export const policyReaders: readonly RoleName[] = [
+  ...policyWriters,
+  'Cluster Admin',
+  'Cluster Viewer',
+  'Platform Viewer',
+  'Virtual Machine Operator',
+  'Virtual Machine Viewer',
+]
+
 export const getRate = perSecond(20, 20, 40)
 export const listRate = perSecond(5, 5, 10)
 export const vmListRate = perSecond(10, 10, 20)
 export const vmMutationRate = perSecond(5, 5, 10)
+export const policyMutationRate = perSecond(2, 2, 5)
 /** Specification 8 (getNicStatsById); the other statistics of one thing by decision. */
 export const statisticsRate = perSecond(2, 2, 4)
 export const statisticsListRate = perSecond(1, 1, 2)

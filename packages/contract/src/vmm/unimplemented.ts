@@ -58,10 +58,6 @@ export const unimplemented: Unimplemented = {
   },
   '/ahv/config/vms/{vmExtId}/pcie-devices': { PcieDevice: 'list create get delete' },
   '/ahv/policies/legacy-vm-anti-affinity-policies': { LegacyVmAntiAffinityPolicy: 'list delete' },
-  '/ahv/policies/vm-anti-affinity-policies': { VmAntiAffinityPolicy: 'list create get update delete' },
-  '/ahv/policies/vm-anti-affinity-policies/{vmAntiAffinityPolicyExtId}/vm-compliance-states': {
-    listVmAntiAffinityPolicyVmComplianceStates: 'GET',
-  },
   '/ahv/policies/vm-host-affinity-policies': {
     VmHostAffinityPolicy: 'list create get update delete',
     reEnforceVmHostAffinityPolicyById: 're-enforce',

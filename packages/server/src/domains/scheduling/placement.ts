@@ -38,6 +38,8 @@ export interface Demand {
   readonly baseline?: { readonly name: string; readonly hertz: number }
   readonly onlyHostExtId?: string
   readonly lastHostExtId?: string
+  /** VMs that should run on other hosts than this one. */
+  readonly peerVmExtIds?: ReadonlySet<string>
 }
 
 export type Choice = { readonly hostExtId: string } | { readonly reasons: readonly string[] }
@@ -60,7 +62,7 @@ export function chooseHost(
   allocations: readonly Allocation[],
   demand: Demand,
 ): Choice {
-  const loads = new Map(hosts.map((host) => [host.extId, loadOf(host, allocations)]))
+  const loads = new Map(hosts.map((host) => [host.extId, loadOf(host, allocations, demand.peerVmExtIds)]))
   const fitting: HostCandidate[] = []
   const reasons: string[] = []
   for (const host of hosts) {
@@ -79,17 +81,19 @@ interface Load {
   readonly memoryBytes: number
   readonly sharedVcpus: number
   readonly pinnedVcpus: number
+  readonly peers: number
 }
 
-function loadOf(host: HostCandidate, allocations: readonly Allocation[]): Load {
-  let [memoryBytes, sharedVcpus, pinnedVcpus] = [0, 0, 0]
+function loadOf(host: HostCandidate, allocations: readonly Allocation[], peerVmExtIds?: ReadonlySet<string>): Load {
+  let [memoryBytes, sharedVcpus, pinnedVcpus, peers] = [0, 0, 0, 0]
   for (const held of allocations) {
     if (held.hostExtId !== host.extId) continue
     memoryBytes += held.memoryBytes
     if (held.isPinned) pinnedVcpus += held.vcpus
     else sharedVcpus += held.vcpus
+    if (peerVmExtIds?.has(held.vmExtId) === true) peers++
   }
-  return { memoryBytes, sharedVcpus, pinnedVcpus }
+  return { memoryBytes, sharedVcpus, pinnedVcpus, peers }
 }
 
 function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | undefined {
@@ -114,13 +118,13 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   return undefined
 }
 
-type Score = readonly [memoryFill: number, cpuFill: number, isLastHost: number, name: string]
+type Score = readonly [peers: number, memoryFill: number, cpuFill: number, isLastHost: number, name: string]
 
 /** Lower is better; the first difference decides. Memory counts in steps of 2 %: within a step, CPU decides. */
 function scoreOf(host: HostCandidate, load: Load, demand: Demand): Score {
   const memoryFill = (load.memoryBytes + demand.memoryBytes) / usableMemoryBytes(host)
   const cpuFill = (load.sharedVcpus + load.pinnedVcpus + demand.vcpus) / host.threads
-  return [Math.floor(memoryFill * 50), cpuFill, demand.lastHostExtId === host.extId ? 0 : 1, host.name]
+  return [load.peers, Math.floor(memoryFill * 50), cpuFill, demand.lastHostExtId === host.extId ? 0 : 1, host.name]
 }
 
 function compare(a: Score, b: Score): number {

@@ -26,6 +26,7 @@ import {
   heldMemoryBytes,
   usableMemoryBytes,
 } from './placement.ts'
+import { antiAffinityPeers } from './policy-selection.ts'
 
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
@@ -66,6 +67,11 @@ export async function placeElsewhere(
   if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
   await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
   return choice
+}
+
+/** Reserves memory and CPUs on this host, beside the reservation on the VM's own. The caller has chosen the host. */
+export async function reserve(store: Transaction, vm: VmEntity, hostExtId: string): Promise<void> {
+  await store.insert(HostAllocation, chosenFor(vm, { hostExtId }, await demandOf(store, vm)))
 }
 
 /**
@@ -195,11 +201,13 @@ export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
   const baseline = await baselineOf(store, vm)
+  const peerVmExtIds = await antiAffinityPeers(store, vm)
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),
     isPinned: vm.isVcpuHardPinningEnabled === true,
     switchExtIds: [...switchExtIds],
+    peerVmExtIds,
     ...(baseline === undefined ? {} : { baseline }),
     ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
     ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),

@@ -1,6 +1,7 @@
 /** Handlers of the namespace vmm: one line per kind, sorted. */
 
 import { image } from './content/image/image.ts'
+import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
@@ -17,6 +18,7 @@ export const vmm = {
   nic,
   serialPort,
   vm,
+  vmAntiAffinityPolicy,
   vmDiskStats,
   vmNicStats,
   vmStats,

@@ -10,7 +10,7 @@ import { withVolumeGroups } from '../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { apcConfigOf } from '../../scheduling/cpu-models.ts'
-import { giveBack, makeRoom, shrinkBack } from '../../scheduling/scheduler.ts'
+import { makeRoom, shrinkBack } from '../../scheduling/scheduler.ts'
 import { firmwareFilesOf, type VmBody, type VmEntity, vcpusOf } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
@@ -18,6 +18,7 @@ import { changedFields, configurationOf, hotFaults } from './configuration.ts'
 import { architectureFaults } from './create/plan.ts'
 import { domainOf, restoreDefinition } from './domain.ts'
 import { type FirmwareFiles, withFirmware, withMachineType } from './firmware.ts'
+import { hostOf, movedTo, moveStep, recordMove } from './migration.ts'
 import { nicFaults } from './parts/nics.ts'
 import { bootDeviceFaults, configurationFaults } from './rules.ts'
 
@@ -91,28 +92,7 @@ export const changeVm = defineTask<Change>({
         if (vm !== undefined && isRunning(vm)) await shrinkBack(ctx.store, vm)
       },
     },
-    {
-      name: 'move',
-      progress: 60,
-      run: async (ctx, { vmExtId }) => {
-        const target = roomOf(ctx)
-        const vm = await present(ctx.store, vmExtId)
-        if (target === undefined || target === vm.host?.extId) return undefined
-        await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
-        return { hostExtId: target }
-      },
-      undo: async (ctx, { vmExtId }) => {
-        const { hardware, hypervisor } = ctx.drivers
-        const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
-        const target = roomOf(ctx)
-        if (host === undefined || target === undefined || target === host) return
-        // If one of the hosts does not answer, the VM cannot migrate back: record that it runs on the target.
-        const isStuck = !hardware.isHostUp(host) || !hardware.isHostUp(target)
-        if (isStuck && movedTo(ctx) !== undefined)
-          await ctx.checkpoint(undefined, (record) => recordMove(record, vmExtId, target))
-        else await hypervisor.migrateVm(vmExtId, host)
-      },
-    },
+    moveStep('make room', 60),
     {
       name: 'apply',
       progress: 80,
@@ -158,14 +138,9 @@ async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<
     changedFields(vm, next).map((field) => [field, next[field as keyof VmEntity]]),
   )
   const now = ctx.clock.iso()
-  const stored = await ctx.store.update(Vm, vm.extId, {
-    ...changes,
-    updateTime: now,
-    ...(hasMoved ? { host: { extId: target }, lastHostExtId: target } : {}),
-  })
+  const stored = await ctx.store.update(Vm, vm.extId, { ...changes, updateTime: now })
   if (hasMoved) {
-    await giveBack(ctx.store, vm.extId, vm.host?.extId)
-    await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
+    await recordMove(ctx, vm.extId, target)
   } else if (hasOtherSize(vm, next)) {
     await notePower(ctx.store, ctx.ids, stored, 'RESIZED', now)
   }
@@ -173,18 +148,7 @@ async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<
   return { keep: { unused: firmwareFilesOf(vm).filter((extId) => !kept.includes(extId)) } }
 }
 
-async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtId: string): Promise<void> {
-  const now = ctx.clock.iso()
-  const changes = { host: { extId: hostExtId }, lastHostExtId: hostExtId, updateTime: now }
-  const stored = await ctx.store.update(Vm, vmExtId, changes)
-  await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
-}
-
-const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['move'])
-const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['make room'])
-
-const hostIn = (output: unknown): string | undefined =>
-  (output as { readonly hostExtId?: string } | undefined)?.hostExtId
+const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostOf(ctx, 'make room')
 
 const newFiles = (vm: VmEntity, next: VmEntity): string[] => {
   const former = firmwareFilesOf(vm)

@@ -1,0 +1,113 @@
+/**
+ * VMs that carry one of the policy's categories should run on different hosts of their cluster.
+ * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9.
+ */
+import { create, get, list, remove, resource, update } from '../../operation.ts'
+import { arrayOf, integer, object, oneOf, optional, readOnly, text, timestamp, uuid } from '../../schema.ts'
+import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { CategoryReference, ClusterReference, HostReference, UserReference } from './references.ts'
+
+export const VmAntiAffinityPolicy = resource(
+  'vmm.v4.ahv.policies.VmAntiAffinityPolicy',
+  {
+    name: text({ minLength: 1, maxLength: 80 }),
+    description: optional(text({ multiline: true })),
+    categories: arrayOf(CategoryReference, { minItems: 1, maxItems: 20, uniqueItems: true }),
+    // Computed for each answer.
+    numCompliantVms: readOnly(integer()),
+    numNonCompliantVms: readOnly(integer()),
+    numPendingVms: readOnly(integer()),
+    createTime: readOnly(timestamp()),
+    updateTime: readOnly(timestamp()),
+    createdBy: readOnly(UserReference),
+    updatedBy: readOnly(UserReference),
+  },
+  {
+    title: 'VM anti-affinity policy',
+    iam: { name: 'vm_anti_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
+    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+  },
+)
+
+const empty = (type: string) => object(`vmm.v4.ahv.policies.${type}`, {})
+
+/** Why a VM is not compliant, in the order in which the reasons are tested. */
+export const VmAntiAffinityNonCompliance = oneOf(
+  empty('ClusterNotSupportedForVmAntiAffinity'),
+  object('vmm.v4.ahv.policies.ConflictingVmAntiAffinityPolicy', { conflictingVmAntiAffinityPolicyExtId: uuid() }),
+  object('vmm.v4.ahv.policies.ConflictingLegacyVmAntiAffinityPolicy', { legacyVmAntiAffinityPolicyExtId: uuid() }),
+  empty('NotEnoughHostsForVmAntiAffinity'),
+  empty('NotEnoughResourcesForVmAntiAffinity'),
+  empty('OtherVmAntiAffinityPolicyNonComplianceReason'),
+)
+
+export const VmAntiAffinityPolicyVmComplianceState = resource(
+  'vmm.v4.ahv.policies.VmAntiAffinityPolicyVmComplianceState',
+  {
+    cluster: readOnly(ClusterReference),
+    host: readOnly(HostReference),
+    /** The categories of the policy that the VM carries. */
+    associatedCategories: readOnly(arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
+    complianceStatus: readOnly(
+      oneOf(
+        empty('CompliantVmAntiAffinityPolicy'),
+        object('vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy', {
+          nonComplianceReason: VmAntiAffinityNonCompliance,
+        }),
+        empty('PendingVmAntiAffinityPolicy'),
+      ),
+    ),
+  },
+  {
+    title: 'VM compliance state',
+    derived: true,
+    internal: { policyExtId: uuid() },
+    parent: { param: 'vmAntiAffinityPolicyExtId', kind: 'VmAntiAffinityPolicy', field: 'policyExtId' },
+  },
+)
+
+const reading = { iam: 'View_VM_Anti_Affinity_Policy', roles: policyReaders }
+const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestId: 'required' } as const
+
+export const vmAntiAffinityPolicyOperations = {
+  listVmAntiAffinityPolicies: list('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
+    ...reading,
+    envelope: 'vmm.v4.ahv.policies.ListVmAntiAffinityPoliciesApiResponse',
+    rateLimit: listRate,
+    filter: ['createTime', 'description', 'extId', 'name'],
+    orderby: ['name', 'updateTime'],
+  }),
+  createVmAntiAffinityPolicy: create('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
+    ...mutation,
+    envelope: 'vmm.v4.ahv.policies.CreateVmAntiAffinityPolicyApiResponse',
+    iam: 'Create_VM_Anti_Affinity_Policy',
+  }),
+  getVmAntiAffinityPolicyById: get('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
+    ...reading,
+    envelope: 'vmm.v4.ahv.policies.GetVmAntiAffinityPolicyApiResponse',
+    rateLimit: getRate,
+  }),
+  updateVmAntiAffinityPolicyById: update('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
+    ...mutation,
+    envelope: 'vmm.v4.ahv.policies.UpdateVmAntiAffinityPolicyApiResponse',
+    iam: 'Update_VM_Anti_Affinity_Policy',
+    ifMatch: 'required',
+  }),
+  deleteVmAntiAffinityPolicyById: remove('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
+    ...mutation,
+    envelope: 'vmm.v4.ahv.policies.DeleteVmAntiAffinityPolicyApiResponse',
+    iam: 'Delete_VM_Anti_Affinity_Policy',
+    ifMatch: 'required',
+  }),
+  listVmAntiAffinityPolicyVmComplianceStates: list(
+    '/ahv/policies/vm-anti-affinity-policies/{vmAntiAffinityPolicyExtId}/vm-compliance-states',
+    VmAntiAffinityPolicyVmComplianceState,
+    {
+      ...reading,
+      envelope: 'vmm.v4.ahv.policies.ListVmAntiAffinityPolicyVmComplianceStatesApiResponse',
+      rateLimit: listRate,
+    },
+  ),
+}

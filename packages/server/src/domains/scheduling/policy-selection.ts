@@ -1,0 +1,45 @@
+/**
+ * Which VMs a policy selects by category, and which of several policies governs a VM.
+ * Source: behaviour vmm.md 1.12 (a VM belongs to at most one policy of a kind: the oldest), 3.2 (score).
+ */
+import { VmAntiAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { pathOf } from '../../core/standard.ts'
+import { and, anyOf, equals } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import type { VmEntity } from '../virtual-machines/entity.ts'
+
+interface Reference {
+  readonly extId?: string | undefined
+}
+type Categorised = Pick<VmEntity, 'categories'>
+
+export const idsOf = (references: readonly Reference[] = []): string[] => references.flatMap(({ extId }) => extId ?? [])
+
+export const carriesOneOf = (vm: Categorised, categoryExtIds: readonly string[]): boolean =>
+  idsOf(vm.categories).some((extId) => categoryExtIds.includes(extId))
+
+/** VMs that carry one of the categories, oldest first. */
+export const vmsCarrying = (
+  store: Reader,
+  categoryExtIds: readonly string[],
+  clusterExtId?: string,
+): Promise<VmEntity[]> => {
+  const carries = anyOf(pathOf(Vm, 'categories/extId'), [...new Set(categoryExtIds)])
+  const filter = clusterExtId === undefined ? carries : and(carries, equals(pathOf(Vm, 'cluster/extId'), clusterExtId))
+  return store.find(Vm, { filter })
+}
+
+/** VMs of the same cluster from which the VM should be kept apart, by the anti-affinity policy that governs both. */
+export async function antiAffinityPeers(store: Reader, vm: VmEntity): Promise<ReadonlySet<string>> {
+  if (vm.categories === undefined) return new Set()
+  // Oldest first.
+  const policies = await store.find(VmAntiAffinityPolicy)
+  const governing = (each: Categorised) => policies.find(({ categories }) => carriesOneOf(each, idsOf(categories)))
+  const own = governing(vm)
+  if (own === undefined) return new Set()
+  const selected = await vmsCarrying(store, idsOf(own.categories), vm.cluster?.extId)
+  return new Set(selected.filter((each) => each.extId !== vm.extId && governing(each) === own).map(idOf))
+}
+
+const idOf = ({ extId }: { readonly extId: string }): string => extId

@@ -1,0 +1,76 @@
+/**
+ * When VMs violate an anti-affinity policy, why, and which live migrations would separate them.
+ * Source: behaviour vmm.md 1.12.
+ */
+import type { ValueOf } from '@hyperplane/contract'
+import {
+  type VmAntiAffinityNonCompliance,
+  VmAntiAffinityPolicy,
+} from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
+import { HostAllocation } from '../../scheduling/host-allocation.ts'
+import { type Allocation, chooseHost } from '../../scheduling/placement.ts'
+import { idsOf } from '../../scheduling/policy-selection.ts'
+import { candidatesOf, chosenFor, demandOf } from '../../scheduling/scheduler.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
+import type { Evaluating, PolicyRules, Violation } from './compliance.ts'
+
+export type Reason = ValueOf<typeof VmAntiAffinityNonCompliance>
+
+const because = (type: string, details: object = {}): Reason => ({
+  $objectType: `vmm.v4.ahv.policies.${type}`,
+  ...details,
+})
+
+export const antiAffinity: PolicyRules<typeof VmAntiAffinityPolicy, Reason> = {
+  kind: VmAntiAffinityPolicy,
+  categoriesOf: ({ categories }) => idsOf(categories),
+  clusterNotSupported: because('ClusterNotSupportedForVmAntiAffinity'),
+  conflictWith: (conflictingVmAntiAffinityPolicyExtId) =>
+    because('ConflictingVmAntiAffinityPolicy', { conflictingVmAntiAffinityPolicyExtId }),
+  violationsOf,
+}
+
+/**
+ * One VM may stay on each host: one that cannot migrate, else the oldest. The others violate the policy. A planned move
+ * counts as made when the next one is planned, so that two VMs are never sent to the same host.
+ */
+async function violationsOf(
+  ctx: Evaluating,
+  clusterExtId: string,
+  vms: readonly VmEntity[],
+): Promise<ReadonlyMap<string, Violation<Reason>>> {
+  const running = vms.filter(({ host }) => host !== undefined)
+  const { hardware } = ctx.drivers
+  const answers = (vm: VmEntity): boolean => hardware.isReachable(clusterExtId) && hardware.isHostUp(hostOf(vm))
+  const canMove = (vm: VmEntity): boolean => vm.powerState === 'ON' && vm.isLiveMigrateCapable === true && answers(vm)
+  const byHost = Map.groupBy([...running.filter((vm) => !canMove(vm)), ...running.filter(canMove)], hostOf)
+  const surplus = new Set([...byHost.values()].flatMap(([, ...others]) => others))
+  const found = new Map<string, Violation<Reason>>()
+  if (surplus.size === 0) return found
+
+  const usable = (await candidatesOf(ctx, clusterExtId)).filter(({ closed }) => closed === undefined)
+  const allocations: Allocation[] = await ctx.store.findWhere(HostAllocation, { clusterExtId })
+  const governed = new Set(running.map(({ extId }) => extId))
+  for (const vm of running.filter((each) => surplus.has(each))) {
+    const taken = new Set(allocations.flatMap((held) => (governed.has(held.vmExtId) ? held.hostExtId : [])))
+    const demand = await demandOf(ctx.store, vm)
+    const choice = chooseHost(
+      usable.filter(({ extId }) => !taken.has(extId)),
+      allocations,
+      demand,
+    )
+    const reason =
+      running.length > usable.length
+        ? because('NotEnoughHostsForVmAntiAffinity')
+        : 'reasons' in choice
+          ? because('NotEnoughResourcesForVmAntiAffinity')
+          : because('OtherVmAntiAffinityPolicyNonComplianceReason')
+    const isMoving = allocations.filter(({ vmExtId }) => vmExtId === vm.extId).length > 1
+    const moves = 'hostExtId' in choice && canMove(vm) && !isMoving
+    if (moves) allocations.push(chosenFor(vm, choice, demand))
+    found.set(vm.extId, moves ? { reason, moveTo: choice.hostExtId } : { reason })
+  }
+  return found
+}
+
+const hostOf = (vm: VmEntity): string => vm.host?.extId as string

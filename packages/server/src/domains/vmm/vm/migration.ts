@@ -1,0 +1,54 @@
+/**
+ * Live migration as a step of a task: an earlier step reserves the target, this one moves the VM, a later one records
+ * the move. Source: behaviour vmm.md 1.0 (the host is a runtime observation), 3.5.
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import type { RecordContext, Step, StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { giveBack } from '../../scheduling/scheduler.ts'
+import { notePower } from '../../virtual-machines/power-journal.ts'
+import { type OfVm, present } from './admission.ts'
+
+/** Output of the steps that reserve the target and move the VM. */
+export interface OnHost {
+  readonly hostExtId: string
+}
+
+export const hostOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>, step: string): string | undefined =>
+  (ctx.outputs[step] as OnHost | undefined)?.hostExtId
+
+export const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostOf(ctx, 'move')
+
+/** @param reserving name of the step that keeps the reserved host as its output */
+export const moveStep = (reserving: string, progress: number): Step<Drivers, OfVm> => ({
+  name: 'move',
+  progress,
+  run: async (ctx, { vmExtId }) => {
+    const target = hostOf(ctx, reserving)
+    const vm = await present(ctx.store, vmExtId)
+    if (target === undefined || target === vm.host?.extId) return undefined
+    await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
+    return { hostExtId: target }
+  },
+  undo: async (ctx, { vmExtId }) => {
+    const { hardware, hypervisor } = ctx.drivers
+    const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
+    const target = hostOf(ctx, reserving)
+    if (host === undefined || target === undefined || target === host) return
+    // If one of the hosts does not answer, the VM cannot migrate back: record that it runs on the target.
+    const isStuck = !hardware.isHostUp(host) || !hardware.isHostUp(target)
+    if (isStuck && movedTo(ctx) !== undefined)
+      await ctx.checkpoint(undefined, (record) => recordMove(record, vmExtId, target))
+    else await hypervisor.migrateVm(vmExtId, host)
+  },
+})
+
+/** Records the new host and releases the reservation on the former one; the entity tag stays. */
+export async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtId: string): Promise<void> {
+  const now = ctx.clock.iso()
+  const former = (await present(ctx.store, vmExtId)).host?.extId
+  const changes = { host: { extId: hostExtId }, lastHostExtId: hostExtId, updateTime: now }
+  const stored = await ctx.store.observe(Vm, vmExtId, changes)
+  await giveBack(ctx.store, vmExtId, former)
+  await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
+}
