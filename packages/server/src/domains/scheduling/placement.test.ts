@@ -60,6 +60,14 @@ test('the emptier host wins, then the one with less CPU taken, then the last one
   assert.equal(chosen([host('b'), host('a')], [], demand(1)), 'a')
 })
 
+test('the host with fewer peers wins, also when it is fuller; VMs that are no peers do not count', () => {
+  const peers = demand(1, { peerVmExtIds: new Set(['peer']) })
+  const taken = [held('a', 1, { vmExtId: 'peer' }), held('b', 80)]
+  assert.equal(chosen([host('a'), host('b')], taken, peers), 'b')
+  assert.equal(chosen([host('a'), host('b')], taken, demand(1)), 'a')
+  assert.equal(chosen([host('a')], taken, peers), 'a')
+})
+
 test('differences of memory below 2 % do not decide', () => {
   assert.equal(chosen([host('a'), host('b')], [held('a', 0.5), held('b', 0, { vcpus: 2 })], demand(1)), 'a')
 })

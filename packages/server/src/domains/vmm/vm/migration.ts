@@ -25,8 +25,7 @@ export const moveStep = (reserving: string, progress: number): Step<Drivers, OfV
   progress,
   run: async (ctx, { vmExtId }) => {
     const target = hostOf(ctx, reserving)
-    const vm = await present(ctx.store, vmExtId)
-    if (target === undefined || target === vm.host?.extId) return undefined
+    if (target === undefined || target === (await present(ctx.store, vmExtId)).host?.extId) return undefined
     await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
     return { hostExtId: target }
   },
