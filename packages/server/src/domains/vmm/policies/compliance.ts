@@ -46,22 +46,21 @@ interface Dated {
 /** After a change of a VM, or of a policy that selects the VM, the state of the VM is pending for this long. */
 const pendingMillis = 5_000
 
-/** The states of the VMs that each of these policies selects, by policy; VMs oldest first. Default: all policies. */
+/** The states of the VMs that each of these policies selects, by policy; VMs oldest first. */
 export async function complianceOf<R extends AnyResource, Reason>(
   ctx: Evaluating,
   rules: PolicyRules<R, Reason>,
-  wanted?: readonly EntityOf<R>[],
+  wanted: readonly EntityOf<R>[],
 ): Promise<ReadonlyMap<string, readonly VmState<Reason>[]>> {
   // Oldest first: the first policy that selects a VM governs it.
   const policies = await ctx.store.find(rules.kind)
-  const judged = wanted ?? policies
-  const vms = await vmsCarrying(ctx.store, judged.flatMap(rules.categoriesOf))
+  const vms = await vmsCarrying(ctx.store, wanted.flatMap(rules.categoriesOf))
   const clusters = await ctx.store.getMany(Cluster, [...new Set(vms.map(clusterOf))])
   const supported = new Set(clusters.filter(isNative).map(({ extId }) => extId))
   const selectorsFor = selectorFinder(policies, rules.categoriesOf)
   const selecting = new Map(vms.map((vm) => [vm.extId, selectorsFor(vm)]))
   const states = new Map<string, readonly VmState<Reason>[]>()
-  for (const { extId } of judged) {
+  for (const { extId } of wanted) {
     const selected = vms.filter((vm) => selecting.get(vm.extId)?.some((policy) => policy.extId === extId))
     const governed = selected.filter((vm) => selecting.get(vm.extId)?.[0]?.extId === extId)
     const violations = await violationsIn(ctx, rules, governed)

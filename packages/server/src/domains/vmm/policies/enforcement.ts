@@ -2,11 +2,13 @@
  * Live-migrates VMs that violate a policy, when another host would end the violation. The system owns these tasks; a
  * task plans its move again when the VM's earlier tasks have ended. Source: behaviour vmm.md 1.12, 3.2 (enforcer), 3.5.
  */
+import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
+import { carriesOneOf } from '../../scheduling/policy-selection.ts'
 import { giveBackElsewhere, reserve } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { affectedVm, type OfVm } from '../vm/admission.ts'
@@ -17,15 +19,22 @@ import { complianceOf, type Evaluating } from './compliance.ts'
 /** Every kind of policy whose violations are ended by live migration. */
 const enforced = [antiAffinity]
 
+type Policy = EntityOf<(typeof enforced)[number]['kind']>
+
 interface Found {
   /** The VMs to migrate, each with its new host. */
   readonly moves: readonly { readonly vm: VmEntity; readonly hostExtId: string }[]
   readonly hasPending: boolean
 }
 
-async function findMoves(ctx: Evaluating): Promise<Found> {
+/** @param about only policies that select this VM are judged */
+async function findMoves(ctx: Evaluating, about?: VmEntity): Promise<Found> {
   const states = []
-  for (const rules of enforced) states.push(...[...(await complianceOf(ctx, rules)).values()].flat())
+  for (const rules of enforced) {
+    const concerns = (policy: Policy): boolean => about === undefined || carriesOneOf(about, rules.categoriesOf(policy))
+    const policies = (await ctx.store.find(rules.kind)).filter(concerns)
+    states.push(...[...(await complianceOf(ctx, rules, policies)).values()].flat())
+  }
   const moves = states.flatMap(({ vm, verdict }) =>
     typeof verdict === 'object' && verdict.moveTo !== undefined ? { vm, hostExtId: verdict.moveTo } : [],
   )
@@ -41,7 +50,9 @@ export const migrateViolator = defineTask<OfVm>({
       progress: 10,
       /** Keeps nothing where the VM has stopped violating its policy, or no host is left for it. */
       record: async (ctx, { vmExtId }): Promise<{ keep: OnHost } | undefined> => {
-        const move = (await findMoves(ctx)).moves.find(({ vm }) => vm.extId === vmExtId)
+        const violator = await ctx.store.get(Vm, vmExtId)
+        const moves = violator === undefined ? [] : (await findMoves(ctx, violator)).moves
+        const move = moves.find(({ vm }) => vm.extId === vmExtId)
         if (move === undefined) return undefined
         await reserve(ctx.store, move.vm, move.hostExtId)
         return { keep: { hostExtId: move.hostExtId } }
