@@ -5,14 +5,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract, type Operation, type Resource, walk } from '@hyperplane/contract'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { aRobot, aRole, grant } from '../api/iam/people.ts'
 import { create, creations } from '../support/creations.ts'
+import { aPolicy } from '../support/policies.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 let app: TestApp
 before(async () => {
   app = await startApp()
   await app.task(await create(app, creations['vmm.createSerialPort']!))
+  // The demo has no policies of VMs.
+  await aPolicy(app, seedId('category/Environment/Production'))
 })
 after(() => app.close())
 

@@ -8,6 +8,7 @@ import { issue, providerForm } from './authorities.ts'
 import { bucketTarget, inBucket, onCluster, targets } from './backups.ts'
 import { ids as clusterIds, clustermgmt, hostId } from './clustermgmt.ts'
 import { creations, nativeCluster } from './creations.ts'
+import { antiAffinityPolicies, policyBody } from './policies.ts'
 import { ownPath, registerBody } from './registering.ts'
 import { adminPassword, type TestApp } from './start-app.ts'
 import { ipConfigOf, subnets } from './subnets.ts'
@@ -597,6 +598,9 @@ const bases: Readonly<Record<string, readonly Base[]>> = {
   ],
   'vmm.updateImageById': [updating('/vmm/v4.2/content/images', image)],
   'vmm.updateSerialPortById': [async (app) => ({ path: await once(app, 'serial port', () => aSerialPort(app)) })],
+  'vmm.updateVmAntiAffinityPolicyById': [
+    updating(antiAffinityPolicies, () => policyBody(seedId('category/Environment/Production'))),
+  ],
   'vmm.updateVmById': [
     updating(vms, vm),
     updating(vms, () =>
