@@ -8,7 +8,7 @@ import {
   VmAntiAffinityPolicy,
 } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { type Allocation, chooseHost } from '../../scheduling/placement.ts'
+import { type Allocation, type Choice, chooseHost } from '../../scheduling/placement.ts'
 import { idsOf } from '../../scheduling/policy-selection.ts'
 import { candidatesOf, chosenFor, demandOf } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
@@ -53,12 +53,10 @@ async function violationsOf(
   const governed = new Set(running.map(({ extId }) => extId))
   for (const vm of running.filter((each) => surplus.has(each))) {
     const taken = new Set(allocations.flatMap((held) => (governed.has(held.vmExtId) ? held.hostExtId : [])))
-    const demand = await demandOf(ctx.store, vm)
-    const choice = chooseHost(
-      usable.filter(({ extId }) => !taken.has(extId)),
-      allocations,
-      demand,
-    )
+    const free = usable.filter(({ extId }) => !taken.has(extId))
+    // Skipped without a free host, because a demand costs a read of all peers.
+    const demand = free.length === 0 ? undefined : await demandOf(ctx.store, vm)
+    const choice: Choice = demand === undefined ? { reasons: [] } : chooseHost(free, allocations, demand)
     const reason =
       running.length > usable.length
         ? because('NotEnoughHostsForVmAntiAffinity')
@@ -66,7 +64,7 @@ async function violationsOf(
           ? because('NotEnoughResourcesForVmAntiAffinity')
           : because('OtherVmAntiAffinityPolicyNonComplianceReason')
     const isMoving = allocations.filter(({ vmExtId }) => vmExtId === vm.extId).length > 1
-    const moves = 'hostExtId' in choice && canMove(vm) && !isMoving
+    const moves = demand !== undefined && 'hostExtId' in choice && canMove(vm) && !isMoving
     if (moves) allocations.push(chosenFor(vm, choice, demand))
     found.set(vm.extId, moves ? { reason, moveTo: choice.hostExtId } : { reason })
   }
