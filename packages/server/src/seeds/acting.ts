@@ -1,39 +1,50 @@
 /**
- * Operations of the interface, carried out while a world is made: by their own handlers and the steps of their own tasks, in the
- * transaction that makes the world, on the infrastructure as that transaction writes it. So what a seed describes has the rules,
- * the refusals and the effects of the request that would make it. No task is left behind: the world was always so.
+ * Performs operations of the API while a world is made: as a request after its validation does, with the steps of its
+ * tasks, in the transaction that makes the world, on the infrastructure as that transaction writes it. A described
+ * entity has the rules, the refusals and the effects of the request that creates it. No task is stored, and no audit
+ * record.
  */
 
 import { contract, type Operation } from '@hyperplane/contract'
 import type { Caller } from '../core/caller.ts'
-import type { ReadContext, WriteContext } from '../core/context.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import type { RequestInput } from '../core/input/request-input.ts'
 import { assembleWorld, noTasks } from '../core/pipeline/assemble.ts'
+import type { MutationMachinery } from '../core/pipeline/machinery.ts'
+import { mutate } from '../core/pipeline/mutate.ts'
 import type { AccessControl } from '../core/ports.ts'
 import type { RecordContext, StartTask, StepContext, TaskDefinition, TaskEnd } from '../core/tasks/define-task.ts'
 import type { World } from '../core/world.ts'
+import { admit } from '../domains/admission/admission.ts'
 import { collectDomains } from '../domains/collected.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import type { SeedContext } from './context.ts'
+import { seedSnapshots } from './demo/backups.ts'
 
-export interface Asked {
+/** The input of one operation. */
+export interface Performance {
   /** Name of the created entity; its id and the ids of its parts are derived from the name. */
   readonly called: string
   /** The first ids that the handler draws, where they do not follow from the name. A handler draws the id of its entity first. */
-  readonly ids?: readonly string[]
+  readonly ids?: readonly string[] | undefined
   /** Values of the path; the one that is called `extId` is the target. */
   readonly path?: Readonly<Record<string, string>>
-  readonly clusterId?: string
+  readonly clusterId?: string | undefined
   /** As validation has left it. */
   readonly body: unknown
 }
 
+/** Operations that change something, by key. */
+export const mutations: ReadonlyMap<string, Operation> = new Map(
+  contract.flatMap(({ operations }) => operations.filter(({ mutates }) => mutates).map((each) => [each.key, each])),
+)
+
 export function operationOf(key: string): Operation {
-  const found = contract.flatMap(({ operations }) => operations).find((each) => each.key === key)
-  if (found === undefined) throw new Error(`there is no operation ${key}`)
-  return found
+  const operation = mutations.get(key)
+  if (operation === undefined) throw new Error(`there is no operation ${key} that changes something`)
+  return operation
 }
 
 export class Acting {
@@ -50,70 +61,103 @@ export class Acting {
     return this.#collected.rules
   }
 
-  /** Performs an operation, by its key, and the tasks that it starts. @throws the error of its handler or of a step */
-  async perform(key: string, asked: Asked): Promise<void> {
-    const operation = operationOf(key)
-    const handler = this.#collected.handlers.get(key)
-    if (handler === undefined) throw new Error(`the operation ${key} has no handler`)
-    const prepare = this.#collected.prepares.get(key)
-    const request: RequestInput = {
-      path: asked.path ?? {},
-      query: { page: 0, limit: 50, expand: [], dryRun: false, parameters: {} },
-      headers: asked.clusterId === undefined ? {} : { clusterId: asked.clusterId },
-      body: asked.body,
-    }
-    const world = this.#world(asked)
-    const run = new Run(world, this.#ctx)
-    const ctx: WriteContext<Drivers> = {
-      ...world,
-      ...(await this.#reading(operation, asked)),
-      store: this.#ctx.store,
-      dryRun: false,
-      startTask: run.startTask,
-      // Nobody has read anything of this world yet.
-      afterCommit: () => undefined,
-    }
-    const prepared = await prepare?.(ctx as never, request)
-    await handler(ctx as never, (prepare === undefined ? request : { ...request, prepared }) as never)
-    await run.end()
+  /** Whether the operation is built, and needs no file. */
+  canPerform({ key, form }: Operation): boolean {
+    return this.#collected.handlers.has(key) && form?.spooled === undefined
   }
 
-  #world({ called, ids: given = [seedId(called)] }: Pick<Asked, 'called' | 'ids'>): World<Drivers> {
+  /**
+   * Performs an operation, and the tasks that it starts.
+   * @returns ids among which is that of the entity that it created
+   * @throws the error of its handler or of a step
+   */
+  async perform(operation: Operation, performance: Performance): Promise<readonly string[]> {
+    const { path = {}, clusterId, body } = performance
+    const world = this.#world(performance)
+    const tasks = new SeedTasks(world, this.#ctx)
+    const input: RequestInput = {
+      path,
+      query: { page: 0, limit: 50, expand: [], dryRun: false, parameters: {} },
+      headers: clusterId === undefined ? {} : { clusterId },
+      body,
+    }
+    const { reply } = await mutate(this.#machinery(world, tasks), {
+      request: {
+        method: operation.method,
+        path: '',
+        query: '',
+        headers: {},
+        address: '',
+        profile: 'spec',
+        unknown: 'refuse',
+      },
+      // Nobody else changes the entities of an unfinished world: no entity tag is needed.
+      operation: { ...operation, ifMatch: 'optional' },
+      caller: adminOf(this.#ctx),
+      scope: 'all',
+      version: operation.versions[0] as string,
+      warnings: [],
+      input: { ...input, rawBody: body },
+      ids: world.ids,
+    })
+    await tasks.end()
+    const { extId } = (reply.data ?? {}) as { readonly extId?: string }
+    return [...(extId === undefined ? [] : [extId]), ...tasks.affected()]
+  }
+
+  #machinery(world: World<Drivers>, tasks: SeedTasks): MutationMachinery<Drivers> {
+    const { store, machinery } = this.#ctx
+    const { tags, access } = machinery.services
+    const { handlers, rules, prepares } = this.#collected
+    return {
+      ...{
+        world,
+        handlers,
+        rules,
+        prepares,
+        tags,
+        kinds: machinery.kinds,
+        store: asStore(store),
+        access: unlimited(access),
+      },
+      idempotency: { keyOf: noRequestId, fingerprintOf: noRequestId, recall: noRequestId, remember: noRequestId },
+      audit: { write: async () => undefined, writeAlone: async () => undefined },
+      runner: { starter: () => tasks.startTask },
+      admit,
+      log: { error: () => undefined },
+    }
+  }
+
+  #world({ called, ids: given = [seedId(called)] }: Pick<Performance, 'called' | 'ids'>): World<Drivers> {
     const { clock, tenantId, machinery, ids } = this.#ctx
-    // A seed is one transaction in which nothing waits: no tasks, no requests to itself, no backups.
-    const { runner: _, dispatch: __, snapshots: ___, restores: ____, ...services } = machinery.services
+    // A seed is one transaction in which nothing waits: no tasks, no requests to itself, no restores.
+    const { runner: _, dispatch: __, restores: ___, ...services } = machinery.services
     let drawn = 0
     const uuid = (): string => given[drawn++] ?? seedId(`${called}/${drawn - 1}`)
     return assembleWorld({
       owner: 'a seed',
       ...{ tenantId, clock, drivers: this.#drivers, secrets: machinery.secrets },
       ids: { ...ids.of(called), uuid, of: (what: string) => ids.of(`${called}/${what}`) },
-      services: { ...services, access: unlimited(services.access), runner: noTasks('a seed') },
+      services: {
+        ...services,
+        access: unlimited(services.access),
+        runner: noTasks('a seed'),
+        snapshots: seedSnapshots(this.#ctx),
+      },
     })
   }
+}
 
-  async #reading(operation: Operation, asked: Asked): Promise<Omit<ReadContext<Drivers>, keyof World<Drivers>>> {
-    const { store, machinery } = this.#ctx
-    const { resource } = operation
-    const { extId } = asked.path ?? {}
-    const row = resource === undefined || extId === undefined ? undefined : await store.row(resource, extId)
-    const { param, kind } = resource?.parent ?? { param: '', kind: '' }
-    const parent = asked.path?.[param]
-    const whole = machinery.kinds.resource(kind)
-    return {
-      operation,
-      caller: adminOf(this.#ctx),
-      store,
-      kinds: machinery.kinds,
-      target: row?.entity,
-      parents: parent === undefined || whole === undefined ? {} : { [param]: await store.get(whole, parent) },
-      version: operation.versions[0] as string,
-      scopeOf: async () => undefined,
-      unknown: 'refuse',
-      warn: () => undefined,
-      noteUse: () => undefined,
-    }
-  }
+/** The transaction of the seed, as the store of a mutation: its transactions are parts of that one. */
+function asStore(transaction: Transaction): MutationMachinery<Drivers>['store'] {
+  const parts: Pick<Store, 'transaction'> = { transaction: (work) => work(transaction) }
+  return new Proxy(transaction as Transaction & Store, {
+    get: (target, name) => Reflect.get(Object.hasOwn(parts, name) ? parts : target, name),
+  })
+}
+
+const noRequestId = (): never => {
+  throw new Error('operations of a seed have no request id')
 }
 
 /** The role assignments of the administrator are not committed yet, so access control cannot see them. */
@@ -122,8 +166,9 @@ const unlimited = (access: AccessControl): AccessControl => ({
   viewScope: () => 'all',
   referScope: async () => 'all',
   isView: (operation, resource) => access.isView(operation, resource),
-  reachOfUnseen: (caller, operation, resource) => access.reachOfUnseen(caller, operation, resource),
-  explain: (caller, operation, entity) => access.explain(caller, operation, entity),
+  reachOfUnseen: async () => undefined,
+  // Only the audit trail asks.
+  explain: () => '',
   hasRole: (caller, roles) => access.hasRole(caller, roles),
   scopedKind: (operation) => access.scopedKind(operation),
   changed: () => access.changed(),
@@ -138,17 +183,17 @@ const adminOf = ({ adminId, tenantId }: SeedContext): Caller => ({
   tenantId,
 })
 
-interface Waiting {
+interface WaitingTask {
   readonly extId: string
   readonly definition: TaskDefinition<Drivers, any>
   readonly input: unknown
 }
 
 /** The tasks that one operation starts, one after another. */
-class Run {
+class SeedTasks {
   readonly #world: World<Drivers>
   readonly #ctx: SeedContext
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingTask[] = []
   readonly #ends = new Map<string, TaskEnd>()
 
   constructor(world: World<Drivers>, ctx: SeedContext) {
@@ -163,11 +208,15 @@ class Run {
     return { extId }
   }
 
-  async end(): Promise<void> {
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) await this.#go(next)
+  affected(): readonly string[] {
+    return [...this.#ends.values()].flatMap(({ entitiesAffected }) => entitiesAffected.map(({ extId }) => extId))
   }
 
-  async #go({ extId, definition, input }: Waiting): Promise<void> {
+  async end(): Promise<void> {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) await this.#run(next)
+  }
+
+  async #run({ extId, definition, input }: WaitingTask): Promise<void> {
     const outputs: Record<string, unknown> = {}
     for (const step of definition.steps) {
       const context = this.#step(extId, step.name, outputs)

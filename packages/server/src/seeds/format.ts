@@ -22,6 +22,7 @@ import { Cluster, ExternalStorage, Profile, Switch } from './format/clusters.ts'
 import { ExternVm, Image, Vm } from './format/machines.ts'
 import { BackupTarget, Bucket, Manager, OwnManager, PastBatch, PastTask } from './format/managers.ts'
 import { Controller, Gateway, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
+import { Performed } from './format/operations.ts'
 import { Banner, CertAuth, Directory, Policy, Role, Saml, User, UserGroup } from './format/people.ts'
 import { IscsiClient, NvmfClient, VolumeGroup } from './format/volumes.ts'
 import { about, description, largestCount, name } from './format/words.ts'
@@ -73,6 +74,11 @@ const declared = {
   ),
   nvmfClients: section('The same for NVMe over TCP.', NvmfClient),
   volumeGroups: section('Volume groups with their disks and whoever uses them.', VolumeGroup),
+  operations: section(
+    'Operations of the API, for kinds without a section. Performed in this order.',
+    Performed,
+    10_000,
+  ),
   manager: optional(about('This manager.', OwnManager)),
   domainManagers: section('Other managers, and whether they are registered with this one.', Manager, 100),
   buckets: section('Of simulated object stores; their keys are those of docs/reference/demo-world.md.', Bucket, 100),

@@ -1,6 +1,8 @@
 /** The format of seeds as a JSON Schema (2020-12), for editors and validators. Served at /docs/seed.schema.json. */
 import type { AnySchema } from '@hyperplane/contract'
+import { collectDomains } from '../domains/collected.ts'
 import { storeTables } from '../domains/tables.ts'
+import { mutations } from './acting.ts'
 import { SeedFile } from './format.ts'
 import { isLeftOutKind } from './left-out.ts'
 
@@ -23,8 +25,17 @@ export function seedJsonSchema(): Json {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Seed of a Hyperplane world',
     ...rest,
-    properties: { ...properties, entities },
+    properties: { ...properties, entities, operations: withOperationKeys(properties['operations'] as Json) },
   }
+}
+
+/** Editors complete the keys; a seed may also give an operationId alone. */
+function withOperationKeys({ items, ...rest }: Json): Json {
+  const { properties, ...item } = items as { readonly properties: Record<string, Json> }
+  const { handlers } = collectDomains()
+  const keys = [...mutations.keys()].filter((key) => handlers.has(key)).sort()
+  const operation = { ...properties['operation'], examples: keys }
+  return { ...rest, items: { ...item, properties: { ...properties, operation } } }
 }
 
 function jsonSchemaOf(schema: AnySchema): Json {

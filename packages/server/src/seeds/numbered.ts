@@ -1,4 +1,5 @@
 /** `count: 500` with `web-{n}`: one description, and each of those that it stands for. */
+import { namesOfEntity } from '../core/pipeline/fault-site.ts'
 import type { Declared } from './format.ts'
 
 interface Countable {
@@ -6,6 +7,8 @@ interface Countable {
   readonly value?: string
   readonly extId?: string
   readonly count?: number
+  /** Of an operation, which may have its name there. */
+  readonly body?: unknown
 }
 
 const place = /\{(n+)\}/g
@@ -38,7 +41,7 @@ export function countsIn(declared: Declared): { path: string; message: string }[
       if (item.count === undefined) continue
       const path = `${section}[${index}]`
       const field = item.value === undefined ? 'name' : 'value'
-      if (!/\{n+\}/.test(item[field] ?? ''))
+      if (!/\{n+\}/.test(item[field] ?? namesOfEntity(item.body)[0] ?? ''))
         faults.push({
           path: `${path}.${field}`,
           message: `expected {n} in it, for the number of each, because of count`,

@@ -5,6 +5,8 @@
  * operation then check.
  */
 import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
+import { defined } from '../core/defined.ts'
+import { chooseAlternative } from '../core/input/validate.ts'
 import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/addressing/ip-address.ts'
 import { writeSubnet } from '../domains/networking/ip-subnet.ts'
 
@@ -68,51 +70,76 @@ const fieldsOfAny = (alternatives: readonly ObjectSchema[]): Fields =>
 
 /** Callbacks of `bodyOf`: name resolution and faults. */
 export interface Names {
-  /** The id of the entity with this name. */
-  idOf(kind: string, name: string, path: string): Promise<string>
+  /** The id of the entity with this name. @param kind undefined: the contract does not say to which kind the id belongs */
+  idOf(kind: string | undefined, name: string, path: string): Promise<string>
   refuse(path: string, message: string): never
-  all<T extends readonly unknown[]>(asked: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T>
+  all<T extends readonly unknown[]>(lookups: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T>
 }
 
-/** Converts readable values of these fields to the body of a request; absent fields stay absent. */
+/** Converts readable values of these fields to the body of a request; absent fields stay absent, others are left out. */
 export async function bodyOf(fields: Fields, value: object, path: string, names: Names): Promise<Record<string, any>> {
-  const given = Object.entries(value).filter(([name, item]) => Object.hasOwn(fields, name) && item !== undefined)
-  const found = await names.all(
-    given.map(
-      ([name, item]) =>
-        () =>
-          sentOf(fields[name] as AnySchema, item, `${path}.${name}`, names),
-    ),
+  const own = Object.entries(value).filter(
+    ([name, item]) => item !== undefined && Object.hasOwn(fields, name) && fields[name]?.readOnly !== true,
   )
-  return Object.fromEntries(given.map(([name], index) => [name, found[index]]))
+  return sentFields(fields, Object.fromEntries(own), path, names)
 }
 
-async function sentOf(schema: AnySchema, value: unknown, path: string, names: Names): Promise<unknown> {
+async function sentFields(fields: Fields, value: object, path: string, names: Names): Promise<Record<string, unknown>> {
+  const entries = Object.entries(value)
+  const sent = await names.all(
+    entries.map(([name, item]) => async () => {
+      const schema = Object.hasOwn(fields, name) ? fields[name] : undefined
+      return schema === undefined ? item : sentOf(schema, item, `${path}.${name}`, names)
+    }),
+  )
+  return Object.fromEntries(entries.map(([name], index) => [name, sent[index]]))
+}
+
+/**
+ * The value that a request sends for a value of a seed: names become ids, texts become addresses and prefixes. Values
+ * that are written as a request sends them stay as they are, and so does everything that the contract will refuse.
+ */
+export async function sentOf(schema: AnySchema, value: unknown, path: string, names: Names): Promise<unknown> {
   switch (schema.type) {
     case 'uuid':
-      return schema.refersTo === undefined ? value : names.idOf(schema.refersTo, value as string, path)
+      return typeof value !== 'string' || isUuid(value) ? value : names.idOf(schema.refersTo, value, path)
     case 'list':
-      return names.all(
-        (value as unknown[]).map((item, index) => () => sentOf(schema.items, item, `${path}[${index}]`, names)),
-      )
+      if (!Array.isArray(value)) return value
+      return names.all(value.map((item, index) => () => sentOf(schema.items, item, `${path}[${index}]`, names)))
     case 'object':
-      if (asText(schema)) return placeOf(schema, value as string, path, names)
-      return bodyOf(schema.fields, value as object, path, names)
+      if (typeof value === 'string' && asText(schema)) return placeOf(schema, value, path, names)
+      return isMapping(value) ? sentFields(schema.fields, value, path, names) : value
     case 'oneOf': {
-      const chosen = meant(schema.alternatives as readonly ObjectSchema[], value as object, path, names)
-      return { $objectType: chosen.objectType, ...(await bodyOf(chosen.fields, value as object, path, names)) }
+      const chosen = isMapping(value) ? alternativeFor(schema.alternatives, value, path, names) : undefined
+      if (chosen?.type !== 'object') return value
+      const fields = await sentFields(chosen.fields, value as object, path, names)
+      return { ...defined({ $objectType: chosen.objectType }), ...fields }
     }
     default:
       return value
   }
 }
 
-/** The first alternative that has all fields of the value. */
-function meant(alternatives: readonly ObjectSchema[], value: object, path: string, names: Names): ObjectSchema {
+const uuidForm = /^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$/i
+/** Ids may have capital letters, as in requests. */
+export const isUuid = (text: string): boolean => uuidForm.test(text)
+const isMapping = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The alternative as validation chooses it, else the first one that has all fields of the value. */
+function alternativeFor(
+  alternatives: readonly AnySchema[],
+  value: object,
+  path: string,
+  names: Names,
+): AnySchema | undefined {
+  const [chosen] = chooseAlternative(alternatives, value)
+  if (chosen !== undefined || '$objectType' in value) return chosen
+  const objects = alternatives.filter((each): each is ObjectSchema => each.type === 'object')
   const given = Object.keys(value)
-  const found = alternatives.find(({ fields }) => given.every((name) => Object.hasOwn(fields, name)))
-  if (found !== undefined) return found
-  const sets = alternatives.map((each) => Object.keys(fieldsOf(each)).join(', '))
+  const fitting = objects.find(({ fields }) => given.every((name) => Object.hasOwn(fields, name)))
+  if (fitting !== undefined) return fitting
+  const sets = objects.map((each) => Object.keys(fieldsOf(each)).join(', '))
   return names.refuse(path, `expected fields that go together (${sets.join('; or ')}), found ${given.join(', ')}`)
 }
 
@@ -124,9 +151,8 @@ function placeOf(schema: ObjectSchema, value: string, path: string, names: Names
   }
   const address = type === 'FQDN' ? undefined : (parseAddress('IPV4', value) ?? parseAddress('IPV6', value))
   if (address !== undefined) {
-    const { ipv4, ipv6 } = writeAddress(address)
-    const whole = { ...(ipv4 === undefined ? {} : { ipv4 }), ...(ipv6 === undefined ? {} : { ipv6 }) }
-    return type === 'IPv4Address' ? ipv4 : type === 'IPv6Address' ? ipv6 : whole
+    const written = writeAddress(address)
+    return type === 'IPv4Address' ? written.ipv4 : type === 'IPv6Address' ? written.ipv6 : written
   }
   if (type === 'FQDN') return { value }
   if (type === 'IPAddressOrFQDN') return { fqdn: { value } }

@@ -16,6 +16,7 @@ import { fillHistory } from './declared/history.ts'
 import { fillImages, fillVms } from './declared/machines.ts'
 import { fillBackups, fillManagers } from './declared/managers.ts'
 import { fillNetworks } from './declared/networks.ts'
+import { fillOperations } from './declared/operations.ts'
 import { fillExternVms } from './declared/outside-machines.ts'
 import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
 import { fillRouting } from './declared/routing.ts'
@@ -136,6 +137,7 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillClients(filling, declared)
   await fillVolumeGroups(filling, declared.volumeGroups)
   await fillManagers(filling, declared)
+  await fillOperations(filling, declared.operations)
   await fillHistory(filling, declared)
   // Unregistered clusters are removed with everything on them.
   await fillUnregistered(filling, declared.clusters)

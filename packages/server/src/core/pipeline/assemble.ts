@@ -102,6 +102,13 @@ export function assemble<D, R extends Tasks & TaskStarter>(options: AssembleOpti
   }
 }
 
+/** An operation needs a service that its owner lacks. */
+export class AbsentService extends Error {
+  constructor(owner: string, service: string) {
+    super(`${owner} has no service "${service}"`)
+  }
+}
+
 /** The context of operations, without a pipeline. */
 export const assembleWorld = <D>({ owner, services, ...parts }: WorldParts<D>): World<D> => ({
   ...parts,
@@ -122,7 +129,7 @@ function refusingAbsent(owner: string, present: Partial<Services>): Services {
     {},
     {
       get(target, name) {
-        if (typeof name === 'string' && !(name in target)) throw new Error(`${owner} has no service "${name}"`)
+        if (typeof name === 'string' && !(name in target)) throw new AbsentService(owner, name)
         return Reflect.get(target, name)
       },
     },

@@ -50,15 +50,13 @@ export class FaultSite<D> implements RequestSite {
 }
 
 /** Names of the target and of the created entity, which fault rules match. @param found what the path names */
-export function namesForFaultRules({ input }: Call, found: Targets | undefined): readonly string[] {
-  const names: string[] = []
-  addNames(names, found?.row?.entity)
-  addNames(names, input.body)
-  return names
-}
+export const namesForFaultRules = ({ input }: Call, found: Targets | undefined): readonly string[] => [
+  ...namesOfEntity(found?.row?.entity),
+  ...namesOfEntity(input.body),
+]
 
 /** Fields that hold a name of an entity. */
-const nameFields = [
+export const nameFields = [
   'name',
   'username',
   'displayName',
@@ -68,12 +66,11 @@ const nameFields = [
   'nvmfInitiatorName',
 ] as const
 
-function addNames(names: string[], entity: unknown): void {
+/** The names in an entity, or in the body that creates it; the first is the usual one. */
+export function namesOfEntity(entity: unknown): string[] {
   // The name of a domain manager is in its configuration; a category is named by key and value.
-  for (const field of [...nameFields, 'config/name']) {
-    const name = valueAt(entity, field)
-    if (typeof name === 'string') names.push(name)
-  }
   const [key, value] = [valueAt(entity, 'key'), valueAt(entity, 'value')]
-  if (typeof key === 'string' && typeof value === 'string') names.push(`${key}/${value}`)
+  const pair = typeof key === 'string' && typeof value === 'string' ? `${key}/${value}` : undefined
+  const names = [...nameFields, 'config/name'].map((field) => valueAt(entity, field))
+  return [...names, pair].filter((name) => typeof name === 'string')
 }

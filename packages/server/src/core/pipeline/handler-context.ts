@@ -2,10 +2,10 @@ import type { Reader } from '../../store/store.ts'
 import type { ReadContext } from '../context.ts'
 import { both, filterOf } from '../standard.ts'
 import type { Call, Targets } from './call.ts'
-import type { Machinery } from './machinery.ts'
+import type { MutationMachinery } from './machinery.ts'
 
 export function readContext<D>(
-  { world, store, kinds, access, log }: Machinery<D>,
+  { world, store, kinds, access, log }: MutationMachinery<D>,
   { request, operation, caller, scope, version, warnings, ids }: Call,
   reader: Reader,
   targets: Targets,

@@ -1,6 +1,6 @@
 /** Steps 7 and 8: media types, body, and everything that has a declared shape. Source: conventions 1, 2.4, 3, 6, 11. */
 
-import type { Operation } from '@hyperplane/contract'
+import type { AnySchema, Operation } from '@hyperplane/contract'
 import { ApiError, type ShapeFault, ShapeRefusal } from '../api-error.ts'
 import { frozen } from '../input/frozen.ts'
 import { parseJson } from '../input/json.ts'
@@ -8,7 +8,7 @@ import { readForm } from '../input/multipart.ts'
 import { type QueryConventions, readQuery } from '../input/query.ts'
 import type { RequestInput } from '../input/request-input.ts'
 import { readSpooledForm, type SpooledParts } from '../input/spooled-form.ts'
-import { validateBody, validateText } from '../input/validate.ts'
+import { type ValidationOptions, type ValidationResult, validateBody, validateText } from '../input/validate.ts'
 import type { CanonicalNames } from '../ports.ts'
 import { noteRewrite, notingNames } from '../recording/trace.ts'
 import type { Call } from './call.ts'
@@ -118,18 +118,21 @@ function readBody(
     if (operation.bodyRequired) faults.push({ location: 'body', attributePath: '$', message: 'a body is required' })
     return undefined
   }
-  const sparse = operation.method === 'PATCH' || (operation.verb === 'update' && operation.resource?.sparsePut === true)
-  const result = validateBody(operation.body, rawBody, {
-    unknown: request.unknown,
-    version,
-    sparse,
-    defaults: !sparse,
-    replaces: operation.verb === 'update',
-    names,
-  })
+  const result = validateRequestBody(operation, rawBody, { unknown: request.unknown, version, names })
   faults.push(...result.faults)
   warnings.push(...result.warnings)
   return result.value
+}
+
+/** Validates the body of an operation, which may lack fields where it is merged into the stored entity. */
+export function validateRequestBody(
+  operation: Operation,
+  body: unknown,
+  options: Pick<ValidationOptions, 'unknown' | 'version' | 'names'>,
+): ValidationResult {
+  const sparse = operation.method === 'PATCH' || (operation.verb === 'update' && operation.resource?.sparsePut === true)
+  const replaces = operation.verb === 'update'
+  return validateBody(operation.body as AnySchema, body, { ...options, sparse, defaults: !sparse, replaces })
 }
 
 function readPath(

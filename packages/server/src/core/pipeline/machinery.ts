@@ -1,7 +1,7 @@
 /** The dependencies of the pipeline's steps. `instance.ts` assembles them, once for each store. */
 
 import type { Operation } from '@hyperplane/contract'
-import type { Store } from '../../store/store.ts'
+import type { Reader, Store } from '../../store/store.ts'
 import type { Audit } from '../access/audit.ts'
 import type { RateLimiter } from '../access/rate-limit.ts'
 import type { WriteContext } from '../context.ts'
@@ -60,3 +60,9 @@ export interface Machinery<D> {
   readonly faults?: Faults
   readonly log: { error(details: object, message: string): void }
 }
+
+/** The dependencies of a mutation after its input is validated. A seed performs operations with these alone. */
+export type MutationMachinery<D> = Omit<
+  Machinery<D>,
+  'store' | 'router' | 'names' | 'authenticator' | 'limiter' | 'presenters' | 'spool' | 'forward' | 'faults'
+> & { readonly store: Reader & Pick<Store, 'transaction' | 'stage'> }

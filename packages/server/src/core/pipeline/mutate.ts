@@ -17,7 +17,7 @@ import { type Call, extIdOf, rowScope, type Targets } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
 import { readContext } from './handler-context.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
-import type { Machinery } from './machinery.ts'
+import type { MutationMachinery } from './machinery.ts'
 import { checkRules, checkTag, completedInput } from './preconditions.ts'
 import { checkReferences } from './references.ts'
 import { auditedId, credentialOf, denied } from './refusals.ts'
@@ -25,7 +25,7 @@ import type { Outcome } from './request.ts'
 import { findTargets, noTargets } from './targets.ts'
 import { noteCreated } from './traced.ts'
 
-export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Outcome> {
+export async function mutate<D>(machinery: MutationMachinery<D>, call: Call): Promise<Outcome> {
   const { request, operation, input } = call
   const prepare = machinery.prepares.get(operation.key)
   const prepared =
@@ -56,7 +56,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
 /** One mutation, from its first transaction to its reply. */
 class Mutation<D> {
   readonly key: string | undefined
-  readonly #machinery: Machinery<D>
+  readonly #machinery: MutationMachinery<D>
   readonly #call: Call
   readonly #isPrepared: boolean
   readonly #prepared: unknown
@@ -70,7 +70,7 @@ class Mutation<D> {
   #completedInput: Call['input']
   #targets: Targets = noTargets
 
-  constructor(machinery: Machinery<D>, call: Call, isPrepared: boolean, prepared: unknown) {
+  constructor(machinery: MutationMachinery<D>, call: Call, isPrepared: boolean, prepared: unknown) {
     const { idempotency } = machinery
     const { request, caller, input } = call
     this.#machinery = machinery
@@ -210,7 +210,7 @@ const isPlainObject = (body: unknown): body is object =>
 
 /** Builds the reply from the handler's result and the stored row. */
 async function answer<D>(
-  { tags }: Machinery<D>,
+  { tags }: MutationMachinery<D>,
   transaction: Transaction,
   { operation, version, warnings, input }: Call,
   targets: Targets,
@@ -254,7 +254,7 @@ const pathOf = ({ path }: Operation, values: Readonly<Record<string, string>>): 
  * Conventions 16.8: the scope of a create applies to the stored entity. The scope of a part was checked on its parent.
  */
 async function createdInScope<D>(
-  { access }: Machinery<D>,
+  { access }: MutationMachinery<D>,
   transaction: Transaction,
   call: Call,
   created: readonly string[],

@@ -9,7 +9,7 @@ import { immutableFields } from '../input/validate.ts'
 import { watchedInput } from '../recording/trace.ts'
 import type { Targets } from './call.ts'
 import { type Call, valueAt } from './call.ts'
-import type { Machinery } from './machinery.ts'
+import type { MutationMachinery } from './machinery.ts'
 import { noteTag } from './traced.ts'
 
 /** @throws ApiError 428, 412 */
@@ -61,7 +61,7 @@ function withImmutable(schema: ObjectSchema, body: unknown, stored: unknown): un
 
 /** @throws ApiError 400 with all faults of immutable fields and of the rules of the kind, and `found` */
 export function checkRules<D>(
-  { rules, world }: Machinery<D>,
+  { rules, world }: MutationMachinery<D>,
   call: Call,
   stored: unknown,
   found: readonly ApiError[] = [],

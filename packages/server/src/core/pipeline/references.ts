@@ -11,11 +11,11 @@ import type { Document } from '../document.ts'
 import { referencesIn } from '../input/validate.ts'
 import { notFound } from '../standard.ts'
 import type { Call } from './call.ts'
-import type { Machinery } from './machinery.ts'
+import type { MutationMachinery } from './machinery.ts'
 
 /** @throws ApiError 404 with one fault for each id without such an entity */
 export async function checkReferences<D>(
-  { kinds, access }: Machinery<D>,
+  { kinds, access }: MutationMachinery<D>,
   reader: Reader,
   { operation, caller, input }: Call,
 ): Promise<void> {

@@ -9,7 +9,7 @@ import type { AnyEntity } from '../document.ts'
 import type { EntityTags } from '../ids/etag.ts'
 import { pathOf as fieldPathOf, filterOf, notFound } from '../standard.ts'
 import { type Call, type Targets, valueAt } from './call.ts'
-import type { Machinery } from './machinery.ts'
+import type { MutationMachinery } from './machinery.ts'
 import { denied } from './refusals.ts'
 import { noteTarget } from './traced.ts'
 
@@ -19,7 +19,7 @@ export const noTargets: Targets = { row: undefined, parents: {}, named: undefine
  * Checks the entities in the path, outermost first: each exists under its parent and is visible. @throws ApiError 404,
  * 403
  */
-export async function findTargets<D>(machinery: Machinery<D>, reader: Reader, call: Call): Promise<Targets> {
+export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Reader, call: Call): Promise<Targets> {
   const { kinds, access } = machinery
   const { request, operation, scope, input } = call
   const { path } = input
@@ -81,7 +81,7 @@ interface Named {
 
 /** Whether the caller may know that this entity exists. */
 async function isSeen<D>(
-  { access }: Machinery<D>,
+  { access }: MutationMachinery<D>,
   reader: Reader,
   { operation, caller, scope, input }: Call,
   { kind, entity, isJudged, isTarget }: Named,
@@ -104,7 +104,7 @@ async function isSeen<D>(
 }
 
 /** As `findTargets`; undefined if the path will be refused. */
-export const targetsSeen = <D>(machinery: Machinery<D>, call: Call): Promise<Targets | undefined> =>
+export const targetsSeen = <D>(machinery: MutationMachinery<D>, call: Call): Promise<Targets | undefined> =>
   findTargets(machinery, machinery.store, call).catch(() => undefined)
 
 export function tagOf(tags: EntityTags, { operation }: Call, { row, named }: Targets): string | undefined {

@@ -41,9 +41,7 @@ async function fillContainer(filling: Filling, cluster: ClusterEntity, item: Des
     ...bytes('logicalExplicitReservedCapacityBytes', item.logicalExplicitReservedCapacityGiB),
   }
   if (isInternal === true) {
-    filling.judge(path, 'clustermgmt.createStorageContainer', { name, ...body }, undefined, {
-      clusterId: cluster.extId,
-    })
+    filling.judge(path, 'clustermgmt.createStorageContainer', { name, ...body }, { clusterId: cluster.extId })
     await seedContainer(filling.ctx, cluster, name, { ...body, extId, isInternal })
   } else {
     await filling.perform(path, 'clustermgmt.createStorageContainer', {

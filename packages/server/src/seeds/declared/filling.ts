@@ -3,33 +3,32 @@
  * entity only; at the end all faults are reported together, and nothing is stored.
  */
 
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf, Operation } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
-import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { Category } from '@hyperplane/contract/platform/category'
-import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { ApiError, Refusal } from '../../core/api-error.ts'
+import { ApiError, type AppMessage, Refusal } from '../../core/api-error.ts'
 import { systemCaller } from '../../core/caller.ts'
 import { didYouMean } from '../../core/input/nearest.ts'
-import { validateBody } from '../../core/input/validate.ts'
+import { AbsentService } from '../../core/pipeline/assemble.ts'
+import { nameFields, namesOfEntity } from '../../core/pipeline/fault-site.ts'
+import { validateRequestBody } from '../../core/pipeline/input.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
 import { isManager } from '../../domains/containers/storage-containers.ts'
 import { isNative } from '../../domains/vmm/vm/create/clusters.ts'
 import type { ClusterSettings } from '../../drivers/hardware.ts'
 import { UniqueViolation } from '../../store/store.ts'
-import { Acting, type Asked, operationOf } from '../acting.ts'
+import { Acting, operationOf, type Performance } from '../acting.ts'
 import type { SeedContext } from '../context.ts'
 import { eachOf } from '../numbered.ts'
 import type { Layer } from '../read-seed.ts'
-import type { Names } from '../readable.ts'
+import { isUuid, type Names } from '../readable.ts'
 import { maximumFaults, type SeedFault } from '../seed-refusal.ts'
 
 export type ClusterEntity = EntityOf<typeof Cluster>
@@ -45,6 +44,8 @@ interface Described {
   readonly extId?: string
   readonly count?: number
 }
+/** @param isError the message is that of an error of the API, which names the attribute where it matters */
+type NoteFault = (attributePath: string | undefined, message: string, isError?: true) => void
 type Make<T> = (item: T, path: string, number: number) => Promise<void>
 
 export class Filling implements Names {
@@ -58,11 +59,18 @@ export class Filling implements Names {
   readonly #described = new Set<string>()
   readonly #known = new Map<string, unknown>()
   readonly #good = new Set<string>()
+  /** Ids of the entities that operations of the seed created, by kind and name. */
+  readonly #created = new Map<string, string>()
   #acting: Acting | undefined
 
   constructor(ctx: SeedContext, layer: Layer) {
     this.ctx = ctx
     this.#layer = layer
+  }
+
+  /** Further faults would not be reported. */
+  get isFull(): boolean {
+    return this.faults.length >= maximumFaults
   }
 
   /** Creates each entity of a section, expanding counts. */
@@ -74,7 +82,7 @@ export class Filling implements Names {
   async described<T extends Described>(section: string, index: number, described: T, make: Make<T>): Promise<void> {
     const path = `${section}[${index}]`
     for (const [item, number] of eachOf(described)) {
-      if (this.faults.length >= maximumFaults) return
+      if (this.isFull) return
       const name = keyOf(section, item)
       if (this.#described.has(name)) {
         this.note(path, `${name} is described twice: give one of them another name`)
@@ -85,13 +93,14 @@ export class Filling implements Names {
     }
   }
 
-  /** Creates one entity. @returns whether it succeeded; otherwise its faults are recorded */
+  /** Creates one entity. @returns whether it succeeded; otherwise its faults are recorded, or those of what it names */
   async item(path: string, make: () => Promise<void>): Promise<boolean> {
     const before = this.faults.length
     try {
       await make()
     } catch (error) {
       if (!(error instanceof Ended)) this.note(path, messageOf(error))
+      return false
     }
     return this.faults.length === before
   }
@@ -127,33 +136,56 @@ export class Filling implements Names {
    * equivalent for the rules, so only the first one is validated.
    * @returns the body after defaults
    */
-  judge(path: string, operation: string, body: object, like?: string, headers: object = {}): unknown {
+  judge(path: string, key: string, body: object, { like, clusterId }: { like?: string; clusterId?: string } = {}) {
     if (like !== undefined && this.#good.has(like)) return body
-    const found = operationOf(operation)
-    if (found.body === undefined) throw new Error(`the operation ${operation} has no body`)
-    const version = found.versions[0] as string
-    const result = validateBody(found.body, body, { unknown: 'refuse', version, sparse: false, defaults: true })
-    let told = result.faults.map(({ attributePath, message }) => `${attributePath}: ${message}`)
-    if (told.length === 0) {
-      const request = { path: {}, query: {}, headers, body: result.value } as never
-      const caller = systemCaller(this.ctx.tenantId)
-      const rules = this.#act().rules.get(operation)
-      told = (rules?.(request, { operation: found, caller, version, clock: this.ctx.clock }) ?? []).map(
-        (error) => error.message,
-      )
-    }
-    for (const message of told) this.note(path, message)
-    if (told.length > 0) throw new Ended()
+    const value = this.#validated(operationOf(key), { body, clusterId }, this.#notesOf(path))
     if (like !== undefined) this.#good.add(like)
-    return result.value
+    return value
   }
 
   /** Validates the body and runs the operation. */
-  async perform(path: string, operation: string, asked: Asked & { readonly body: object }): Promise<void> {
-    const { clusterId } = asked
-    const body = this.judge(path, operation, asked.body, undefined, { clusterId })
-    await this.#act().perform(operation, { ...asked, body })
+  async perform(path: string, key: string, performance: Performance): Promise<void> {
+    const operation = operationOf(key)
+    const body = this.#validated(operation, performance, this.#notesOf(path))
+    await this.#act().perform(operation, { ...performance, body })
   }
+
+  /**
+   * As `perform`, of a body that is written in the seed: faults are reported at their places in it.
+   * @returns ids among which is that of the entity that it created
+   */
+  async performWritten(path: string, operation: Operation, performance: Performance): Promise<readonly string[]> {
+    const note: NoteFault = (attributePath = '$', message) =>
+      this.note(`${path}.body${attributePath === '$' ? '' : `.${attributePath.replaceAll('/', '.')}`}`, message)
+    const body = this.#validated(operation, performance, note)
+    try {
+      return await this.#act().perform(operation, { ...performance, body })
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      for (const { message, argumentsMap } of messagesOf(error)) note(argumentsMap?.['attributePath'], message, true)
+      throw new Ended()
+    }
+  }
+
+  #notesOf(path: string): NoteFault {
+    return (attributePath, message, isError) => this.note(path, isError ? message : `${attributePath}: ${message}`)
+  }
+
+  #validated(operation: Operation, { path = {}, clusterId, body }: Omit<Performance, 'called'>, note: NoteFault) {
+    if (operation.body === undefined) return undefined
+    const [version] = operation.versions as readonly [string]
+    const { value, faults } = validateRequestBody(operation, body, { unknown: 'refuse', version })
+    for (const { attributePath, message } of faults) note(attributePath, message)
+    if (faults.length > 0) throw new Ended()
+    const request = { path, query: {}, headers: { clusterId }, body: value } as never
+    const ctx = { operation, caller: systemCaller(this.ctx.tenantId), version, clock: this.ctx.clock }
+    const broken = this.#act().rules.get(operation.key)?.(request, ctx) ?? []
+    for (const { message, appMessage } of broken) note(appMessage.argumentsMap?.['attributePath'], message, true)
+    if (broken.length > 0) throw new Ended()
+    return value
+  }
+
+  canPerform = (operation: Operation): boolean => this.#act().canPerform(operation)
 
   #act(): Acting {
     this.#acting ??= new Acting(this.ctx)
@@ -162,76 +194,74 @@ export class Filling implements Names {
 
   // --- Names
 
-  cluster = (name: string, path: string) => this.one('clusters', Cluster, 'name', name, path)
-  subnet = (name: string, path: string) => this.one('subnets', Subnet, 'name', name, path)
-  vpc = (name: string, path: string) => this.one('vpcs', Vpc, 'name', name, path)
-  image = (name: string, path: string) => this.one('images', Image, 'name', name, path)
-  vm = (name: string, path: string) => this.one('vms', Vm, 'name', name, path)
-  user = (name: string, path: string) => this.one('users', User, 'username', name, path)
-  role = (name: string, path: string) => this.one('roles', Role, 'displayName', name, path)
+  cluster = (name: string, path: string) => this.named(Cluster, name, path)
+  subnet = (name: string, path: string) => this.named(Subnet, name, path)
+  vpc = (name: string, path: string) => this.named(Vpc, name, path)
+  image = (name: string, path: string) => this.named(Image, name, path)
+  vm = (name: string, path: string) => this.named(Vm, name, path)
+  user = (name: string, path: string) => this.named(User, name, path)
+  role = (name: string, path: string) => this.named(Role, name, path)
+  category = (name: string, path: string) => this.named(Category, name, path)
 
-  /** The id of the entity of this kind with this name. */
-  one<R extends Resource<any, any>>(
-    section: string,
-    kind: R,
-    field: string,
-    name: string,
-    path: string,
-  ): Promise<EntityOf<R>> {
-    return this.#named(
-      section,
+  /** The entity of this kind with this name; a category is named `Environment/Dev`. */
+  named<R extends AnyResource>(kind: R, name: string, path: string): Promise<EntityOf<R>> {
+    const all = async (): Promise<EntityOf<R>[]> => this.ctx.store.find(kind, { limit: 10_000 })
+    return this.#resolve(
+      sectionOf(kind),
       name,
       path,
-      () => this.ctx.store.findWhere(kind, { [field]: name }),
-      async () => (await this.ctx.store.find(kind, { limit: 10_000 })).map((each: any) => each[field]),
+      async () => {
+        const where = this.#whereName(kind, name)
+        if (where !== undefined) return this.ctx.store.findWhere(kind, where)
+        return (await all()).filter((each) => namesOfEntity(each).includes(name))
+      },
+      async () => (await all()).flatMap((each) => namesOfEntity(each).slice(0, 1)),
     )
   }
 
-  /** The same for a kind without an index on its names: there are few entities. */
-  oneOfFew<R extends Resource<any, any>>(
-    section: string,
-    kind: R,
-    field: string,
-    name: string,
-    path: string,
-  ): Promise<EntityOf<R>> {
-    const all = (): Promise<any[]> => this.ctx.store.find(kind)
-    return this.#named(
-      section,
-      name,
-      path,
-      async () => (await all()).filter((each) => each[field] === name),
-      async () => (await all()).map((each) => each[field]),
-    )
+  /** The columns that hold the name; undefined where it has none: there are few entities of such kinds. */
+  #whereName({ kind }: AnyResource, name: string): Record<string, string> | undefined {
+    const columns = this.ctx.backup.tables.get(kind)?.columnOf
+    if (kind === Category.kind) {
+      const [key = '', value = ''] = name.split(/\/(.*)/s)
+      return { key, value }
+    }
+    const field = nameFields.find((each) => columns?.has(each))
+    return field === undefined ? undefined : { [field]: name }
   }
 
-  /** The id of an entity that a body refers to by name. */
-  async idOf(kind: string, name: string, path: string): Promise<string> {
-    const find = this.#kinds[kind]
-    if (find === undefined) throw new Error(`a seed has no names for the kind ${kind}`)
-    return (await find(name, path)).extId
+  /** The id of an entity that a body refers to by name; without a kind, `Kind/name` or the name of an earlier operation. */
+  async idOf(kind: string | undefined, name: string, path: string): Promise<string> {
+    if (kind === undefined) return this.#idOfAny(name, path)
+    const created = this.#created.get(`${kind} ${name}`)
+    if (created !== undefined) return created
+    const resource = this.ctx.machinery.kinds.resource(kind)
+    if (resource === undefined || resource.derived === true)
+      return this.refuse(path, `"${name}" is no id: entities of the kind ${kind} have no names`)
+    const [cluster, container] = kind === StorageContainer.kind ? name.split(/\/(.*)/s) : []
+    if (cluster !== undefined && container !== undefined)
+      return (await this.container(await this.cluster(cluster, path), container, path)).extId
+    return (await this.named(resource, name, path)).extId
   }
 
-  readonly #kinds: Readonly<Record<string, (name: string, path: string) => Promise<{ readonly extId: string }>>> = {
-    Category: (name, path) => this.category(name, path),
-    Cluster: (name, path) => this.cluster(name, path),
-    DirectoryService: (name, path) => this.one('directories', DirectoryService, 'name', name, path),
-    ExternalStorage: (name, path) => this.oneOfFew('externalStorages', ExternalStorage, 'name', name, path),
-    Gateway: (name, path) => this.oneOfFew('gateways', Gateway, 'name', name, path),
-    Host: (name, path) => this.one('hosts', Host, 'hostName', name, path),
-    Vpc: (name, path) => this.vpc(name, path),
+  #idOfAny(name: string, path: string): Promise<string> {
+    const [kind = '', own] = name.split(/\/(.*)/s)
+    if (own !== undefined && this.ctx.machinery.kinds.resource(kind) !== undefined) return this.idOf(kind, own, path)
+    return this.refuse(path, `expected an id, or Kind/name such as Image/ubuntu; found "${name}"`)
   }
 
-  /** `Environment/Dev` */
-  category = (name: string, path: string): Promise<EntityOf<typeof Category>> => {
-    const [key = '', value = ''] = name.split(/\/(.*)/s)
-    return this.#named(
-      'categories',
-      name,
-      path,
-      () => this.ctx.store.findWhere(Category, { key, value }),
-      async () => (await this.ctx.store.find(Category, { limit: 10_000 })).map((each) => `${each.key}/${each.value}`),
-    )
+  /** As `idOf`, for a text that may be an id. */
+  idOrName = async (kind: string, text: string, path: string): Promise<string> =>
+    isUuid(text) ? text.toLowerCase() : this.idOf(kind, text, path)
+
+  /** The entity of an operation, for later references to its name. */
+  noteCreated(kind: AnyResource, name: string, extId: string): void {
+    this.#created.set(`${kind.kind} ${name}`, extId)
+    this.forget()
+  }
+
+  noteFailed(kind: AnyResource, name: string): void {
+    this.#failed.add(`${sectionOf(kind)} ${name}`)
   }
 
   /** `default` is what the cluster's own is called by. */
@@ -240,7 +270,7 @@ export class Filling implements Names {
       this.ctx.store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
     const isMeant = (each: ContainerEntity): boolean =>
       name === 'default' ? each.name.startsWith('default-container') || each.name === name : each.name === name
-    return this.#named(
+    return this.#resolve(
       `containers of ${cluster.name}`,
       name,
       path,
@@ -279,7 +309,7 @@ export class Filling implements Names {
     this.#known.clear()
   }
 
-  async #named<T>(
+  async #resolve<T>(
     section: string,
     name: string,
     path: string,
@@ -305,15 +335,34 @@ export class Filling implements Names {
   }
 }
 
+/** Sections of a seed by kind, where they are not called as the kind is. */
+const sections: Readonly<Record<string, string>> = {
+  Category: 'categories',
+  DirectoryService: 'directories',
+  SamlIdentityProvider: 'samlIdentityProviders',
+  Vm: 'vms',
+  Vpc: 'vpcs',
+}
+
+const sectionOf = ({ kind }: AnyResource): string =>
+  sections[kind] ?? `${kind.charAt(0).toLowerCase()}${kind.slice(1)}s`
+
 function keyOf(section: string, item: { readonly name?: string; readonly value?: string }): string {
   const { key } = item as { key?: string }
   return `${section} ${key === undefined ? item.name : `${key}/${item.value}`}`
 }
 
+const messagesOf = (error: ApiError): readonly AppMessage[] => [error.appMessage, ...error.further]
+
 /** Faults that the author of the seed can correct; any other error is a bug and is thrown. */
 function messageOf(error: unknown): string {
-  if (error instanceof ApiError) return [error.message, ...error.further.map(({ message }) => message)].join('; ')
+  if (error instanceof ApiError)
+    return messagesOf(error)
+      .map(({ message }) => message)
+      .join('; ')
   if (error instanceof Refusal) return error.message
+  if (error instanceof DriverError) return error.appMessage?.message ?? error.message
+  if (error instanceof AbsentService) return error.message
   if (error instanceof UniqueViolation)
     return `there is one already with the same ${error.fields.length === 0 ? 'id' : error.fields.join(' and ')}`
   throw error

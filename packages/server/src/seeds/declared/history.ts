@@ -52,6 +52,6 @@ const kinds: readonly Kind[] = [
   {
     field: 'volumeGroup',
     rel: relOfPast['volume-group'],
-    idOf: async (names, name, path) => (await names.one('volumeGroups', VolumeGroup, 'name', name, path)).extId,
+    idOf: async (names, name, path) => (await names.named(VolumeGroup, name, path)).extId,
   },
 ]

@@ -116,7 +116,7 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
   }
   // The VMs of a count differ in their numbers only.
   const like = `${group} ${vcpus} ${memoryGiB} ${name.length}`
-  filling.judge(path, 'vmm.createVm', { ...body, memorySizeBytes: memoryGiB * GiB }, like)
+  filling.judge(path, 'vmm.createVm', { ...body, memorySizeBytes: memoryGiB * GiB }, { like })
   const [wanted, subnets, images, isos, owner, categoryExtIds] = await filling.all([
     () => wantedClusters(filling, item, path),
     () => subnetsOf(filling, item, path),

@@ -193,11 +193,7 @@ export async function fillPolicies(filling: Filling, policies: Declared['authori
       () => roleId(filling, role, `${path}.role`),
       () => idsOf(users, (user, index) => filling.user(user, `${path}.users[${index}]`), filling),
       () =>
-        idsOf(
-          userGroups,
-          (group, index) => filling.one('userGroups', UserGroup, 'name', group, `${path}.userGroups[${index}]`),
-          filling,
-        ),
+        idsOf(userGroups, (group, index) => filling.named(UserGroup, group, `${path}.userGroups[${index}]`), filling),
       () => filling.all(entities.map((filter, index) => () => withIds(filling, filter, `${path}.entities[${index}]`))),
     ])
     const identities = [
@@ -225,7 +221,6 @@ const idsOf = async (
   filling: Filling,
 ): Promise<string[]> => filling.all(names.map((name, index) => async () => (await find(name, index)).extId))
 
-const uuidForm = /^[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}$/i
 /** Filter attributes that contain ids of other kinds. */
 const kindOf: Readonly<Record<string, string>> = { category_uuid: 'Category', cluster_uuid: 'Cluster', vpc_uuid: 'Vpc' }
 
@@ -233,7 +228,7 @@ const kindOf: Readonly<Record<string, string>> = { category_uuid: 'Category', cl
 async function withIds(filling: Filling, filter: unknown, path: string, attribute = ''): Promise<any> {
   const { [attribute]: kind } = kindOf
   if (typeof filter === 'string')
-    return kind === undefined || filter === '*' || uuidForm.test(filter) ? filter : filling.idOf(kind, filter, path)
+    return kind === undefined || filter === '*' ? filter : filling.idOrName(kind, filter, path)
   if (Array.isArray(filter)) return filling.all(filter.map((item) => () => withIds(filling, item, path, attribute)))
   if (typeof filter !== 'object' || filter === null) return filter
   const entries = Object.entries(filter)

@@ -110,7 +110,7 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
   filling.each('bgpSessions', sessions, async (item, path) => {
     const { ctx } = filling
     const { name, extId = seedId(`bgp-session/${name}`), description } = item
-    const gateway = (called: string, at: string) => filling.oneOfFew('gateways', Gateway, 'name', called, at)
+    const gateway = (called: string, at: string) => filling.named(Gateway, called, at)
     const [local, remote, fields] = await filling.all([
       () => gateway(item.localGateway, `${path}.localGateway`),
       () => gateway(item.remoteGateway, `${path}.remoteGateway`),

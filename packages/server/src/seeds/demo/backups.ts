@@ -15,6 +15,7 @@ import { backupSealer, reseal } from '../../archive/reseal.ts'
 import { entityLine, metaLine } from '../../archive/rows.ts'
 import { writeRestorePoint } from '../../archive/writer.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import type { Snapshots } from '../../core/ports.ts'
 import { sizeOf } from '../../domains/platform/backup/copy.ts'
 import { describeOwn, sizeOfTier } from '../../domains/platform/manager-size.ts'
 import { ownManager } from '../../domains/platform/own-manager.ts'
@@ -142,6 +143,17 @@ async function write(
     },
   )
 }
+
+/** Backups of the unfinished world, for operations that make one: its transaction has not reached the file yet. */
+export const seedSnapshots = (ctx: SeedContext): Snapshots => ({
+  backupKey: ctx.backup.key,
+  async *take(restorePointExtId, dataKey) {
+    yield* packParts(await linesOf(ctx, await ownManager(ctx.store), dataKey), dataKey, restorePointExtId)
+  },
+  // Trial restores find damage at a real location.
+  check: async () => undefined,
+  rehearse: async () => undefined,
+})
 
 /** The seeded rows, with `domainManager` in place of this manager. A preset is small enough to be read at once. */
 async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {

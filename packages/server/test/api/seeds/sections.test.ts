@@ -171,6 +171,24 @@ examples('Storage', (app, list) => {
   })
 })
 
+examples('Operations', (app, list) => {
+  test('entities have the ids of their names, and refer to each other', async () => {
+    const { data } = await app().call('GET', `${networking}/subnets/${seedId('subnet/web-2')}`)
+    assert.equal(data.vpcReference, seedId('vpc/prod'))
+    const group = seedId('volume-group/shared')
+    const disks = await list(`${volumes}/volume-groups/${group}/disks`)
+    assert.deepEqual(
+      disks.map(({ extId, storageContainerId }) => [extId, storageContainerId]),
+      [[seedId('volume-disk/first'), seedId('storage-container/gold')]],
+    )
+  })
+
+  test('actions change what they name', async () => {
+    const { data } = await app().call('GET', `${vmm}/ahv/config/vms/${seedId('vm/vm-1')}`)
+    assert.equal(data.powerState, 'OFF')
+  })
+})
+
 examples('Machines', (app, list) => {
   test('an image with a URL has the content of that URL, and can be read', async () => {
     const [image] = await list(`${vmm}/content/images`, "name eq 'alpine.qcow2'")

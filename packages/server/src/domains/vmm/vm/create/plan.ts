@@ -51,6 +51,8 @@ export function creationFaults(body: VmBody): ApiError[] {
 
 export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm> {
   const config = withMachineType(body)
+  // Seeds choose the first id that a creation draws.
+  const extId = ctx.ids.uuid()
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
@@ -76,7 +78,7 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
   )
   const { groups, ...parts } = partsOf(body, files, backings, slots, () => ctx.ids.uuid())
   const vm = {
-    ...vmOf(ctx, config, cluster.extId, container),
+    ...vmOf(ctx, extId, config, cluster.extId, container),
     apcConfig: await apcConfigOf(ctx.store, config, cluster.extId),
     ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
     ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
@@ -84,9 +86,14 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
   return { vm, groups }
 }
 
-function vmOf(ctx: WriteContext, config: VmBody, clusterExtId: string, containerExtId: string): VmEntity {
+function vmOf(
+  ctx: WriteContext,
+  extId: string,
+  config: VmBody,
+  clusterExtId: string,
+  containerExtId: string,
+): VmEntity {
   const { host: _host, disks: _disks, cdRoms: _drives, nics: _nics, serialPorts: _ports, ...plain } = config
-  const extId = ctx.ids.uuid()
   const now = ctx.clock.iso()
   const hasOwner = config.ownershipInfo?.owner?.extId !== undefined
   return {
