@@ -7,6 +7,7 @@
 
 import { contract, type Operation } from '@hyperplane/contract'
 import type { Caller } from '../core/caller.ts'
+import { defined } from '../core/defined.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import type { RequestInput } from '../core/input/request-input.ts'
 import { assembleWorld, noTasks } from '../core/pipeline/assemble.ts'
@@ -27,8 +28,10 @@ import { seedSnapshots } from './demo/backups.ts'
 export interface Performance {
   /** Name of the created entity; its id and the ids of its parts are derived from the name. */
   readonly called: string
-  /** The first ids that the handler draws, where they do not follow from the name. A handler draws the id of its entity first. */
-  readonly ids?: readonly string[] | undefined
+  /** Id of the created entity, which its handler draws first. Default: follows from the name. */
+  readonly extId?: string | undefined
+  /** The ids that the handler draws next, where they do not follow from the name. */
+  readonly partIds?: readonly string[]
   /** Values of the path; the one that is called `extId` is the target. */
   readonly path?: Readonly<Record<string, string>>
   readonly clusterId?: string | undefined
@@ -78,7 +81,7 @@ export class Acting {
     const input: RequestInput = {
       path,
       query: { page: 0, limit: 50, expand: [], dryRun: false, parameters: {} },
-      headers: clusterId === undefined ? {} : { clusterId },
+      headers: defined({ clusterId }),
       body,
     }
     const { reply } = await mutate(this.#machinery(world, tasks), {
@@ -128,12 +131,13 @@ export class Acting {
     }
   }
 
-  #world({ called, ids: given = [seedId(called)] }: Pick<Performance, 'called' | 'ids'>): World<Drivers> {
+  #world({ called, extId = seedId(called), partIds = [] }: Performance): World<Drivers> {
     const { clock, tenantId, machinery, ids } = this.#ctx
     // A seed is one transaction in which nothing waits: no tasks, no requests to itself, no restores.
     const { runner: _, dispatch: __, restores: ___, ...services } = machinery.services
+    const chosen = [extId, ...partIds]
     let drawn = 0
-    const uuid = (): string => given[drawn++] ?? seedId(`${called}/${drawn - 1}`)
+    const uuid = (): string => chosen[drawn++] ?? seedId(`${called}/${drawn - 1}`)
     return assembleWorld({
       owner: 'a seed',
       ...{ tenantId, clock, drivers: this.#drivers, secrets: machinery.secrets },

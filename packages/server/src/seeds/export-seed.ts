@@ -44,7 +44,7 @@ export class UnfinishedTasks extends Error {
   }
 }
 
-const toldTasks = 10
+const listedTasks = 10
 
 /** Size of a chunk in characters. */
 const chunkLength = 64 * 1024
@@ -72,15 +72,15 @@ export async function* exportSeed(world: ExportedWorld): AsyncGenerator<string> 
 function refuseUnfinished(snapshot: SqliteSnapshot, tables: ReadonlyMap<string, Table>): void {
   const { name, columnOf } = tables.get(Task.kind) as Table
   const column = columnOf.get('status') as string
-  const told: string[] = []
+  const listed: string[] = []
   let count = 0
   for (const value of unfinished)
     for (const { document } of snapshot.rows(name, { column, value })) {
-      if (++count > toldTasks) continue
+      if (++count > listedTasks) continue
       const { operationDescription, extId, progressPercentage = 0 } = JSON.parse(document) as EntityOf<typeof Task>
-      told.push(`${operationDescription} (${extId}, ${value}, ${progressPercentage} %)`)
+      listed.push(`${operationDescription} (${extId}, ${value}, ${progressPercentage} %)`)
     }
-  if (count > 0) throw new UnfinishedTasks(count, told)
+  if (count > 0) throw new UnfinishedTasks(count, listed)
 }
 
 function* textOf(snapshot: SqliteSnapshot, { tables, version, time }: ExportedWorld): Generator<string> {

@@ -1,5 +1,7 @@
 /** The format of seeds as a JSON Schema (2020-12), for editors and validators. Served at /docs/seed.schema.json. */
+
 import type { AnySchema } from '@hyperplane/contract'
+import { defined } from '../core/defined.ts'
 import { collectDomains } from '../domains/collected.ts'
 import { storeTables } from '../domains/tables.ts'
 import { mutations } from './acting.ts'
@@ -40,7 +42,7 @@ function withOperationKeys({ items, ...rest }: Json): Json {
 
 function jsonSchemaOf(schema: AnySchema): Json {
   const { description } = schema as { description?: string }
-  return { ...(description === undefined ? {} : { description }), ...shapeOf(schema) }
+  return { ...defined({ description }), ...shapeOf(schema) }
 }
 
 function shapeOf(schema: AnySchema): Json {
@@ -48,16 +50,13 @@ function shapeOf(schema: AnySchema): Json {
     case 'text':
       return {
         type: 'string',
-        ...(schema.minLength === undefined ? {} : { minLength: schema.minLength }),
-        ...(schema.maxLength === undefined ? {} : { maxLength: schema.maxLength }),
-        ...(schema.pattern === undefined ? {} : { pattern: schema.pattern }),
+        ...defined({ minLength: schema.minLength, maxLength: schema.maxLength, pattern: schema.pattern }),
       }
     case 'integer':
     case 'number':
       return {
         type: schema.type,
-        ...(schema.minimum === undefined ? {} : { minimum: schema.minimum }),
-        ...(schema.maximum === undefined ? {} : { maximum: schema.maximum }),
+        ...defined({ minimum: schema.minimum, maximum: schema.maximum }),
       }
     case 'boolean':
       return { type: 'boolean' }
@@ -72,8 +71,7 @@ function shapeOf(schema: AnySchema): Json {
       return {
         type: 'array',
         items: jsonSchemaOf(schema.items),
-        ...(schema.minItems === undefined ? {} : { minItems: schema.minItems }),
-        ...(schema.maxItems === undefined ? {} : { maxItems: schema.maxItems }),
+        ...defined({ minItems: schema.minItems, maxItems: schema.maxItems }),
       }
     case 'map':
       return { type: 'object', additionalProperties: jsonSchemaOf(schema.values) }

@@ -5,6 +5,7 @@
 
 import { join } from 'node:path'
 import { Semaphore } from '../core/concurrency/semaphore.ts'
+import { defined } from '../core/defined.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ExactRow, rowsInFile, rowsInText, type Section } from './exact-rows.ts'
 import type { Declared, SeedContent } from './format.ts'
@@ -75,7 +76,7 @@ async function planOf(name: string, source: SeedText, threads: Semaphore): Promi
     names,
     rows: { entities: () => rowsOf(source, reading, 'entities'), facts: () => rowsOf(source, reading, 'facts') },
     layers: [...(base?.layers ?? []), layer],
-    ...(world === undefined ? {} : { world }),
+    ...defined({ world }),
   }
 }
 

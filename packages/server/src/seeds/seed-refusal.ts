@@ -19,9 +19,9 @@ export class SeedRefusal extends StartRefusal {
 
   /** @param name for people: `The seed /tmp/lab.yaml` */
   constructor(name: string, faults: readonly SeedFault[], options?: ErrorOptions) {
-    const told = [...faults].sort(inOrder).slice(0, maximumFaults)
-    super(`${name}: ${told.map(textOf).join('; ')}`, options)
-    this.faults = told
+    const reported = [...faults].sort(inOrder).slice(0, maximumFaults)
+    super(`${name}: ${reported.map(textOf).join('; ')}`, options)
+    this.faults = reported
   }
 }
 

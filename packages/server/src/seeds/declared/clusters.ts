@@ -3,6 +3,7 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, parseAddress } from '../../domains/addressing/ip-address.ts'
 import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts'
@@ -52,8 +53,8 @@ export async function fillUnregistered(
     for (const [{ name }] of eachOf(described))
       await filling.item(path, async () => {
         const { extId } = await filling.cluster(name, path)
-        const asked = { called: `unregister/${name}`, path: { extId: filling.ctx.managerExtId }, body: { extId } }
-        await filling.perform(path, 'platform.unregister', asked)
+        const removal = { called: `unregister/${name}`, path: { extId: filling.ctx.managerExtId }, body: { extId } }
+        await filling.perform(path, 'platform.unregister', removal)
       })
   }
   filling.forget()
@@ -94,7 +95,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
   const settings = await settingsOf(filling, item, path)
   const { vcenterAddress } = item
   const cluster = await seedCluster(ctx, name, {
-    ...(extId === undefined ? {} : { extId }),
+    ...defined({ extId }),
     address: take(item.address ?? at(places.cluster), `${path}.address`),
     dataServices: take(item.dataServicesAddress ?? at(places.dataServices), `${path}.dataServicesAddress`),
     hosts: described.length,
@@ -120,8 +121,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
       ...(item.cloudType === undefined
         ? { bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`) }
         : {}),
-      ...(host.gpuList === undefined ? {} : { gpuList: host.gpuList }),
-      ...(memoryGiB === undefined ? {} : { memoryGiB }),
+      ...defined({ gpuList: host.gpuList, memoryGiB }),
       ...(hostCategories.length === 0 ? {} : { categoryExtIds: hostCategories }),
     })
   }
@@ -168,21 +168,21 @@ async function settingsOf(filling: Filling, item: DeclaredCluster, path: string)
   const written = await bodyOf(ClusterProfile.schema.fields, item.settings, at, filling)
   const body = filling.judge(at, 'clustermgmt.createClusterProfile', {
     name: 'settings',
-    ...withMadeKeys(written, filling),
+    ...withRandomKeys(written, filling),
   }) as object
   const extId = item.extId ?? seedId(`cluster/${item.name}`)
   return withDigests(extId, sectionsOf(withSettingDefaults(body)))
 }
 
 /** SNMP users need keys, which seeds do not contain: random keys are used. */
-export function withMadeKeys(settings: Record<string, any>, { ctx }: Filling): Record<string, any> {
+export function withRandomKeys(settings: Record<string, any>, { ctx }: Filling): Record<string, any> {
   const { snmpConfig } = settings
   if (snmpConfig?.users === undefined) return settings
-  const made = (): string => ctx.ids.secretBytes(18).toString('base64url')
+  const randomKey = (): string => ctx.ids.secretBytes(18).toString('base64url')
   const users = snmpConfig.users.map((user: { readonly privType?: string }) => ({
     ...user,
-    authKey: made(),
-    ...(user.privType === undefined ? {} : { privKey: made() }),
+    authKey: randomKey(),
+    ...defined({ privKey: user.privType && randomKey() }),
   }))
   return { ...settings, snmpConfig: { ...snmpConfig, users } }
 }

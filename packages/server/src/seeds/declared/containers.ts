@@ -1,6 +1,7 @@
 /** Described storage containers: created by their operation, except for the system's own. */
 
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { hostsOf } from '../../domains/storage-space/capacity.ts'
 import { seedContainer } from '../demo/clusters.ts'
@@ -37,8 +38,10 @@ async function fillContainer(filling: Filling, cluster: ClusterEntity, item: Des
       path,
       filling,
     )),
-    ...bytes('logicalAdvertisedCapacityBytes', item.logicalAdvertisedCapacityGiB),
-    ...bytes('logicalExplicitReservedCapacityBytes', item.logicalExplicitReservedCapacityGiB),
+    ...defined({
+      logicalAdvertisedCapacityBytes: bytesOf(item.logicalAdvertisedCapacityGiB),
+      logicalExplicitReservedCapacityBytes: bytesOf(item.logicalExplicitReservedCapacityGiB),
+    }),
   }
   if (isInternal === true) {
     filling.judge(path, 'clustermgmt.createStorageContainer', { name, ...body }, { clusterId: cluster.extId })
@@ -46,7 +49,7 @@ async function fillContainer(filling: Filling, cluster: ClusterEntity, item: Des
   } else {
     await filling.perform(path, 'clustermgmt.createStorageContainer', {
       called: `container/${cluster.name}/${name}`,
-      ids: [extId],
+      extId,
       clusterId: cluster.extId,
       body: { name, ...body },
     })
@@ -60,10 +63,9 @@ async function fillContainer(filling: Filling, cluster: ClusterEntity, item: Des
     await filling.perform(at, 'clustermgmt.mountStorageContainer', {
       called: `datastore/${cluster.name}/${name}/${index}`,
       path: { extId },
-      body: { containerName: name, ...given, ...(hosts === undefined ? {} : { nodeExtIds: [...nodeExtIds] }) },
+      body: defined({ containerName: name, ...given, nodeExtIds: hosts && [...nodeExtIds] }),
     })
   }
 }
 
-const bytes = (field: string, sizeGiB: number | undefined): object =>
-  sizeGiB === undefined ? {} : { [field]: sizeGiB * GiB }
+const bytesOf = (sizeGiB: number | undefined): number | undefined => sizeGiB && sizeGiB * GiB

@@ -57,8 +57,9 @@ export class Filling implements Names {
   /** Described entities that could not be created: references to them are not reported as further faults. */
   readonly #failed = new Set<string>()
   readonly #described = new Set<string>()
-  readonly #known = new Map<string, unknown>()
-  readonly #good = new Set<string>()
+  readonly #cache = new Map<string, unknown>()
+  /** Keys of bodies that are valid, see `judge`. */
+  readonly #valid = new Set<string>()
   /** Ids of the entities that operations of the seed created, by kind and name. */
   readonly #created = new Map<string, string>()
   #acting: Acting | undefined
@@ -110,19 +111,19 @@ export class Filling implements Names {
   }
 
   /** Resolves several names, and reports all dangling ones before the entity is skipped. */
-  async all<T extends readonly unknown[]>(asked: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T> {
-    const found: unknown[] = []
+  async all<T extends readonly unknown[]>(lookups: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T> {
+    const results: unknown[] = []
     let hasEnded = false
-    for (const ask of asked) {
+    for (const lookup of lookups) {
       try {
-        found.push(await ask())
+        results.push(await lookup())
       } catch (error) {
         if (!(error instanceof Ended)) throw error
         hasEnded = true
       }
     }
     if (hasEnded) throw new Ended()
-    return found as unknown as T
+    return results as unknown as T
   }
 
   /** Skips the current entity. */
@@ -137,9 +138,9 @@ export class Filling implements Names {
    * @returns the body after defaults
    */
   judge(path: string, key: string, body: object, { like, clusterId }: { like?: string; clusterId?: string } = {}) {
-    if (like !== undefined && this.#good.has(like)) return body
+    if (like !== undefined && this.#valid.has(like)) return body
     const value = this.#validated(operationOf(key), { body, clusterId }, this.#notesOf(path))
-    if (like !== undefined) this.#good.add(like)
+    if (like !== undefined) this.#valid.add(like)
     return value
   }
 
@@ -306,7 +307,7 @@ export class Filling implements Names {
 
   /** Clears the cache of names after a change. */
   forget(): void {
-    this.#known.clear()
+    this.#cache.clear()
   }
 
   async #resolve<T>(
@@ -328,9 +329,9 @@ export class Filling implements Names {
 
   /** Caches results, but not failures. */
   async #once<T>(key: string, find: () => Promise<T>): Promise<T> {
-    if (this.#known.has(key)) return this.#known.get(key) as T
+    if (this.#cache.has(key)) return this.#cache.get(key) as T
     const found = await find()
-    this.#known.set(key, found)
+    this.#cache.set(key, found)
     return found
   }
 }

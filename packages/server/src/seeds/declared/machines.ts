@@ -2,6 +2,7 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import type { Image } from '@hyperplane/contract/vmm/content/image'
+import { defined } from '../../core/defined.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { type Address, parseAddress } from '../../domains/addressing/ip-address.ts'
 import { hostCapacity, hostsOf, largestDisk } from '../../domains/storage-space/capacity.ts'
@@ -37,13 +38,13 @@ export const fillImages = (filling: Filling, images: Declared['images']): Promis
     const body = {
       name,
       type,
-      ...(description === undefined ? {} : { description }),
+      ...defined({ description }),
       source: { $objectType: 'vmm.v4.content.UrlSource', ...source },
     }
     if (url !== undefined && sizeGiB === undefined) {
       await filling.perform(path, 'vmm.createImage', {
         called: `image/${name}`,
-        ...(extId === undefined ? {} : { ids: [extId] }),
+        extId,
         body: {
           ...body,
           clusterLocationExtIds: clusterExtIds,
@@ -55,9 +56,7 @@ export const fillImages = (filling: Filling, images: Declared['images']): Promis
     filling.judge(path, 'vmm.createImage', body)
     await seedImage(filling.ctx, {
       name,
-      ...(extId === undefined ? {} : { extId }),
-      ...(url === undefined ? {} : { url }),
-      ...(description === undefined ? {} : { description }),
+      ...defined({ extId, url, description }),
       type,
       sizeBytes: (sizeGiB ?? usualImageGiB) * GiB,
       clusterExtIds,
@@ -79,7 +78,7 @@ interface Machines {
   readonly largestDisks: Map<string, number>
 }
 
-const madePrefix = '50:6b:8d'
+const generatedPrefix = '50:6b:8d'
 /** After those of the demo in lists. */
 const firstMac = 0x01_00_00
 
@@ -101,7 +100,7 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
   const { filling } = machines
   const { ctx } = filling
   const { name, extId, description, powerState = 'OFF', bootType = 'LEGACY', hasGuestTools = false } = item
-  const draw = remembered(machines.draws, group, () => ctx.draws(`vms/${group}`))
+  const draw = cached(machines.draws, group, () => ctx.draws(`vms/${group}`))
   const oneOf = (given: number | readonly number[] | undefined): number =>
     given === undefined ? 1 : typeof given === 'number' ? given : (given[Math.floor(draw() * given.length)] as number)
   const vcpus = oneOf(item.vcpus)
@@ -109,7 +108,7 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
   const more = plainOf(item)
   const body = {
     name,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     numSockets: vcpus,
     ...more,
     ...busesOf(item),
@@ -132,8 +131,7 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
   const uefi = bootType === 'UEFI' ? await filling.container(cluster, 'default', path) : undefined
   await seedVm(ctx, {
     name,
-    ...(extId === undefined ? {} : { extId, key: extId }),
-    ...(description === undefined ? {} : { description }),
+    ...defined({ extId, key: extId, description }),
     clusterExtId: cluster.extId,
     vcpus,
     memoryGiB,
@@ -141,7 +139,7 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
     ...(cdRoms.length === 0 ? {} : { cdRoms }),
     more,
     nics: subnets.map((subnet, index) => nicFor(machines, item, path, subnet, index)),
-    ...(uefi === undefined ? {} : { uefiContainerExtId: uefi.extId }),
+    ...defined({ uefiContainerExtId: uefi?.extId }),
     ...(hasGuestTools ? { guestTools: workingTools(os) } : {}),
     categoryExtIds,
     ownerExtId: owner,
@@ -261,7 +259,7 @@ async function clusterFor(
     keep(`the image ${image.name}`, ({ extId }) => image.clusterLocationExtIds?.includes(extId) === true)
   if (fitting.length === 1) return fitting[0] as ClusterEntity
   const key = `${group} ${fitting.map(({ extId }) => extId).join()}`
-  return remembered(machines.turns, key, () => turnsOf(fitting, filling.ctx.draws(`clusters of vms/${key}`)))()
+  return cached(machines.turns, key, () => turnsOf(fitting, filling.ctx.draws(`clusters of vms/${key}`)))()
 }
 
 async function disksOf(
@@ -272,7 +270,7 @@ async function disksOf(
   images: ReadonlyMap<number, ImageEntity>,
 ): Promise<SeedDisk[]> {
   const { filling } = machines
-  const found: SeedDisk[] = []
+  const described: SeedDisk[] = []
   for (const [index, disk] of disks.entries()) {
     const at = `${path}.disks[${index}]`
     const {
@@ -298,14 +296,14 @@ async function disksOf(
         at,
         `expected at most ${Math.floor(largest / GiB)} GiB in ${container.name}, found ${sizeBytes / GiB}`,
       )
-    found.push({
+    described.push({
       sizeBytes,
       containerExtId: container.extId,
-      ...(busType === undefined ? {} : { busType }),
-      ...(image === undefined ? {} : { imageExtId: image.extId, os: osOf(image.name) }),
+      ...defined({ busType }),
+      ...defined({ imageExtId: image?.extId, os: image && osOf(image.name) }),
     })
   }
-  return found
+  return described
 }
 
 function nicFor(
@@ -326,28 +324,28 @@ function nicFor(
   const given = macAddress?.toLowerCase()
   if (given !== undefined && macAddresses.has(given))
     filling.refuse(`${at}.macAddress`, `${given} is another NIC's already`)
-  const mac = given ?? madeMac(machines)
+  const mac = given ?? generatedMac(machines)
   macAddresses.add(mac)
   return {
     subnet,
     macAddress: mac,
-    ...(address === undefined ? {} : { address }),
-    backing: { ...(isConnected === undefined ? {} : { isConnected }), ...(model === undefined ? {} : { model }) },
+    ...defined({ address }),
+    backing: defined({ isConnected, model }),
   }
 }
 
-function madeMac(machines: Machines): string {
+function generatedMac(machines: Machines): string {
   for (;;) {
     const octets = (machines.nextMac++).toString(16).padStart(6, '0').match(/../g) as string[]
-    const mac = [madePrefix, ...octets].join(':')
+    const mac = [generatedPrefix, ...octets].join(':')
     if (!machines.macAddresses.has(mac)) return mac
   }
 }
 
-function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {
-  const found = known.get(key)
-  if (found !== undefined) return found
-  const made = make()
-  known.set(key, made)
-  return made
+function cached<T>(cache: Map<string, T>, key: string, make: () => T): T {
+  const present = cache.get(key)
+  if (present !== undefined) return present
+  const value = make()
+  cache.set(key, value)
+  return value
 }

@@ -1,6 +1,7 @@
 /** Described remote managers, object stores, and backup targets of this manager. */
 
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import { formatAddress } from '../../domains/addressing/ip-address.ts'
@@ -25,7 +26,7 @@ export async function fillManagers(filling: Filling, declared: Declared): Promis
   if (manager !== undefined) await filling.item('manager', () => nameOwnManager(filling.ctx, manager.name))
   await fillOthers(filling, declared.domainManagers)
   await filling.each('buckets', declared.buckets, ({ name, endpoint = demoBucket.endpoint, address }) =>
-    seedBucket(filling.ctx, { bucket: name, endpoint, ...(address === undefined ? {} : { address }) }),
+    seedBucket(filling.ctx, { bucket: name, endpoint, ...defined({ address }) }),
   )
   await fillBackupTargets(filling, declared.backupTargets)
 }

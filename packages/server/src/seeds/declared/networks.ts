@@ -4,6 +4,7 @@ import { NetworkController } from '@hyperplane/contract/networking/network-contr
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, type Prefix } from '../../domains/addressing/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
@@ -108,11 +109,8 @@ async function fillVpc(filling: Filling, item: DeclaredVpc, path: string): Promi
   )
   await filling.perform(path, 'networking.createVpc', {
     called: `vpc/${name}`,
-    ids: [
-      item.extId ?? seedId(`vpc/${name}`),
-      seedId(`route-table/${name}`),
-      seedId(`routing-policy/${name}/default-policy`),
-    ],
+    extId: item.extId,
+    partIds: [seedId(`route-table/${name}`), seedId(`routing-policy/${name}/default-policy`)],
     body: {
       ...more,
       ...metadata,
@@ -143,7 +141,7 @@ async function attachmentOf(
   return {
     subnetReference: found.extId,
     ...body,
-    ...(activeGatewayCount === undefined ? {} : { activeGatewayCount }),
+    ...defined({ activeGatewayCount }),
   }
 }
 
@@ -166,19 +164,21 @@ async function fillSubnet(filling: Filling, item: DeclaredSubnet, path: string, 
   const ipConfig = configOf(filling, item, path, BigInt(number - 1))
   await filling.perform(path, 'networking.createSubnet', {
     called: `subnet/${name}`,
-    ...(item.extId === undefined ? {} : { ids: [item.extId] }),
+    extId: item.extId,
     body: {
       name,
       subnetType: item.vpc === undefined ? 'VLAN' : 'OVERLAY',
       ...place,
       ...metadata,
-      ...(description === undefined ? {} : { description }),
-      ...(networkId === undefined ? {} : { networkId: networkId + number - 1 }),
-      ...(ipConfig === undefined ? {} : { ipConfig: [ipConfig] }),
-      ...(Object.keys(dhcpOptions).length === 0 ? {} : { dhcpOptions }),
-      ...(isExternal === undefined ? {} : { isExternal }),
-      ...(isNatEnabled === undefined ? {} : { isNatEnabled }),
-      ...(isAdvancedNetworking === undefined ? {} : { isAdvancedNetworking }),
+      ...defined({
+        description,
+        networkId: networkId === undefined ? undefined : networkId + number - 1,
+        ipConfig: ipConfig && [ipConfig],
+        dhcpOptions: Object.keys(dhcpOptions).length === 0 ? undefined : dhcpOptions,
+        isExternal,
+        isNatEnabled,
+        isAdvancedNetworking,
+      }),
     },
   })
   filling.forget()
@@ -193,10 +193,10 @@ async function fillSubnet(filling: Filling, item: DeclaredSubnet, path: string, 
       body: {
         reserveType: list === undefined ? 'IP_ADDRESS_COUNT' : 'IP_ADDRESS_LIST',
         ...(list === undefined ? { count: count ?? 1 } : { ipAddresses: list }),
-        ...(startIpAddress === undefined
-          ? {}
-          : { startIpAddress: wireOf(formatAddress(address(startIpAddress, `${at}.startIpAddress`))) }),
-        ...(clientContext === undefined ? {} : { clientContext }),
+        ...defined({
+          startIpAddress: startIpAddress && wireOf(formatAddress(address(startIpAddress, `${at}.startIpAddress`))),
+          clientContext,
+        }),
       },
     })
   }
@@ -231,10 +231,11 @@ async function dhcpOf(filling: Filling, item: DeclaredSubnet, path: string): Pro
 /** The address pools; further subnets of a count have the following prefixes. */
 function configOf(filling: Filling, item: DeclaredSubnet, path: string, turn: bigint): object | undefined {
   if (item.ipSubnet === undefined && item.ipv6 === undefined) return undefined
-  return {
-    ...(item.ipSubnet === undefined ? {} : { ipv4: familyOf(filling, item as never, path, turn, 'IPV4') }),
-    ...(item.ipv6 === undefined ? {} : { ipv6: familyOf(filling, item.ipv6, `${path}.ipv6`, turn, 'IPV6') }),
-  }
+  const { ipSubnet, ipv6 } = item
+  return defined({
+    ipv4: ipSubnet === undefined ? undefined : familyOf(filling, { ...item, ipSubnet }, path, turn, 'IPV4'),
+    ipv6: ipv6 === undefined ? undefined : familyOf(filling, ipv6, `${path}.ipv6`, turn, 'IPV6'),
+  })
 }
 
 interface Family {
@@ -261,9 +262,9 @@ function familyOf(filling: Filling, given: Family, path: string, turn: bigint, f
   return {
     ipSubnet: { ip: at(first.first), prefixLength: first.length },
     defaultGatewayIp: at(gateway),
-    ...(dhcpServerAddress === undefined
-      ? {}
-      : { dhcpServerAddress: at(read(dhcpServerAddress, `${path}.dhcpServerAddress`)) }),
+    ...defined({
+      dhcpServerAddress: dhcpServerAddress && at(read(dhcpServerAddress, `${path}.dhcpServerAddress`)),
+    }),
     poolList: pools.map(([from, to]) => ({ startIp: at(from), endIp: at(to) })),
   }
 }

@@ -40,7 +40,7 @@ async function perform(filling: Filling, item: DeclaredOperation, path: string):
           filling.refuse(`${path}.body`, `expected none: ${operation.key} has no body`)
       },
     ])
-    const found = await filling.performWritten(path, operation, { called, ids: [extId], path: ids, clusterId, body })
+    const found = await filling.performWritten(path, operation, { called, extId, path: ids, clusterId, body })
     const [entity] = created === undefined ? [] : await filling.ctx.store.getMany(created, [extId, ...found])
     if (created === undefined || entity === undefined) return
     if (item.extId !== undefined && entity.extId !== extId)

@@ -1,6 +1,8 @@
 /** Described VMs of external clusters: on their external manager, and mirrored here. */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { defined } from '../../core/defined.ts'
 import { seedExternVm } from '../demo/outside-machines.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn } from '../readable.ts'
@@ -33,9 +35,9 @@ export async function fillExternVms(filling: Filling, vms: Declared['externalVms
     const container = await filling.container(cluster, item.container ?? 'default', `${path}.container`)
     const { name, extId, description, guestOsName, numCpus = 1, virtualHardwareVersion = usualHardwareVersion } = item
     await seedExternVm(ctx, {
-      ...(extId === undefined ? {} : { extId }),
+      ...defined({ extId }),
       name,
-      ...(description === undefined ? {} : { description }),
+      ...defined({ description }),
       powerState: item.powerState ?? 'OFF',
       clusterExtId: cluster.extId,
       hostExtId: host.extId,
@@ -44,7 +46,7 @@ export async function fillExternVms(filling: Filling, vms: Declared['externalVms
       numCoresPerSocket: item.numCoresPerSocket ?? numCpus,
       memoryGiB: item.memoryGiB ?? 1,
       disksGiB: item.disksGiB ?? [],
-      ...(guestOsName === undefined ? {} : { guestOsName }),
+      ...defined({ guestOsName }),
       virtualHardwareVersion,
       nics: (item.nics ?? []).map((nic, index) => {
         const { ipAddress } = nic
@@ -52,7 +54,7 @@ export async function fillExternVms(filling: Filling, vms: Declared['externalVms
         return {
           portGroup: nic.portGroup ?? 'VM Network',
           macAddress: nic.macAddress?.toLowerCase() ?? macAddress(),
-          ...(ipAddress === undefined ? {} : { ipAddress }),
+          ...defined({ ipAddress }),
         }
       }),
       hasGuestTools: item.hasGuestTools === true,

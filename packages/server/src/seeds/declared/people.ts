@@ -7,6 +7,7 @@ import { Role } from '@hyperplane/contract/iam/role'
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { WelcomeBanner } from '@hyperplane/contract/iam/welcome-banner'
+import { defined } from '../../core/defined.ts'
 import { catalogueId, seedId } from '../../core/ids/named-id.ts'
 import { didYouMean } from '../../core/input/nearest.ts'
 import { iamOperations } from '../../domains/iam/catalogue/operations.ts'
@@ -24,7 +25,7 @@ export const fillCategories = (filling: Filling, categories: Declared['categorie
     filling.judge(path, 'platform.createCategory', {
       key,
       value,
-      ...(description === undefined ? {} : { description }),
+      ...defined({ description }),
     })
     await seedCategory(filling.ctx, { key, value, description, extId })
   })
@@ -40,7 +41,7 @@ export async function fillPeople(filling: Filling, declared: Declared): Promise<
     const { extId, count: _, ...fields } = item
     const body = await bodyOf(SamlIdentityProvider.schema.fields, fields, path, filling)
     const called = `saml-identity-provider/${item.name}`
-    await filling.perform(path, 'iam.createSamlIdentityProvider', { called, ...own(extId), body })
+    await filling.perform(path, 'iam.createSamlIdentityProvider', { called, extId, body })
   })
   await fillUserGroups(filling, userGroups)
   await fillUsers(filling, users)
@@ -48,19 +49,16 @@ export async function fillPeople(filling: Filling, declared: Declared): Promise<
     const { extId, count: _, directory, caCertFileName = `${item.name}.pem`, ...fields } = item
     const body = await bodyOf(CertAuthProvider.schema.fields, { ...fields, dirSvcExtID: directory }, path, filling)
     const called = `cert-auth-provider/${item.name}`
-    const asked = { called, ...own(extId), body: { ...body, caCertFileName } }
-    await filling.perform(path, 'iam.createCertAuthProvider', asked)
+    await filling.perform(path, 'iam.createCertAuthProvider', { called, extId, body: { ...body, caCertFileName } })
   })
   const { welcomeBanner } = declared
   if (welcomeBanner === undefined) return
   await filling.item('welcomeBanner', async () => {
     const [{ extId }] = (await filling.ctx.store.find(WelcomeBanner)) as [{ readonly extId: string }]
-    const asked = { called: 'welcome-banner', path: { extId }, body: { ...welcomeBanner } }
-    await filling.perform('welcomeBanner', 'iam.updateWelcomeBanner', asked)
+    const banner = { called: 'welcome-banner', path: { extId }, body: { ...welcomeBanner } }
+    await filling.perform('welcomeBanner', 'iam.updateWelcomeBanner', banner)
   })
 }
-
-const own = (extId: string | undefined) => (extId === undefined ? {} : { ids: [extId] })
 
 async function storeSystemRoles({ ctx }: Filling): Promise<void> {
   for (const row of systemRoleRows(ctx.tenantId))
@@ -76,9 +74,8 @@ const fillRoles = (filling: Filling, roles: Declared['roles']): Promise<void> =>
         return filling.refuse(`${path}.operations[${index}]`, `"${operation}" is no operation${nearest}`)
       }),
     )
-    const text = description === undefined ? {} : { description }
-    const body = { displayName: name, ...text, operations: [...ids] }
-    await filling.perform(path, 'iam.createRole', { called: `role/${name}`, ...own(extId), body })
+    const body = defined({ displayName: name, description, operations: [...ids] })
+    await filling.perform(path, 'iam.createRole', { called: `role/${name}`, extId, body })
   })
 
 /** The id of a system role, or of a role that the seed describes. */
@@ -87,8 +84,8 @@ async function roleId(filling: Filling, name: string, path: string): Promise<str
   const found = await filling.ctx.store.findOne(Role, { displayName: name })
   if (found !== undefined) return found.extId
   const custom = (await filling.ctx.store.find(Role)).map(({ displayName }) => displayName)
-  const known = new Set<string>([...systemRoles, ...custom])
-  return filling.refuse(path, `"${name}" is none of the roles that there are${didYouMean(name, known)}`)
+  const names = new Set<string>([...systemRoles, ...custom])
+  return filling.refuse(path, `"${name}" is none of the roles that there are${didYouMean(name, names)}`)
 }
 
 const rolesOf = (filling: Filling, roles: readonly string[] = [], path: string): Promise<string[]> =>
@@ -122,8 +119,8 @@ async function fillDirectories(filling: Filling, directories: Declared['director
       isEverybodyKnown,
     })
     const called = `directory-service/${name}`
-    const asked = { called, ...own(extId), body: { ...body, url, serviceAccount: account } }
-    await filling.perform(path, 'iam.createDirectoryService', asked)
+    const directory = { ...body, url, serviceAccount: account }
+    await filling.perform(path, 'iam.createDirectoryService', { called, extId, body: directory })
   })
 }
 
@@ -138,10 +135,10 @@ async function providerOf(
   if (directory !== undefined) return { id: directory.extId, type: 'LDAP' }
   const [saml] = await store.findWhere(SamlIdentityProvider, { name })
   if (saml !== undefined) return { id: saml.extId, type: 'SAML' }
-  const known = [...(await store.find(DirectoryService)), ...(await store.find(SamlIdentityProvider))]
+  const providers = [...(await store.find(DirectoryService)), ...(await store.find(SamlIdentityProvider))]
   const nearest = didYouMean(
     name,
-    known.map((each) => each.name),
+    providers.map((each) => each.name),
   )
   return filling.refuse(path, `"${name}" is none of the directories and SAML providers that there are${nearest}`)
 }
@@ -152,8 +149,8 @@ const fillUserGroups = (filling: Filling, groups: Declared['userGroups']): Promi
       () => providerOf(filling, idp, `${path}.idp`),
       () => rolesOf(filling, roles, path),
     ])
-    const body = { name, groupType, idpId, ...(distinguishedName === undefined ? {} : { distinguishedName }) }
-    await filling.perform(path, 'iam.createUserGroup', { called: `user-group/${name}`, ...own(extId), body })
+    const body = { name, groupType, idpId, ...defined({ distinguishedName }) }
+    await filling.perform(path, 'iam.createUserGroup', { called: `user-group/${name}`, extId, body })
     const group = extId ?? seedId(`user-group/${name}`)
     const identities = [{ identityFilter: { user_group: { uuid: { anyof: [group] } } } }]
     for (const [index, role] of given.entries())
@@ -175,7 +172,7 @@ const fillUsers = (filling: Filling, users: Declared['users']): Promise<void> =>
       await insertUser(filling.ctx, name, { ...fields, extId, userType })
     } else {
       const body = { username: name, userType, idpId: provider.id, ...fields }
-      await filling.perform(path, 'iam.createUser', { called: `user/${name}`, ids: [extId], body })
+      await filling.perform(path, 'iam.createUser', { called: `user/${name}`, extId, body })
     }
     for (const [index, role] of roleIds.entries())
       await insertPolicy(filling.ctx, `${name}: ${roles?.[index]}`, role, [extId], everything)
@@ -203,10 +200,10 @@ export async function fillPolicies(filling: Filling, policies: Declared['authori
     if (identities.length === 0) filling.refuse(path, 'users, or userGroups, is missing')
     await filling.perform(path, 'iam.createAuthorizationPolicy', {
       called: `authorization-policy/${name}`,
-      ...own(extId),
+      extId,
       body: {
         displayName: name,
-        ...(description === undefined ? {} : { description }),
+        ...defined({ description }),
         role: roleExtId,
         identities,
         entities: filters.map((entityFilter) => ({ entityFilter })),

@@ -5,6 +5,7 @@ import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, parseAddress, writeAddress } from '../../domains/addressing/ip-address.ts'
 import { leaseAddress, leaseExactly } from '../../domains/addressing/leases.ts'
@@ -32,10 +33,10 @@ const fillRoutingPolicies = (filling: Filling, policies: Declared['routingPolici
     const protocolParameters = parametersOf(item)
     await filling.perform(path, 'networking.createRoutingPolicy', {
       called: `routing-policy/${item.vpc}/${name}`,
-      ...(extId === undefined ? {} : { ids: [extId] }),
+      extId,
       body: {
         name,
-        ...(description === undefined ? {} : { description }),
+        ...defined({ description }),
         priority,
         vpcExtId: vpc.extId,
         policies: [
@@ -44,10 +45,10 @@ const fillRoutingPolicies = (filling: Filling, policies: Declared['routingPolici
               source: matchOf(filling, item.source, `${path}.source`),
               destination: matchOf(filling, item.destination, `${path}.destination`),
               protocolType,
-              ...(protocolParameters === undefined ? {} : { protocolParameters }),
+              ...defined({ protocolParameters }),
             },
             policyAction,
-            ...(isBidirectional === undefined ? {} : { isBidirectional }),
+            ...defined({ isBidirectional }),
           },
         ],
       },
@@ -65,16 +66,14 @@ function parametersOf(item: DeclaredPolicy): object | undefined {
   const { icmpType, icmpCode, protocolNumber, sourcePortRanges, destinationPortRanges } = item
   if (protocolNumber !== undefined) return { ...type('ProtocolNumberObject'), protocolNumber }
   if (icmpType !== undefined || icmpCode !== undefined)
-    return {
-      ...type('ICMPObject'),
-      ...(icmpType === undefined ? {} : { icmpType }),
-      ...(icmpCode === undefined ? {} : { icmpCode }),
-    }
+    return { ...type('ICMPObject'), ...defined({ icmpType, icmpCode }) }
   if (sourcePortRanges === undefined && destinationPortRanges === undefined) return undefined
   return {
     ...type('LayerFourProtocolObject'),
-    ...(sourcePortRanges === undefined ? {} : { sourcePortRanges: sourcePortRanges.map(portsOf) }),
-    ...(destinationPortRanges === undefined ? {} : { destinationPortRanges: destinationPortRanges.map(portsOf) }),
+    ...defined({
+      sourcePortRanges: sourcePortRanges?.map(portsOf),
+      destinationPortRanges: destinationPortRanges?.map(portsOf),
+    }),
   }
 }
 
@@ -94,16 +93,9 @@ const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise
       filling.refuse(path, "expected either vpc, of a local gateway, or address, of somebody else's device")
     if (address !== undefined) addressIn(address, `${path}.address`, filling, 'IPV4')
     const vpc = item.vpc === undefined ? undefined : await filling.vpc(item.vpc, `${path}.vpc`)
-    const known = await filling.ctx.store.find(Gateway)
-    if (known.some((each) => each.name === name)) filling.refuse(`${path}.name`, `there is a gateway ${name} already`)
-    await seedGateway(filling.ctx, {
-      extId,
-      name,
-      asn,
-      ...(description === undefined ? {} : { description }),
-      ...(vpc === undefined ? {} : { vpcExtId: vpc.extId }),
-      ...(address === undefined ? {} : { address }),
-    })
+    const present = await filling.ctx.store.find(Gateway)
+    if (present.some((each) => each.name === name)) filling.refuse(`${path}.name`, `there is a gateway ${name} already`)
+    await seedGateway(filling.ctx, { extId, name, asn, ...defined({ description, vpcExtId: vpc?.extId, address }) })
   })
 
 const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Promise<void> =>
@@ -122,7 +114,7 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
       filling.refuse(`${path}.localGateway`, `expected a gateway with a vpc; ${local.name} has none`)
     if (other === undefined)
       filling.refuse(`${path}.remoteGateway`, `expected a gateway with an address; ${remote.name} has none`)
-    const { localGatewayInterfaceIpAddress: asked, ...given } = fields
+    const { localGatewayInterfaceIpAddress: requested, ...given } = fields
     const vpc = await ctx.store.get(Vpc, own.vpcReference)
     const uplinks = await ctx.store.getMany(
       Subnet,
@@ -135,16 +127,16 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
         `expected the VPC of ${local.name} to have an external subnet without NAT: that is where it speaks`,
       )
     const terms = { kind: 'GATEWAY_INTERFACE', holder: local.extId } as const
-    const wanted = asked?.ipv4 === undefined ? undefined : parseAddress('IPV4', asked.ipv4.value)
-    if (wanted !== undefined) await leaseExactly(ctx, uplink, [wanted], terms, () => 'localGatewayInterfaceIpAddress')
-    const interfaceAddress = wanted ?? (await leaseAddress(ctx, uplink, terms))
+    const chosen = requested?.ipv4 === undefined ? undefined : parseAddress('IPV4', requested.ipv4.value)
+    if (chosen !== undefined) await leaseExactly(ctx, uplink, [chosen], terms, () => 'localGatewayInterfaceIpAddress')
+    const interfaceAddress = chosen ?? (await leaseAddress(ctx, uplink, terms))
     const prefixes = given['externallyRoutablePrefixesToAdvertise'] as unknown[] | undefined
     await seedBgpSession(ctx, {
       session: {
         dynamicRoutePriority: 700,
         shouldAdvertiseAllExternallyRoutablePrefixes: prefixes === undefined,
         ...given,
-        ...(description === undefined ? {} : { description }),
+        ...defined({ description }),
         extId,
         name,
         localGatewayReference: local.extId,

@@ -5,6 +5,7 @@ import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import { writeAddress } from '../../domains/addressing/ip-address.ts'
@@ -14,7 +15,7 @@ import type { ClusterFact } from '../../drivers/simulated/hardware.ts'
 import { seedVirtualSwitch } from '../demo/networks.ts'
 import type { Declared } from '../format.ts'
 import { addressIn, bodyOf } from '../readable.ts'
-import { withMadeKeys } from './clusters.ts'
+import { withRandomKeys } from './clusters.ts'
 import type { ClusterEntity, Filling } from './filling.ts'
 
 const GiB = 1024 ** 3
@@ -33,15 +34,13 @@ export const fillExternalStorages = (filling: Filling, storages: Declared['exter
           $objectType: 'platform.v4.config.PureStorageFlashArrayConfig',
           ...place,
           id: idOf('array'),
-          ...(item.pod === undefined ? {} : { pod: { ...item.pod, podId: idOf('pod') } }),
+          ...defined({ pod: item.pod && { ...item.pod, podId: idOf('pod') } }),
         }
       : {
           $objectType: 'platform.v4.config.DellPowerflexConfig',
           ...place,
           systemId: idOf('system'),
-          ...(item.storagePool === undefined
-            ? {}
-            : { storagePool: { ...item.storagePool, storagePoolId: idOf('pool') } }),
+          ...defined({ storagePool: item.storagePool && { ...item.storagePool, storagePoolId: idOf('pool') } }),
         }
     await filling.ctx.store.insert(ExternalStorage, {
       extId,
@@ -63,8 +62,8 @@ export const fillProfiles = (filling: Filling, profiles: Declared['clusterProfil
     ])
     await filling.perform(path, 'clustermgmt.createClusterProfile', {
       called: `cluster-profile/${name}`,
-      ids: [extId],
-      body: { ...withMadeKeys(written, filling), name },
+      extId,
+      body: { ...withRandomKeys(written, filling), name },
     })
     if (members.length === 0) return
     await filling.perform(`${path}.clusters`, 'clustermgmt.applyClusterProfile', {
@@ -110,7 +109,7 @@ export const fillSwitches = (filling: Filling, switches: Declared['virtualSwitch
       bondMode: item.bondMode,
       bridge: `br${present.length}`,
       nics: hostNics as [string, ...string[]],
-      more: { ...more, isDefault: false, ...(description === undefined ? {} : { description }) },
+      more: { ...more, isDefault: false, ...defined({ description }) },
     }
     await seedVirtualSwitch(ctx, described)
   })

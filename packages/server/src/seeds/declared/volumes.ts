@@ -1,10 +1,12 @@
 /** Described volume groups with their disks and attachments, created by their operations. */
 
+import type { AnyResource } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { blockDiskFacts } from '../../drivers/simulated/block-storage.ts'
 import { seedIscsiClient } from '../demo/volumes.ts'
@@ -24,13 +26,9 @@ export async function fillClients(filling: Filling, { iscsiClients, nvmfClients 
     const cluster = await filling.clusterOr(item.cluster, path)
     const identity = await identityOf(filling, item, path)
     const isChap = item.enabledAuthentications === 'CHAP'
-    const chap = isChap ? { enabledAuthentications: 'CHAP', clientSecret: madeSecret(filling) } : {}
+    const chap = isChap ? { enabledAuthentications: 'CHAP', clientSecret: randomSecret(filling) } : {}
     const { attachmentSite, numVirtualTargets } = item
-    const more = {
-      ...chap,
-      ...(attachmentSite === undefined ? {} : { attachmentSite }),
-      ...(numVirtualTargets === undefined ? {} : { numVirtualTargets }),
-    }
+    const more = { ...chap, ...defined({ attachmentSite, numVirtualTargets }) }
     filling.judge(path, 'volumes.attachIscsiClient', { ...identity, ...more })
     await seedIscsiClient(ctx, {
       extId: item.extId ?? clientId('iscsi', cluster, item.name),
@@ -59,7 +57,7 @@ async function identityOf(filling: Filling, item: DeclaredOf<'iscsiClients'>, pa
 }
 
 /** A random CHAP secret of 12 to 16 characters. */
-const madeSecret = ({ ctx }: Filling): string => ctx.ids.secretBytes(12).toString('base64url')
+const randomSecret = ({ ctx }: Filling): string => ctx.ids.secretBytes(12).toString('base64url')
 
 export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroups']): Promise<void> =>
   filling.each('volumeGroups', groups, async (item, path) => {
@@ -82,20 +80,21 @@ export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroup
     const first = disks.slice(0, disksOfCreation)
     await filling.perform(path, 'volumes.createVolumeGroup', {
       called: `volume-group/${name}`,
-      ids: [extId, ...first.map(({ extId: disk }) => disk)],
+      extId,
+      partIds: first.map(({ extId: disk }) => disk),
       body: {
         ...fields,
         name,
         clusterReference: cluster.extId,
-        ...(createdBy === undefined ? {} : { createdBy }),
-        ...(enabledAuthentications === 'CHAP' ? { iscsiFeatures: { targetSecret: madeSecret(filling) } } : {}),
+        ...defined({ createdBy }),
+        ...(enabledAuthentications === 'CHAP' ? { iscsiFeatures: { targetSecret: randomSecret(filling) } } : {}),
         ...(first.length === 0 ? {} : { disks: first.map(({ body }) => body) }),
       },
     })
     for (const { extId: disk, body } of disks.slice(disksOfCreation))
       await filling.perform(path, 'volumes.createVolumeDisk', {
         called: `volume-disk/${disk}`,
-        ids: [disk],
+        extId: disk,
         path: { volumeGroupExtId: extId },
         body,
       })
@@ -103,7 +102,7 @@ export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroup
     if (categoryIds.length > 0 || owner !== undefined)
       await filling.ctx.store.observe(VolumeGroup, extId, {
         ...(categoryIds.length === 0 ? {} : { categoryIds: [...categoryIds] }),
-        ...(owner === undefined ? {} : { ownerReferenceId: owner.extId }),
+        ...defined({ ownerReferenceId: owner?.extId }),
       } as never)
     await attachUsers(filling, item, path, extId, cluster)
   })
@@ -144,12 +143,12 @@ async function disksOf(
     ...disksGiB.map((sizeGiB): [Written, string] => [{ sizeGiB }, path]),
     ...disks.map((disk, index): [Written, string] => [disk, `${path}.disks[${index}]`]),
   ]
-  const found: DescribedDisk[] = []
+  const described: DescribedDisk[] = []
   for (const [place, [disk, at]] of written.entries()) {
     const { sizeGiB, container = usual, fullPercent = full } = disk
     const { extId: storage } = await filling.container(cluster, container, `${at}.container`)
     const diskSizeBytes = sizeGiB * GiB
-    found.push({
+    described.push({
       extId: seedId(`volume-disk/${extId ?? name}/${place}`),
       body: {
         ...(await bodyOf(VolumeDisk.schema.fields, disk, at, filling)),
@@ -159,7 +158,7 @@ async function disksOf(
       fullBytes: Math.floor((diskSizeBytes * fullPercent) / 100),
     })
   }
-  return found
+  return described
 }
 
 /** Fills the disks to the described level. */
@@ -177,59 +176,58 @@ async function attachUsers(
   cluster: ClusterEntity,
 ): Promise<void> {
   const { name: group, vms = [], iscsiClients = [], nvmfClients = [] } = item
-  const attach = async (at: string, operation: string, called: string, body: object, ids?: readonly string[]) =>
+  const attach = (at: string, operation: string, called: string, body: object, clientExtId?: string): Promise<void> =>
     filling.perform(at, operation, {
       called: `volume-group-attachment/${group}/${called}`,
-      ...(ids === undefined ? {} : { ids }),
+      extId: clientExtId,
       path: { extId },
       body,
     })
-  for (const [index, attachment] of vms.entries()) {
-    const at = `${path}.vms[${index}]`
+  for (const [position, attachment] of vms.entries()) {
+    const at = `${path}.vms[${position}]`
     const [name, where] = vmIn(attachment, at)
     const vm = await filling.vm(name, where)
     if (vm.cluster?.extId !== cluster.extId)
       filling.refuse(at, `expected a VM of the cluster ${cluster.name}; ${name} is on another one`)
-    const place = typeof attachment === 'string' || attachment.index === undefined ? {} : { index: attachment.index }
-    await attach(at, 'volumes.attachVm', name, { extId: vm.extId, ...place })
+    const index = typeof attachment === 'string' ? undefined : attachment.index
+    await attach(at, 'volumes.attachVm', name, defined({ extId: vm.extId, index }))
   }
-  for (const [index, name] of iscsiClients.entries()) {
-    const at = `${path}.iscsiClients[${index}]`
-    const known = await knownClient(filling, IscsiClient, 'iscsi', cluster, name)
-    const body = known === undefined ? { iscsiInitiatorName: name } : { extId: known }
-    await attach(
-      at,
-      'volumes.attachIscsiClient',
-      name,
-      body,
-      known === undefined ? [clientId('iscsi', cluster, name)] : undefined,
-    )
-  }
-  for (const [index, name] of nvmfClients.entries()) {
-    const at = `${path}.nvmfClients[${index}]`
-    const known = await knownClient(filling, NvmfClient, 'nvmf', cluster, name)
-    const body = known === undefined ? { nvmfInitiatorName: name } : { extId: known }
-    await attach(
-      at,
-      'volumes.attachNvmfClient',
-      name,
-      body,
-      known === undefined ? [clientId('nvmf', cluster, name)] : undefined,
-    )
+  for (const [protocol, clients] of [['iscsi', iscsiClients] as const, ['nvmf', nvmfClients] as const]) {
+    const { section, nameField, operation } = protocols[protocol]
+    for (const [index, name] of clients.entries()) {
+      const present = await presentClient(filling, protocol, cluster, name)
+      const body = present === undefined ? { [nameField]: name } : { extId: present }
+      const created = present === undefined ? clientId(protocol, cluster, name) : undefined
+      await attach(`${path}.${section}[${index}]`, operation, name, body, created)
+    }
   }
 }
 
+const protocols = {
+  iscsi: {
+    section: 'iscsiClients',
+    kind: IscsiClient,
+    nameField: 'iscsiInitiatorName',
+    operation: 'volumes.attachIscsiClient',
+  },
+  nvmf: {
+    section: 'nvmfClients',
+    kind: NvmfClient,
+    nameField: 'nvmfInitiatorName',
+    operation: 'volumes.attachNvmfClient',
+  },
+} as const
+
 /** The id of a described or existing client of the cluster with this name. */
-async function knownClient(
+async function presentClient(
   { ctx }: Filling,
-  kind: typeof IscsiClient | typeof NvmfClient,
-  protocol: 'iscsi' | 'nvmf',
+  protocol: keyof typeof protocols,
   cluster: ClusterEntity,
   name: string,
 ): Promise<string | undefined> {
-  const described = await ctx.store.get(kind, clientId(protocol, cluster, name))
+  const { kind, nameField } = protocols[protocol]
+  const described = await ctx.store.get<AnyResource>(kind, clientId(protocol, cluster, name))
   if (described !== undefined) return described.extId
-  const field = protocol === 'iscsi' ? 'iscsiInitiatorName' : 'nvmfInitiatorName'
-  const named = await ctx.store.findWhere(kind, { clusterReference: cluster.extId, [field]: name })
-  return named[0]?.extId
+  const [named] = await ctx.store.findWhere<AnyResource>(kind, { clusterReference: cluster.extId, [nameField]: name })
+  return named?.extId
 }

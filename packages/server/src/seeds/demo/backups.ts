@@ -57,7 +57,7 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
     skipsCertificateValidation: false,
   }
   const own = await ownManager(ctx.store)
-  const known = await seedOwnBackup(ctx, cluster, 'own')
+  const lastRun = await seedOwnBackup(ctx, cluster, 'own')
   await ctx.store.insert(BackupTarget, {
     extId: cluster,
     tenantId: ctx.tenantId,
@@ -68,7 +68,7 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
     },
     isBackupPaused: false,
     backupPauseReason: '',
-    ...known,
+    ...lastRun,
   })
   for (const [name, hours] of [
     ['dr-site-1', 3],

@@ -4,6 +4,7 @@
  */
 
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
 import type { SeedContext } from '../context.ts'
@@ -83,7 +84,7 @@ export async function seedImage(ctx: SeedContext, described: SeedImage): Promise
     extId,
     tenantId: ctx.tenantId,
     name,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     type,
     source: { $objectType: 'vmm.v4.content.UrlSource', url, shouldAllowInsecureUrl: false },
     sizeBytes,

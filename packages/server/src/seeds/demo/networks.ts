@@ -7,6 +7,7 @@ import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { planOf } from '../../domains/addressing/address-plan.ts'
@@ -240,8 +241,7 @@ export async function seedGateway(ctx: SeedContext, described: SeedGateway): Pro
     ...owned(ctx),
     extId,
     name,
-    ...(description === undefined ? {} : { description }),
-    ...(vpcExtId === undefined ? {} : { vpcReference: vpcExtId }),
+    ...defined({ description, vpcReference: vpcExtId }),
     services: services as never,
     ...(text === undefined ? { isActive: true } : {}),
     status: { state: 'UP' },
@@ -316,7 +316,7 @@ function cloudSubnetOf(ctx: SeedContext, subnet: SeedCloudSubnet) {
     gatewayIp: cidr.replace(/\d+\/\d+$/, '1'),
     availabilityZone,
     cloudType,
-    ...(annotation === undefined ? {} : { annotation }),
+    ...defined({ annotation }),
   }
 }
 

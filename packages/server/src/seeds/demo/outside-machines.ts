@@ -2,6 +2,7 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { mirror } from '../../domains/vmm/extern/inventory.ts'
 import type { OutsideVm } from '../../drivers/external-hypervisor.ts'
@@ -129,14 +130,14 @@ function outsideVm(described: SeedExternVm): OutsideVm {
   const vm: EntityOf<typeof ExternVm> = {
     extId,
     name,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     powerState,
     cluster: { extId: clusterExtId },
     host: { extId: hostExtId },
     memorySizeBytes: memoryGiB * GiB,
     numCpus,
     numCoresPerSocket,
-    ...(guestOsName === undefined ? {} : { guestOsName }),
+    ...defined({ guestOsName }),
     virtualHardwareVersion: described.virtualHardwareVersion,
     disks: disksGiB.map((size, at) => ({
       extId: seedId(`extern-disk/${name}/${at}`),

@@ -5,6 +5,7 @@ import { Category } from '@hyperplane/contract/platform/category'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
 import { Product } from '@hyperplane/contract/platform/product'
+import { defined } from '../../core/defined.ts'
 import { derivedId, seedId } from '../../core/ids/named-id.ts'
 import { newProducts, sizeOfTier } from '../../domains/platform/manager-size.ts'
 import { ownManager } from '../../domains/platform/own-manager.ts'
@@ -64,7 +65,7 @@ export async function seedCategory(ctx: SeedContext, described: SeedCategory): P
     key,
     value,
     type,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     ownerUuid: ctx.adminId,
   })
 }

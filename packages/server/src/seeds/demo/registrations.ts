@@ -4,6 +4,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { managerOfRemote } from '../../domains/platform/manager-of-remote.ts'
 import { asAddress } from '../../domains/platform/registration-rules.ts'
@@ -117,7 +118,7 @@ async function seedRegistration(
     version: details.clusterVersion ?? '',
     nodeAddresses: (details.nodeIpAddresses ?? []).flatMap(({ ipv4 }) => ipv4?.value ?? []),
     trusts: [ctx.managerExtId],
-    ...(manager === undefined ? {} : { manager }),
+    ...defined({ manager }),
   })
 }
 

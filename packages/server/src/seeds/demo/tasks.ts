@@ -17,7 +17,7 @@ export const relOfPast = {
   subnet: 'networking:config:subnet',
   user: 'iam:authn:user',
   vm: 'vmm:ahv:config:vm',
-  'volume-group': 'volumes:config:volume-group',
+  volumeGroup: 'volumes:config:volume-group',
 } as const
 
 export interface PastTask {
@@ -31,11 +31,15 @@ export interface PastTask {
 
 const demo =
   (kind: keyof typeof relOfPast) =>
-  (name: string): PastTask['affected'][number] => ({ extId: seedId(`${kind}/${name}`), name, rel: relOfPast[kind] })
+  (name: string): PastTask['affected'][number] => ({
+    extId: seedId(`${kind === 'volumeGroup' ? 'volume-group' : kind}/${name}`),
+    name,
+    rel: relOfPast[kind],
+  })
 const subnet = demo('subnet')
 const vm = demo('vm')
 const image = demo('image')
-const group = demo('volume-group')
+const group = demo('volumeGroup')
 const cluster = demo('cluster')
 const user = demo('user')
 
@@ -175,7 +179,7 @@ export async function seedTasks(ctx: SeedContext): Promise<void> {
   await seedPastBatch(ctx, {
     name: 'environments',
     seed: 'task/batch',
-    made: values.map((value) => seedId(`category/Environment/${value}`)),
+    created: values.map((value) => seedId(`category/Environment/${value}`)),
     failedCount: 1,
   })
 }
@@ -203,16 +207,16 @@ export interface PastBatch {
   readonly name: string
   /** The ids of its task and elements are derived from this name. */
   readonly seed: string
-  readonly made: readonly string[]
+  readonly created: readonly string[]
   /** Number of elements that failed because their entity existed already. */
   readonly failedCount: number
 }
 
-export async function seedPastBatch(ctx: SeedContext, { name, seed, made, failedCount }: PastBatch): Promise<void> {
+export async function seedPastBatch(ctx: SeedContext, { name, seed, created, failedCount }: PastBatch): Promise<void> {
   const taskExtId = seedId(seed)
   const taken = new ApiError('CATEGORY_ALREADY_EXISTS', { kind: 'category', fields: 'key and value' }).appMessage
-  const size = made.length + failedCount
-  const entities = made.map((extId) => ({ extId, rel: 'platform:config:category' }))
+  const size = created.length + failedCount
+  const entities = created.map((extId) => ({ extId, rel: 'platform:config:category' }))
   const times = finished(ctx, seed, hour)
   const failure = {
     progressPercentage: 99,
@@ -231,7 +235,7 @@ export async function seedPastBatch(ctx: SeedContext, { name, seed, made, failed
     entitiesAffected: entities,
     numberOfEntitiesAffected: entities.length,
     numberOfSubtasks: 0,
-    batchSummary: { numberOfJobs: size, numberOfJobsSuccessful: made.length, numberOfJobsFailed: failedCount },
+    batchSummary: { numberOfJobs: size, numberOfJobsSuccessful: created.length, numberOfJobsFailed: failedCount },
     ...(failedCount > 0 ? failure : {}),
   } as never)
   for (let index = 0; index < size; index++) {
@@ -259,11 +263,11 @@ export async function seedPastBatch(ctx: SeedContext, { name, seed, made, failed
     ownerExtId: ctx.adminId,
     name,
     size,
-    successCount: made.length,
+    successCount: created.length,
     failedCount,
     shouldStopOnError: false,
     executionStatus: 'COMPLETED',
-    completionStatus: failedCount === 0 ? 'SUCCEEDED' : made.length === 0 ? 'FAILED' : 'PARTIALLY_SUCCEEDED',
+    completionStatus: failedCount === 0 ? 'SUCCEEDED' : created.length === 0 ? 'FAILED' : 'PARTIALLY_SUCCEEDED',
     startTime: times.startedTime,
     endTime: times.completedTime,
   })

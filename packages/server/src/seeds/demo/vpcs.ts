@@ -4,6 +4,7 @@ import { NetworkController } from '@hyperplane/contract/networking/network-contr
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../domains/addressing/ip-address.ts'
@@ -91,7 +92,7 @@ interface SeedVpc {
 
 async function seedVpc(ctx: SeedContext, described: SeedVpc): Promise<VpcEntity> {
   const { name, extId = seedId(`vpc/${name}`), description, vpcType, external, routable } = described
-  const vpc: VpcEntity = { ...owned(ctx), extId, name, ...(description === undefined ? {} : { description }), vpcType }
+  const vpc: VpcEntity = { ...owned(ctx), extId, name, ...defined({ description }), vpcType }
   const externalSubnets: Attachment[] = []
   const carried = await portsByHost(ctx.store)
   for (const subnet of external) externalSubnets.push(await attached(ctx, vpc, subnet, carried))
