@@ -189,6 +189,7 @@ const adminOf = ({ adminId, tenantId }: SeedContext): Caller => ({
 
 interface WaitingTask {
   readonly extId: string
+  // Definitions of many kinds, each with its own input.
   readonly definition: TaskDefinition<Drivers, any>
   readonly input: unknown
 }

@@ -20,6 +20,7 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
     const document = putBackInEntity(table, value() as Record<string, unknown>, standIns)
     const at = { line, column, path: `entities.${group}` }
     try {
+      // The row was validated against its kind when the seed was read.
       await ctx.store.insert(table.resource, document as never)
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error

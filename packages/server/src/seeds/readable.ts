@@ -10,7 +10,7 @@ import { chooseAlternative } from '../core/input/validate.ts'
 import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/addressing/ip-address.ts'
 import { writeSubnet } from '../domains/networking/ip-subnet.ts'
 
-/** Schemas of these fields in readable form; `bodyOf` converts values to a body. */
+/** Schemas of these fields in readable form, whose values have no types: `bodyOf` converts them to a body. */
 type Written<F, N extends keyof F> = {
   readonly [K in N]: F[K] extends { readonly optional: true } ? Schema<any> & { readonly optional: true } : Schema<any>
 }

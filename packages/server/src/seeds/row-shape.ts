@@ -74,7 +74,7 @@ function* valueFaults(schema: AnySchema, value: unknown, at: JsonPath): Generato
 }
 
 /** The expectation of the schema if the value itself, without its members, does not meet it. */
-function expectedIn(schema: AnySchema, value: unknown): string | undefined {
+export function expectedIn(schema: AnySchema, value: unknown): string | undefined {
   switch (schema.type) {
     case 'anything':
     case 'oneOf':

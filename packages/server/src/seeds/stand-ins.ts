@@ -32,6 +32,7 @@ export function standInsOf(key: Buffer, adminPasswordHash: string): StandIns {
   }
 }
 
+/** A document of any kind. */
 export type Doc = Record<string, any>
 export type Path = readonly string[]
 /** @param about id of the entity or fact, and the names of map keys on the way */

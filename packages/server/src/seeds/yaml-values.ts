@@ -6,6 +6,8 @@ import type { AnySchema } from '@hyperplane/contract'
 import type { Document, Node } from 'yaml'
 import { didYouMean } from '../core/input/nearest.ts'
 import { isAlias, isMap, isScalar, isSeq, lineCounter, parseDocument } from '../core/yaml.ts'
+import { isUuid } from './readable.ts'
+import { expectedIn } from './row-shape.ts'
 import { maximumFaults, type SeedFault } from './seed-refusal.ts'
 
 export interface Place {
@@ -32,7 +34,6 @@ export function placeIn(places: ReadonlyMap<string, Place>, path: string): Place
 
 const maximumNodes = 1_000_000
 const maximumDepth = 32
-const uuidForm = /^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$/i
 
 /** @param lineOf maps a line of `text` to the line of the whole seed */
 export function readYaml(text: string, schema: AnySchema, lineOf = (line: number): number => line): YamlReading {
@@ -198,26 +199,7 @@ class Reading {
 
   #scalar(node: Node | null, schema: AnySchema, path: string): unknown {
     const value = isScalar(node) ? node.value : undefined
-    const isRight = (() => {
-      switch (schema.type) {
-        case 'integer':
-          return Number.isSafeInteger(value) && isWithin(value as number, schema)
-        case 'number':
-          return typeof value === 'number' && Number.isFinite(value) && isWithin(value, schema)
-        case 'boolean':
-          return typeof value === 'boolean'
-        case 'enumeration':
-          return typeof value === 'string' && schema.values.includes(value)
-        case 'uuid':
-          return typeof value === 'string' && uuidForm.test(value)
-        case 'timestamp':
-          return typeof value === 'string' && !Number.isNaN(Date.parse(value))
-        case 'text':
-          return typeof value === 'string' && isText(value, schema)
-        default:
-          return false
-      }
-    })()
+    const isRight = isScalarOf(schema, value)
     if (isRight) return schema.type === 'uuid' ? (value as string).toLowerCase() : value
     if (schema.type === 'enumeration' && typeof value === 'string') {
       const { values } = schema
@@ -228,14 +210,12 @@ class Reading {
   }
 }
 
-const isWithin = (value: number, { minimum, maximum }: { minimum?: number; maximum?: number }): boolean =>
-  value >= (minimum ?? Number.NEGATIVE_INFINITY) && value <= (maximum ?? Number.POSITIVE_INFINITY)
-
-function isText(value: string, schema: Extract<AnySchema, { type: 'text' }>): boolean {
-  const length = [...value].length
-  if (length < (schema.minLength ?? 0) || length > (schema.maxLength ?? Number.POSITIVE_INFINITY)) return false
-  if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)) return false
-  return schema.multiline === true || !/[\u0000-\u001f]/.test(value)
+/** As in rows, but authors may write ids and times in any form, and only long texts on several lines. */
+function isScalarOf(schema: AnySchema, value: unknown): boolean {
+  if (schema.type === 'uuid') return typeof value === 'string' && isUuid(value)
+  if (schema.type === 'timestamp') return typeof value === 'string' && !Number.isNaN(Date.parse(value))
+  if (expectedIn(schema, value) !== undefined) return false
+  return schema.type !== 'text' || schema.multiline === true || !/[\u0000-\u001f]/.test(value as string)
 }
 
 type Form = 'number' | 'text' | 'boolean' | 'list' | 'mapping' | 'nothing'

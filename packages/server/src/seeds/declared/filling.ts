@@ -178,6 +178,7 @@ export class Filling implements Names {
     const { value, faults } = validateRequestBody(operation, body, { unknown: 'refuse', version })
     for (const { attributePath, message } of faults) note(attributePath, message)
     if (faults.length > 0) throw new Ended()
+    // Each rule declares the body of its own operation.
     const request = { path, query: {}, headers: { clusterId }, body: value } as never
     const ctx = { operation, caller: systemCaller(this.ctx.tenantId), version, clock: this.ctx.clock }
     const broken = this.#act().rules.get(operation.key)?.(request, ctx) ?? []

@@ -299,8 +299,7 @@ async function disksOf(
     described.push({
       sizeBytes,
       containerExtId: container.extId,
-      ...defined({ busType }),
-      ...defined({ imageExtId: image?.extId, os: image && osOf(image.name) }),
+      ...defined({ busType, imageExtId: image?.extId, os: image && osOf(image.name) }),
     })
   }
   return described

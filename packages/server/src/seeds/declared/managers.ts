@@ -1,5 +1,6 @@
 /** Described remote managers, object stores, and backup targets of this manager. */
 
+import type { EntityOf } from '@hyperplane/contract'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
@@ -18,6 +19,8 @@ import { seedRemoteManager } from '../demo/registrations.ts'
 import type { Declared } from '../format.ts'
 import { addressIn } from '../readable.ts'
 import type { Filling } from './filling.ts'
+
+type Location = EntityOf<typeof BackupTarget>['location']
 
 const minute = 60_000
 
@@ -97,13 +100,13 @@ export async function fillBackups(filling: Filling, targets: Declared['backupTar
   }
 }
 
-const clusterLocation = (extId: string): any => ({
+const clusterLocation = (extId: string): Location => ({
   $objectType: 'platform.v4.management.ClusterLocation',
   config: { $objectType: 'platform.v4.management.ClusterReference', extId },
 })
 
 /** Uses the keys of the described bucket. */
-function bucketLocation(filling: Filling, bucket: string, rpoInMinutes: number, path: string): any {
+function bucketLocation(filling: Filling, bucket: string, rpoInMinutes: number, path: string): Location {
   const { ctx } = filling
   const found = ctx.world.collection<{ readonly service: string }>('objectStore.buckets').get(bucket)
   const service = ctx.world

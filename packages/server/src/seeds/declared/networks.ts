@@ -133,6 +133,7 @@ async function attachmentOf(
   const found = await filling.subnet(subnet, typeof described === 'string' ? path : `${path}.subnet`)
   if (found.isExternal !== true) filling.refuse(path, `expected an external subnet; ${subnet} is none`)
   const body = await bodyOf(
+    // The items of a list have no type of their own in the contract.
     { externalIps: (Vpc.schema.fields.externalSubnets.items as any).fields.externalIps },
     { externalIps },
     path,

@@ -222,7 +222,7 @@ const idsOf = async (
 const kindOf: Readonly<Record<string, string>> = { category_uuid: 'Category', cluster_uuid: 'Cluster', vpc_uuid: 'Vpc' }
 
 /** The filter with ids where it has names: `{ virtual_machine: { category_uuid: { anyof: [Environment/Dev] } } }`. */
-async function withIds(filling: Filling, filter: unknown, path: string, attribute = ''): Promise<any> {
+async function withIds(filling: Filling, filter: unknown, path: string, attribute = ''): Promise<unknown> {
   const { [attribute]: kind } = kindOf
   if (typeof filter === 'string')
     return kind === undefined || filter === '*' ? filter : filling.idOrName(kind, filter, path)

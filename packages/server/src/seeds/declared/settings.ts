@@ -1,5 +1,6 @@
 /** Described cluster profiles with their clusters, virtual switches, and storage arrays. */
 
+import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -114,5 +115,5 @@ export const fillSwitches = (filling: Filling, switches: Declared['virtualSwitch
     await seedVirtualSwitch(ctx, described)
   })
 
-const nicsOf = ({ clusters }: { readonly clusters: readonly { readonly hosts: readonly any[] }[] }): string[] =>
+const nicsOf = ({ clusters }: EntityOf<typeof VirtualSwitch>): string[] =>
   clusters.flatMap(({ hosts }) => hosts.flatMap(({ hostNics = [] }) => hostNics))

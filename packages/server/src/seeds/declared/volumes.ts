@@ -26,7 +26,7 @@ export async function fillClients(filling: Filling, { iscsiClients, nvmfClients 
     const cluster = await filling.clusterOr(item.cluster, path)
     const identity = await identityOf(filling, item, path)
     const isChap = item.enabledAuthentications === 'CHAP'
-    const chap = isChap ? { enabledAuthentications: 'CHAP', clientSecret: randomSecret(filling) } : {}
+    const chap = isChap ? { enabledAuthentications: 'CHAP' as const, clientSecret: randomSecret(filling) } : {}
     const { attachmentSite, numVirtualTargets } = item
     const more = { ...chap, ...defined({ attachmentSite, numVirtualTargets }) }
     filling.judge(path, 'volumes.attachIscsiClient', { ...identity, ...more })
@@ -36,7 +36,7 @@ export async function fillClients(filling: Filling, { iscsiClients, nvmfClients 
       ...more,
       clusterReference: cluster.extId,
       unusedSince: ctx.ago(day),
-    } as never)
+    })
   })
   await filling.each('nvmfClients', nvmfClients, async (item, path) => {
     const { extId: clusterReference, ...cluster } = await filling.clusterOr(item.cluster, path)
@@ -103,7 +103,7 @@ export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroup
       await filling.ctx.store.observe(VolumeGroup, extId, {
         ...(categoryIds.length === 0 ? {} : { categoryIds: [...categoryIds] }),
         ...defined({ ownerReferenceId: owner?.extId }),
-      } as never)
+      })
     await attachUsers(filling, item, path, extId, cluster)
   })
 

@@ -242,7 +242,7 @@ export async function seedGateway(ctx: SeedContext, described: SeedGateway): Pro
     extId,
     name,
     ...defined({ description, vpcReference: vpcExtId }),
-    services: services as never,
+    services,
     ...(text === undefined ? { isActive: true } : {}),
     status: { state: 'UP' },
   })

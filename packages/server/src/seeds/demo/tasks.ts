@@ -199,7 +199,7 @@ export async function seedPastTask(ctx: SeedContext, seed: string, hoursAgo: num
     numberOfEntitiesAffected: affected.length,
     numberOfSubtasks: 0,
     ...(errorMessages === undefined ? {} : { errorMessages, legacyErrorMessage: errorMessages[0]?.message }),
-  } as never)
+  })
 }
 
 /** A batch that created categories one hour ago. */
@@ -237,7 +237,7 @@ export async function seedPastBatch(ctx: SeedContext, { name, seed, created, fai
     numberOfSubtasks: 0,
     batchSummary: { numberOfJobs: size, numberOfJobsSuccessful: created.length, numberOfJobsFailed: failedCount },
     ...(failedCount > 0 ? failure : {}),
-  } as never)
+  })
   for (let index = 0; index < size; index++) {
     const entity = entities[index]
     const isDone = entity !== undefined
