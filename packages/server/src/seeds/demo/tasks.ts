@@ -43,135 +43,49 @@ const group = demo('volumeGroup')
 const cluster = demo('cluster')
 const user = demo('user')
 
+const past = (
+  app: string,
+  operation: string,
+  description: string,
+  entity: PastTask['affected'][number],
+  status: PastTask['status'] = 'SUCCEEDED',
+): PastTask => ({ app, operation, description, status, affected: [entity] })
+
 /** Oldest first. */
 const history: readonly PastTask[] = [
-  {
-    app: 'clustermgmt',
-    operation: 'createCluster',
-    description: 'Create cluster hp-native-01',
-    affected: [cluster('hp-native-01')],
-  },
-  {
-    app: 'clustermgmt',
-    operation: 'createCluster',
-    description: 'Create cluster hp-extern-01',
-    affected: [cluster('hp-extern-01')],
-  },
-  {
-    app: 'platform',
-    operation: 'RegisterAOS',
-    description: 'Register cluster hp-native-01',
-    affected: [cluster('hp-native-01')],
-  },
-  {
-    app: 'platform',
-    operation: 'RegisterAOS',
-    description: 'Register cluster hp-extern-01',
-    status: 'FAILED',
-    affected: [cluster('hp-extern-01')],
-  },
-  {
-    app: 'platform',
-    operation: 'RegisterAOS',
-    description: 'Register cluster hp-extern-01',
-    affected: [cluster('hp-extern-01')],
-  },
-  {
-    app: 'iam',
-    operation: 'synchronizeDirectory',
-    description: 'Read the groups of corp-ad',
-    affected: [user('alice')],
-  },
-  {
-    app: 'networking',
-    operation: 'kSubnetCreate',
-    description: 'Create subnet vlan-100-app',
-    affected: [subnet('vlan-100-app')],
-  },
-  {
-    app: 'networking',
-    operation: 'kSubnetCreate',
-    description: 'Create subnet vlan-200-static',
-    affected: [subnet('vlan-200-static')],
-  },
-  {
-    app: 'networking',
-    operation: 'kSubnetUpdate',
-    description: 'Update subnet vlan-100-app',
-    status: 'FAILED',
-    affected: [subnet('vlan-100-app')],
-  },
-  {
-    app: 'networking',
-    operation: 'kSubnetUpdate',
-    description: 'Update subnet vlan-100-app',
-    affected: [subnet('vlan-100-app')],
-  },
-  {
-    app: 'vmm',
-    operation: 'kImageCreate',
-    description: 'Create image ubuntu-24.04.qcow2',
-    affected: [image('ubuntu-24.04.qcow2')],
-  },
-  {
-    app: 'vmm',
-    operation: 'kImageCreate',
-    description: 'Create image centos-9.qcow2',
-    status: 'CANCELED',
-    affected: [image('centos-9.qcow2')],
-  },
-  {
-    app: 'vmm',
-    operation: 'kImageCreate',
-    description: 'Create image centos-9.qcow2',
-    affected: [image('centos-9.qcow2')],
-  },
-  { app: 'vmm', operation: 'CreateVm', description: 'Create VM web-01', affected: [vm('web-01')] },
-  { app: 'vmm', operation: 'CreateVm', description: 'Create VM web-02', affected: [vm('web-02')] },
-  { app: 'vmm', operation: 'CreateVm', description: 'Create VM db-01', status: 'FAILED', affected: [vm('db-01')] },
-  { app: 'vmm', operation: 'CreateVm', description: 'Create VM db-01', affected: [vm('db-01')] },
-  { app: 'vmm', operation: 'VmPowerOn', description: 'Power on VM web-01', affected: [vm('web-01')] },
-  { app: 'vmm', operation: 'VmPowerOn', description: 'Power on VM web-02', affected: [vm('web-02')] },
-  { app: 'vmm', operation: 'VmPowerOn', description: 'Power on VM db-01', affected: [vm('db-01')] },
-  {
-    app: 'volumes',
-    operation: 'VolumeGroupCreate',
-    description: 'Create volume group vg-orders-db',
-    affected: [group('vg-orders-db')],
-  },
-  {
-    app: 'volumes',
-    operation: 'VolumeGroupCreate',
-    description: 'Create volume group vg-unused',
-    affected: [group('vg-unused')],
-  },
-  {
-    app: 'volumes',
-    operation: 'VolumeGroupCreate',
-    description: 'Create volume group vg-backup',
-    status: 'CANCELED',
-    affected: [group('vg-backup')],
-  },
-  {
-    app: 'volumes',
-    operation: 'VolumeGroupCreate',
-    description: 'Create volume group vg-backup',
-    affected: [group('vg-backup')],
-  },
-  {
-    app: 'storage',
-    operation: 'addDataStore',
-    description: 'Mount extern-store as a datastore',
-    affected: [cluster('hp-extern-01')],
-  },
+  past('clustermgmt', 'createCluster', 'Create cluster hp-native-01', cluster('hp-native-01')),
+  past('clustermgmt', 'createCluster', 'Create cluster hp-extern-01', cluster('hp-extern-01')),
+  past('platform', 'RegisterAOS', 'Register cluster hp-native-01', cluster('hp-native-01')),
+  past('platform', 'RegisterAOS', 'Register cluster hp-extern-01', cluster('hp-extern-01'), 'FAILED'),
+  past('platform', 'RegisterAOS', 'Register cluster hp-extern-01', cluster('hp-extern-01')),
+  past('iam', 'synchronizeDirectory', 'Read the groups of corp-ad', user('alice')),
+  past('networking', 'kSubnetCreate', 'Create subnet vlan-100-app', subnet('vlan-100-app')),
+  past('networking', 'kSubnetCreate', 'Create subnet vlan-200-static', subnet('vlan-200-static')),
+  past('networking', 'kSubnetUpdate', 'Update subnet vlan-100-app', subnet('vlan-100-app'), 'FAILED'),
+  past('networking', 'kSubnetUpdate', 'Update subnet vlan-100-app', subnet('vlan-100-app')),
+  past('vmm', 'kImageCreate', 'Create image ubuntu-24.04.qcow2', image('ubuntu-24.04.qcow2')),
+  past('vmm', 'kImageCreate', 'Create image centos-9.qcow2', image('centos-9.qcow2'), 'CANCELED'),
+  past('vmm', 'kImageCreate', 'Create image centos-9.qcow2', image('centos-9.qcow2')),
+  past('vmm', 'CreateVm', 'Create VM web-01', vm('web-01')),
+  past('vmm', 'CreateVm', 'Create VM web-02', vm('web-02')),
+  past('vmm', 'CreateVm', 'Create VM db-01', vm('db-01'), 'FAILED'),
+  past('vmm', 'CreateVm', 'Create VM db-01', vm('db-01')),
+  past('vmm', 'VmPowerOn', 'Power on VM web-01', vm('web-01')),
+  past('vmm', 'VmPowerOn', 'Power on VM web-02', vm('web-02')),
+  past('vmm', 'VmPowerOn', 'Power on VM db-01', vm('db-01')),
+  past('volumes', 'VolumeGroupCreate', 'Create volume group vg-orders-db', group('vg-orders-db')),
+  past('volumes', 'VolumeGroupCreate', 'Create volume group vg-unused', group('vg-unused')),
+  past('volumes', 'VolumeGroupCreate', 'Create volume group vg-backup', group('vg-backup'), 'CANCELED'),
+  past('volumes', 'VolumeGroupCreate', 'Create volume group vg-backup', group('vg-backup')),
+  past('storage', 'addDataStore', 'Mount extern-store as a datastore', cluster('hp-extern-01')),
 ]
 
 const hour = 3600
 
 export async function seedTasks(ctx: SeedContext): Promise<void> {
-  for (const [index, { description, affected, ...past }] of history.entries())
+  for (const [index, { description, affected, ...task }] of history.entries())
     await seedPastTask(ctx, `task/${index}`, history.length - index + 1, {
-      ...past,
+      ...task,
       description: affected.reduce((text, { name }) => text.replace(name, ctx.nameOf(name)), description),
       affected: affected.map((each) => ({ ...each, name: ctx.nameOf(each.name) })),
     })
