@@ -3,8 +3,8 @@
  * here it happens once a group. Each file is a suite, so its hooks are its own, and each runs by itself as well.
  */
 import { globSync } from 'node:fs'
-import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { testRunnerHooks } from './test-runner-hooks.ts'
 
 const root = `${import.meta.dirname}/../../../..`
 
@@ -28,9 +28,25 @@ export type Group = keyof typeof groups
 export const filesOf = (...patterns: readonly string[]): string[] =>
   globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 
-/** For the file of a group: the tests of its files, one file after the other. */
-export function run(group: Group): void {
+/** Declares the tests of a group's files; they run one file after the other. */
+export async function run(group: Group): Promise<void> {
   const files = filesOf(...groups[group])
   if (files.length === 0) throw new Error(`group ${group} has no files: see its patterns in groups.ts`)
-  for (const file of files) describe(file, async () => void (await import(pathToFileURL(`${root}/${file}`).href)))
+  const hooks = testRunnerHooks()
+  const { before, describe } = await import('node:test')
+  const imports = files.map((file) => {
+    const imported = Promise.withResolvers<void>()
+    describe(file, async () => {
+      try {
+        await import(pathToFileURL(`${root}/${file}`).href)
+      } finally {
+        imported.resolve()
+      }
+    })
+    return imported.promise
+  })
+  before(async () => {
+    await Promise.all(imports)
+    hooks.disable()
+  })
 }

@@ -1,3 +1,3 @@
 import { run } from './groups.ts'
 
-run('networking')
+await run('networking')

@@ -1,3 +1,3 @@
 import { run } from './groups.ts'
 
-run('seeds')
+await run('seeds')
