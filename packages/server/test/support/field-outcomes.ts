@@ -52,6 +52,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
   const known = await knownEntities(app)
 
   for (const base of basesOf(operation)) {
+    if (!fields.some(isOpen)) break
     const probe = async (sent: readonly (readonly [WritableField, unknown])[]): Promise<Probe> => {
       const prepared = await prepare(app, operation, base).catch((error) => String(error))
       if (typeof prepared === 'string') return { accepted: false, refusal: prepared, settled: new Map() }
@@ -212,18 +213,18 @@ async function send(
     ids = (task.entitiesAffected ?? []).map(({ extId }: { extId: string }) => extId)
   }
   const isAction = operation.verb === 'action'
-  const filter = encodeURIComponent(`requestId eq '${requestId}'`)
-  const calls = await app.call('GET', `/control/v1/worlds/default/journal/calls?$filter=${filter}`)
-  const [call] = calls.data
-  assert.ok(call !== undefined, `${operation.key}: the journal holds no call with the request id that was sent`)
-  const unread: readonly string[] = call.unreadFields
+  const isOnlyRead = ({ isSecret }: WritableField): boolean => isAction || isSecret
+  const isSent = ({ steps }: WritableField): boolean => valuesIn(body, operation.body!, steps)[0] !== undefined
+  const unread = fields.some((field) => isOnlyRead(field) && isSent(field))
+    ? await unreadFieldsOf(app, operation, requestId)
+    : []
   const read =
     operation.verb === 'create' ? await newest(app, path, ids) : (await app.call('GET', readPath ?? path)).data
   const settled = new Map<string, string>()
   for (const field of fields) {
     const [sent] = valuesIn(body, operation.body!, field.steps)
     if (sent === undefined) continue
-    if (isAction || field.isSecret) {
+    if (isOnlyRead(field)) {
       const plain = plainPath(field.path)
       const isUnread = unread.some((each) => plain === each || plain.startsWith(`${each}/`))
       settled.set(field.path, isUnread ? 'lost: not read by the handler' : 'used')
@@ -237,6 +238,15 @@ async function send(
     } else if (!earlier.some((each) => isContained(sent, each))) settled.set(field.path, 'kept')
   }
   return { accepted: true, refusal: '', settled }
+}
+
+/** Fields of the body that the handler of this request did not read, as the journal lists them. */
+async function unreadFieldsOf(app: TestApp, { key }: Operation, requestId: string): Promise<readonly string[]> {
+  const filter = encodeURIComponent(`requestId eq '${requestId}'`)
+  const { data } = await app.call('GET', `/control/v1/worlds/default/journal/calls?$filter=${filter}`)
+  const [call] = data
+  assert.ok(call !== undefined, `${key}: the journal holds no call with the request id that was sent`)
+  return call.unreadFields
 }
 
 /** The new entity: one that the task names, else the last of its collection, where the task names only another. */
