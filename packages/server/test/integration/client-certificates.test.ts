@@ -57,7 +57,7 @@ async function withProvider(fields: Readonly<Record<string, unknown>>, work: () 
   }
 }
 
-test('a user certificate, and a chain in DER, are refused with the cause', async () => {
+test('a user certificate and a chain in DER are refused with the cause', async () => {
   const user = authority.issue('leaf')
   const leaf = await create({ clientCaChain: user.cert })
   assert.equal(leaf.status, 400)
@@ -67,7 +67,7 @@ test('a user certificate, and a chain in DER, are refused with the cause', async
   assert.match(binary.errors[0]?.message ?? '', /found DER/)
 })
 
-test('a certificate of an existing user signs in, is refused after its revocation on the open connection, and when the list ran out', async () => {
+test('a certificate of an existing user signs in; it is refused on the open connection after its revocation, and after the revocation list expires', async () => {
   const list = await authority.publishList()
   const revocation = { isCrlEnabled: true, crlDps: [list], globalCrlRefreshInterval: 60 }
   const [first, second] = [authority.issue('viewer'), authority.issue('VIEWER')]
@@ -88,7 +88,7 @@ test('a certificate of an existing user signs in, is refused after its revocatio
   })
 })
 
-test('the responder decides with each request; silent or gone, it lets nobody in', async () => {
+test('the OCSP responder is asked for each request; while it does not answer, no certificate signs in', async () => {
   const responderPort = await freePort()
   // Its answers are of the machine's time, which the other world has left behind.
   const later = await startApp({

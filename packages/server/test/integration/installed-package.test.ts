@@ -78,7 +78,7 @@ describe('the command hyperplane', () => {
     )
   })
 
-  test('serves until SIGTERM, again with the data of the first time', async () => {
+  test('serves until SIGTERM; a second start has the data of the first', async () => {
     const data = join(parent, 'data')
     for (const _ of ['first', 'second']) {
       const argv = ['--port', '0', '--http', '--data', data, '--seed', 'lab']
@@ -132,7 +132,7 @@ describe('each package', () => {
     })
   }
 
-  test('server: every thread finds its program', () => {
+  test('server: every worker thread finds its source file', () => {
     const lib = installed('@hyperplane/server/lib')
     const programs = globSync('**/*.js', { cwd: lib }).flatMap((file) =>
       [

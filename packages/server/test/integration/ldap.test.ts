@@ -89,7 +89,7 @@ const verify = (body: object, extId = openLdap) =>
   app.call('POST', `${directories}/${extId}/$actions/verify-connection-status`, { body })
 
 describe('sign-in', () => {
-  test('a user of an OpenLDAP signs in by Basic; taken out of the group, the permission is gone after five minutes', async () => {
+  test('a user of an OpenLDAP signs in with Basic; five minutes after removal from the group, the permission is gone', async () => {
     const name = fresh('member')
     await addPerson(slapd, name)
     await addGroup(slapd, `of-${name}`, [personIn(name)])
@@ -108,7 +108,7 @@ describe('sign-in', () => {
     assert.equal(await visit(login), 403)
   })
 
-  test('a user of an Active Directory is found by account and principal name, its groups by memberOf and above', async () => {
+  test('a user of an Active Directory is found by account and principal name; nested groups are found through memberOf', async () => {
     await letGroupRead(active, adGroup('operators'))
     assert.equal(await visit('alice@ad.test'), 200)
     assert.equal(await visit('AD\\alice'), 200)
@@ -120,7 +120,7 @@ describe('sign-in', () => {
     assert.equal(await visit('closed@ad.test'), 401)
   })
 
-  test('an empty password is 401 and reaches no server; nor does it as a status check', async () => {
+  test('an empty password is 401 and is not sent to a server, nor is it in a status check', async () => {
     const name = fresh('empty')
     await addPerson(slapd, name)
     await aUserOf(openLdap, name)
@@ -132,7 +132,7 @@ describe('sign-in', () => {
     assert.deepEqual(await slapd.binds(), [personIn('svc'), personIn(name), personIn('svc')])
   })
 
-  test('a name that is made like a filter, or like a distinguished name, is nobody', async () => {
+  test('a name in the syntax of a filter or of a distinguished name matches no user', async () => {
     const domain = await domainOf(openLdap)
     for (const name of ['*', 'svc)(uid=*', 'sv*', 'svc,ou=people', '*)(objectClass=*', '\\73vc', 'svc\u0000'])
       assert.equal(await visit(`${name}@${domain}`), 401, name)
@@ -174,7 +174,7 @@ describe('groups', () => {
     assert.equal(await visit(`joiner@${await domainOf(openLdap)}`), 200)
   })
 
-  test('with a white list only its members sign in', async () => {
+  test('with an allowlist only its members sign in', async () => {
     await addPerson(slapd, 'inside')
     await addPerson(slapd, 'outside')
     await addGroup(slapd, 'white', [personIn('inside')])
@@ -232,7 +232,7 @@ describe('search', () => {
     assert.equal((await search({ query: password, searchedAttributes: ['userpassword'] })).status, 400)
   })
 
-  test('more than a hundred are cut off', async () => {
+  test('a search returns at most a hundred entries', async () => {
     for (let index = 0; index < 101; index++) await addGroup(slapd, `plenty-${index}`, [personIn('svc')])
     const { url } = await app.listen()
     const body = JSON.stringify({ query: 'plenty', isWildcardSearch: true })
@@ -252,7 +252,7 @@ describe('connection status', () => {
     assert.match(name.errors[0]?.message ?? '', /distinguished name/)
   })
 
-  test('a certificate of an unknown authority is told as a fault of TLS, at createDirectoryService as a warning', async () => {
+  test('a certificate of an unknown authority is reported as a TLS fault; createDirectoryService reports it as a warning', async () => {
     const created = ok(await app.call('POST', directories, { body: bodyOf({ url: slapd.secureUrl }) }), 201)
     assert.match(created.warnings.join(), /TLS/)
     const failed = await verify({ username: personIn('svc'), password }, created.data.extId)
@@ -260,7 +260,7 @@ describe('connection status', () => {
     assert.match(failed.errors[0]?.message ?? '', /TLS: /)
   })
 
-  test('a port where nothing listens, and a name that nobody knows, are told as such', async () => {
+  test('a closed port and an unknown host name are reported as such', async () => {
     const closed = createServer().listen(0, '127.0.0.1')
     await once(closed, 'listening')
     const { port } = closed.address() as { port: number }
@@ -272,7 +272,7 @@ describe('connection status', () => {
     assert.match(unknown.warnings.join(), /DNS/)
   })
 
-  test('an update without the password keeps binding, and the second server answers for the first', async () => {
+  test('an update without the password keeps the stored one, and the second server replaces a stopped first one', async () => {
     const extId = await aDirectory()
     const path = `${directories}/${extId}`
     const domainName = await domainOf(extId)
@@ -325,7 +325,7 @@ describe('a malicious directory', () => {
     ['another protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n').toString('hex')],
   ] as const
   for (const [what, hex] of lies) {
-    test(`${what}: 400 with the cause, and the service goes on`, async () => {
+    test(`${what}: 400 with the cause, and the service keeps working`, async () => {
       const server = await liar(hex)
       const { port } = server.address() as { port: number }
       const created = ok(
@@ -341,7 +341,7 @@ describe('a malicious directory', () => {
   }
 })
 
-test('the service as a process: it says which networks are open, and signs in over LDAPS with an authority that Node is told of', async () => {
+test('the service as a process prints the allowed networks, and signs in over LDAPS with an authority from NODE_EXTRA_CA_CERTS', async () => {
   const server = await startServer(['--allow-address', '127.0.0.1', '--seed', 'empty'], {
     NODE_EXTRA_CA_CERTS: slapd.authorityFile,
   })

@@ -65,13 +65,13 @@ test('more objects than a page of a list are all listed', async () => {
   assert.equal((await store.list(place(), 'many/')).length, 1050)
 })
 
-test('an object larger than one request takes goes in several, and comes back whole', async () => {
+test('an object that is too large for one request is uploaded in several, and read back complete', async () => {
   const content = randomBytes(12 * 1024 * 1024 + 1)
   await store.put(place(), 'large', content)
   assert.ok(content.equals(await store.get(place(), 'large')))
 })
 
-test('the bucket may be named before the host', async () => {
+test('the bucket name may be a part of the host name', async () => {
   await store.put(place({ endpoint: domain, style: 'host' }), 'by-host', Buffer.from('x'))
   assert.equal((await store.list(place(), 'by-host')).length, 1)
   assert.ok(readdirSync(join(server.folder, bucket)).includes('by-host'))

@@ -95,7 +95,7 @@ test('an empty folder becomes the manager whose backup lies in a bucket', async 
   }
 })
 
-test('a bucket is restored from for trial, also below a prefix, where a copy of it may lie', async () => {
+test('a trial restore reads from a bucket, also a copy below a prefix', async () => {
   const { code, out, error } = await run(['check-backup', '--from', from])
   assert.deepEqual([code, error], [0, ''])
   assert.match(out, new RegExp(`^Restore point ${backup.restorePointExtId} `))
@@ -110,12 +110,12 @@ test('a bucket is restored from for trial, also below a prefix, where a copy of 
   assert.match(nothing.error, /no complete restore point/)
 })
 
-test('endpoint and region may come from the environment, as other tools read them', async () => {
+test('endpoint and region may come from the environment variables that other tools read', async () => {
   const env = { AWS_ENDPOINT_URL: `https://127.0.0.1:${server.port}`, AWS_REGION: 'us-east-1' }
   assert.equal((await run(['check-backup', '--from', `s3://${bucket}`], env)).code, 0)
 })
 
-test('wrong or missing keys, an authority that nobody named, a bucket that is not there: told apart, nothing made', async () => {
+test('wrong keys, missing keys, an untrusted authority and a missing bucket have different errors, and nothing is created', async () => {
   const data = join(parent, 'refused')
   const refusals: [object, string, RegExp][] = [
     [{ AWS_SECRET_ACCESS_KEY: 'not-the-secret-of-this-key' }, from, /access/i],
@@ -137,7 +137,7 @@ test('wrong or missing keys, an authority that nobody named, a bucket that is no
   }
 })
 
-test('a part that was changed in the bucket is named, and nothing is made', async () => {
+test('a part that was changed in the bucket is named, and nothing is created', async () => {
   const part = join(server.folder, bucket, backupsBelow(), 'part-00001')
   const content = readFileSync(part)
   writeFileSync(

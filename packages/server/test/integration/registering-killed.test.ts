@@ -95,7 +95,7 @@ async function revive(sides: Pair, victim: Side): Promise<void> {
 for (const victim of ['near', 'far'] as const) {
   for (const moment of momentsOf(registerRemote)) {
     const when = `${victim} is killed before the ${moment.phase} of "${moment.step}"`
-    test(`register, ${when}: both have each other, or neither`, async () => {
+    test(`register, ${when}: both managers are registered, or neither is`, async () => {
       const sides = await parted()
       await sides[victim].endAt({ definition: registerRemote.name, ...moment })
       const requestId = randomUUID()
@@ -120,7 +120,7 @@ for (const victim of ['near', 'far'] as const) {
 
   for (const moment of momentsOf(unregisterRemote)) {
     const when = `${victim} is killed before the ${moment.phase} of "${moment.step}"`
-    test(`unregister, ${when}: both have parted`, async () => {
+    test(`unregister, ${when}: neither manager is registered any more`, async () => {
       const sides = await joined()
       await sides[victim].endAt({ definition: unregisterRemote.name, ...moment })
       const remote = await ownOf(sides.far.client)

@@ -187,7 +187,7 @@ async function until(app: TestApp, extId: string, status: string): Promise<any> 
 const causeIn = (row: any): string =>
   row.metadata.attributes.find(({ name }: any) => name === 'disconnectedBecause')?.value ?? ''
 
-test('another certificate, silence and an ended trust make it DISCONNECTED, each with its cause', () =>
+test('a changed certificate, no answer and revoked trust make a registration DISCONNECTED, each with its cause', () =>
   withNear(async (app) => {
     let far = await peers.start('far')
     const { folder } = far

@@ -40,7 +40,7 @@ after(async () => {
 
 const create = (name: string, idpMetadataXml: string) => app.call('POST', path, { body: { name, idpMetadataXml } })
 
-test('metadata that pysaml2 made fills the fields', async () => {
+test('metadata written by pysaml2 fills the fields', async () => {
   const { status, data, errors } = await create('pysaml2', described)
   assert.equal(status, 201, JSON.stringify(errors))
   const { certificate, ...rest } = data.idpMetadata
@@ -55,7 +55,7 @@ test('metadata that pysaml2 made fills the fields', async () => {
   await app.call('DELETE', at, { ifMatch: (await app.call('GET', at)).etag as string })
 })
 
-test('metadata that signxml signed holds, and does not after the smallest change', async () => {
+test('metadata signed by signxml is accepted, and refused after the smallest change', async () => {
   const signed = peer(['sign', 'idp.pem', 'idp.key'], described)
   assert.match(signed, /SignatureValue/)
   const changed = await create('changed', signed.replace('pysaml2.example.com/logout', 'pysaml2.example.com/1ogout'))
@@ -65,7 +65,7 @@ test('metadata that signxml signed holds, and does not after the smallest change
   assert.equal(accepted.status, 201, JSON.stringify(accepted.errors))
 })
 
-test('our metadata obeys the OASIS schema, and pysaml2 reads in it what it should', async () => {
+test('our metadata is valid by the OASIS schema, and pysaml2 reads the expected values', async () => {
   const { data } = await app.call('GET', '/iam/v4.1.b2/authn/saml-sp-metadata')
   assert.deepEqual(JSON.parse(peer(['check'], data.content)), {
     entityId: 'https://hyperplane.example.com/api/iam/authn',
@@ -78,7 +78,7 @@ test('our metadata obeys the OASIS schema, and pysaml2 reads in it what it shoul
   })
 })
 
-test('a URL whose server speaks no TLS, or has a certificate that nobody vouches for, is refused with the cause', async () => {
+test('a URL whose server has no TLS or an untrusted certificate is refused with the cause', async () => {
   const answer: RequestListener = (_request, response) => void response.end(described)
   const file = (name: string): string => readFileSync(join(folder, name), 'utf8')
   const servers: [Server, RegExp][] = [

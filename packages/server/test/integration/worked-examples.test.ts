@@ -68,13 +68,13 @@ for (const [suffix, interpreter] of [
   ['sh', 'bash'],
 ] as const) {
   for (const stem of stems) {
-    test(`${stem}.${suffix} does what it says, and leaves no world behind`, async () => {
+    test(`${stem}.${suffix} runs as documented, and leaves no world behind`, async () => {
       await runExample(interpreter, `${stem}.${suffix}`)
       assert.deepEqual(await worldNames(), ['default'])
     })
   }
 
-  test(`an example for ${interpreter} fails where the world does something else`, async () => {
+  test(`an example for ${interpreter} fails when the world behaves differently`, async () => {
     const copy = join(data, suffix)
     cpSync(folder, copy, { recursive: true })
     const example = join(copy, `host-failure.${suffix}`)

@@ -71,7 +71,7 @@ beforeEach(async () => {
 })
 
 for (const name of ['part-00001', 'part-00002', 'manifest.json', 'COMPLETE']) {
-  test(`killed before ${name}: the older restore point is whole, the run is brought to its end, the next one works`, async () => {
+  test(`killed before ${name}: the older restore point stays intact, the next start completes the backup, and the next backup works`, async () => {
     await victims.mustDie({ folder, startAt: runIsDue, config, kill: { phase: 'beforeObject', name } })
     assert.deepEqual(await wholePoints(folder), older)
 

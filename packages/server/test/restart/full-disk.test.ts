@@ -139,7 +139,7 @@ async function untilRefused(service: Service, written: string[]): Promise<Awaite
   assert.fail('the disk is never full')
 }
 
-test('a running service refuses writes on a full disk with the cause, answers reads, and goes on when there is room', async () => {
+test('on a full disk a running service refuses writes with the cause and answers reads; writes succeed again when there is room', async () => {
   const service = await start()
   const written: string[] = []
   fill()
@@ -161,7 +161,7 @@ test('a running service refuses writes on a full disk with the cause, answers re
 })
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const)
-  test(`what was acknowledged outlives ${signal} on a full disk; a start there ends in one line, and one with room finds it`, async () => {
+  test(`acknowledged changes survive ${signal} on a full disk; a start there fails with one line, and a start with room reads them`, async () => {
     const service = await start()
     const written: string[] = []
     fill()
@@ -175,7 +175,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
     await next.end('SIGTERM')
   })
 
-test('a first start on a full disk ends in one line, and fills the folder once there is room', async () => {
+test('a first start on a full disk fails with one line; with room the next start seeds the folder', async () => {
   fill()
   assert.match(await refusal(), /is full\. Free room/)
   free()
@@ -185,7 +185,7 @@ test('a first start on a full disk ends in one line, and fills the folder once t
 })
 
 for (const kibibytes of [8, 64, 256, 512, 1024, 2048, 3072, 4096])
-  test(`a first start with room for ${kibibytes} KiB ends in one line or serves, and with room heals by itself`, async () => {
+  test(`a first start with room for ${kibibytes} KiB fails with one line or serves; with enough room the next start succeeds`, async () => {
     fillBut(kibibytes * 1024)
     const child = launch()
     let stdout = ''

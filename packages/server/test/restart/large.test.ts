@@ -6,7 +6,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { startApp } from '../support/start-app.ts'
 
-test('large: 10 clusters, 160 hosts and 50,000 VMs, as many on each cluster and not all alike', async () => {
+test('the tier large has 10 clusters, 160 hosts and 50,000 different VMs, equally many on each cluster', async () => {
   const app = await startApp({ config: { seed: 'large' } })
   try {
     const clusters = (await app.store.find(Cluster)).filter(({ name }) => name?.startsWith('large-'))

@@ -47,7 +47,7 @@ interface Removal {
   isAnswered: boolean
 }
 
-test(`${kills} kills under load: nothing acknowledged is lost, nothing is done twice`, async () => {
+test(`${kills} kills under load lose no acknowledged change and repeat none`, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-load-'))
   const victims = new Victims()
   const draw = drawsFrom('restart under load')

@@ -52,7 +52,7 @@ test('a start without the registry of worlds is refused while their folders are 
   await third.close()
 })
 
-test('a folder that the registry does not list is left as it is, and its name cannot be taken', async () => {
+test('a folder that the registry does not list is not changed, and no new world can have its name', async () => {
   mkdirSync(at('stranger'), { recursive: true })
   writeFileSync(at('stranger', 'world.sqlite'), 'a store of somebody')
   const app = await start()

@@ -87,7 +87,7 @@ const damages: Readonly<Record<string, (file: string) => void>> = {
 }
 
 for (const [damage, harm] of Object.entries(damages)) {
-  test(`a world whose store ${damage} is FAILED and says why; its calls are 503, others go on, and a reset heals it`, async () => {
+  test(`a world whose store ${damage} is FAILED with the cause and answers 503; other worlds work, and a reset repairs it`, async () => {
     const url = await listening()
     const name = `harmed-${Object.keys(damages).indexOf(damage)}`
     const at = `${worlds}/${name}`
@@ -157,7 +157,7 @@ async function twins(name: string, more: object = {}): Promise<readonly [string,
   return [name, twin]
 }
 
-test('under load at once, each world counts its own rates', async () => {
+test('under concurrent load each world has its own rate limits', async () => {
   const pair = await twins('rates', { rateLimits: 'on' })
   const limit = limitAt(categoryOperations.listCategories.rateLimit, 'small')
   realTime += 120_000
@@ -172,7 +172,7 @@ test('under load at once, each world counts its own rates', async () => {
   ok(await app.call('GET', categories), 200)
 })
 
-test('under load at once, a request id of one world says nothing in another', async () => {
+test('under concurrent load a request id is independent in each world', async () => {
   const pair = await twins('once')
   const ids: readonly string[] = Array.from({ length: 20 }, () => randomUUID())
   const create = (world: string, requestId: string, value: string): Promise<CallResult> =>
@@ -194,7 +194,7 @@ test('under load at once, a request id of one world says nothing in another', as
   }
 })
 
-test('under load at once, a name that is locked in one world signs in to another from the same address', async () => {
+test('under concurrent load a user name that is locked in one world signs in to another from the same address', async () => {
   const [left, right] = await twins('locked')
   const { extId, username, as } = await aUser(inside(app, left))
   const twin = await aUser(inside(app, right), username)

@@ -75,7 +75,7 @@ class Journey {
 
 const durations = fc.constantFrom('instant' as const, 'natural' as const)
 
-test('random walks break nothing', async (t) => {
+test('random walks violate no invariant', async (t) => {
   const journey = new Journey()
   const property = fc.asyncProperty(durations, walks(steps, replayPath), (durations, commands) =>
     journey.walk(() => ServiceInProcess.start(seeded, parent, { durations }), commands),
@@ -84,7 +84,7 @@ test('random walks break nothing', async (t) => {
   journey.tell(t)
 })
 
-test('random walks with kills break nothing', async (t) => {
+test('random walks with kills violate no invariant', async (t) => {
   const journey = new Journey()
   const property = fc.asyncProperty(durations, walksOverSockets(steps, replayPath), (durations, commands) =>
     journey.walk(() => ServiceOfItsOwn.start(seeded, parent, victims, { durations }), commands),

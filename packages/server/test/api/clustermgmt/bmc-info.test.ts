@@ -47,7 +47,7 @@ test('a body without either part is refused, and so is the address of another BM
   assert.equal((await putFresh(app, path, { credential: { username: 'ab', password: 'abc' } })).status, 400)
 })
 
-test('a password that is left out stays, and a BMC at another address does not answer', async () => {
+test('an omitted password keeps its value, and a BMC at another address does not answer', async () => {
   const path = bmcOf('hp-n01-c')
   const moved = await app.task(await putFresh(app, path, { ipAddress: { ipv4: { value: '10.44.1.99' } } }))
   assert.equal(moved.warnings.length, 1)

@@ -264,7 +264,7 @@ test('of one cluster all sections take effect or none, and the other cluster sta
   await leave(profile, ids.native)
 })
 
-test('an update brings members to the new text; one that fails stays drifted and the text stays', async () => {
+test('an update applies the new text to the members; a member that fails stays drifted, and the text is kept', async () => {
   const profile = await aProfile('changing', { nameServerIpList: [ip('10.8.8.1')] })
   await apply(profile, ids.cloud)
   const path = `${profiles}/${profile}`
@@ -298,7 +298,7 @@ test('clusters are named by uuid or name, once, and agree', async () => {
   await leave(profile, ids.cloud)
 })
 
-test('a V3 trap whose user is not in the profile is 404, and a user is not taken away from under its trap', async () => {
+test('a V3 trap whose user is not in the profile is 404, and a user that a trap needs cannot be removed', async () => {
   const trap = { address: ip('10.5.5.9'), version: 'V3', username: 'nobody' }
   const unknown = await post(profiles, { name: 'trapped', snmpConfig: { traps: [trap] } })
   assert.deepEqual([unknown.status, unknown.errors[0]?.code], [404, 'PLAT-10007'])
@@ -364,14 +364,14 @@ test('apply and disassociate raise the tags of profile and cluster; drift that i
   assert.ok(differ(applied, await tags()))
 })
 
-test('the counts of a profile are those of the members that it shows', async () => {
+test('the counts of a profile equal the members that it shows', async () => {
   for (const { clusterCount, driftedClusterCount, clusters = [] } of (await app.call('GET', profiles)).data) {
     assert.equal(clusterCount, clusters.length)
     assert.equal(driftedClusterCount, clusters.filter(({ isCompliant }: any) => !isCompliant).length)
   }
 })
 
-test('a creation takes a cancel; one that comes while it is recorded comes too late', async () => {
+test('a creation can be cancelled until it is recorded', async () => {
   const reached = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const gated = await startApp({

@@ -71,7 +71,7 @@ test('expansion shows the profile and the fault tolerant capacity', async () => 
   assert.equal(cluster.storageSummaryProjection.clusterFaultTolerantCapacityInBytes, 19_840_000_000_000 * 0.95)
 })
 
-test('an update needs the current tag, and one that names only the name keeps the network', async () => {
+test('an update needs the current tag, and an update of the name alone keeps the network', async () => {
   const path = cloud
   const first = await app.call('GET', path)
   assert.equal((await app.call('PUT', path, { body: { name: 'x' } })).status, 428)
@@ -106,7 +106,7 @@ test('of two updates with the same tag one is accepted', async () => {
   for (const answer of answers) if (answer.status === 202) await app.task(answer)
 })
 
-test('a VM that is made and started moves counts and leaves the tags of cluster and host alone', async () => {
+test('creating and starting a VM changes counts, and keeps the tags of cluster and host', async () => {
   const cluster = await app.call('GET', native)
   const running = async (): Promise<number> =>
     (await app.call('GET', `${native}/hosts`)).data.reduce(
@@ -155,7 +155,7 @@ test('the port of a mail server follows its type', async () => {
   assert.equal((await get(native)).network.smtpServer.server.port, 465)
 })
 
-test('what is given is whole: a mail server without its address is refused', async () => {
+test('a mail server without its address is refused', async () => {
   const answer = await putFresh(app, native, { network: { smtpServer: { emailAddress: 'a@example.com' } } })
   assert.equal(answer.status, 400)
   assert.equal(answer.errors[0]?.attributePath, 'network/smtpServer/server')
@@ -193,7 +193,7 @@ test('copies need hosts: three copies do not fit four hosts, and the tolerance a
   assert.equal(lower.status, 409, 'containers keep two copies')
 })
 
-test('what a cluster is made of does not change', async () => {
+test('the hardware of a cluster cannot be changed', async () => {
   const other = await putFresh(app, native, { config: { clusterFunction: ['AFS'] } })
   assert.equal(other.status, 400)
   assert.equal(other.errors[0]?.code, 'PLAT-10012')
@@ -253,7 +253,7 @@ test('categories are listed in the order of their association, counted with the 
   assert.equal(unknown.status, 404)
 })
 
-test('a cluster that does not answer refuses mutations with 503 and shows what was known', async () => {
+test('a cluster that does not answer refuses mutations with 503 and shows its last known state', async () => {
   await setFault(app, ids.native, { isDown: true })
   try {
     const put = await putFresh(app, native, { network: { fqdn: 'later.example.com' } })
@@ -268,7 +268,7 @@ test('a cluster that does not answer refuses mutations with 503 and shows what w
   }
 })
 
-test('while a cluster does not answer every mutation on it, in every namespace, is 503, and reads go on', async () => {
+test('while a cluster does not answer, every mutation on it is 503 in every namespace, and reads succeed', async () => {
   const started = async (call: Promise<CallResult>): Promise<string> =>
     (await app.task(await call)).entitiesAffected[0].extId
   const send = (method: string, path: string, body?: object): Promise<CallResult> =>
@@ -384,13 +384,13 @@ test('of two clusters that ask for one name, or one address, at the same time on
   }
 })
 
-test('a target of the proxy whitelist stands once', async () => {
+test('a target is at most once in the proxy allowlist', async () => {
   const target = { target: 'example.com', targetType: 'DOMAIN_NAME_SUFFIX' }
   const refused = await putFresh(app, native, { network: { httpProxyWhiteList: [target, target] } })
   assert.equal(refused.errors[0]?.argumentsMap?.['attributePath'], 'network/httpProxyWhiteList[1]')
 })
 
-test('what only reads show is ignored in a body', async () => {
+test('read-only fields are ignored in a body', async () => {
   const before = await get(native)
   const body = { upgradeStatus: 'FAILED', vmCount: 99, categories: [requestId()], nodes: { numberOfNodes: 1 } }
   assert.equal((await app.task(await putFresh(app, native, body))).status, 'SUCCEEDED')

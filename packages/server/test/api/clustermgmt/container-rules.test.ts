@@ -88,7 +88,7 @@ test('one copy without a host gets one of its cluster, and an update that leaves
   assert.equal((await app.call('GET', paths[0]!)).data.affinityHostExtId, hosts[0])
 })
 
-test('two copies cannot become one: the host of the only copy is chosen when the container is made', async () => {
+test('two copies cannot become one: the host of a single copy is chosen when the container is created', async () => {
   const path = await aContainer('pair')
   const refused = await putFresh(app, path, { name: 'pair', replicationFactor: 1 })
   assert.deepEqual([refused.status, pathOf(refused)], [400, 'affinityHostExtId'])
@@ -104,7 +104,7 @@ test('one copy is tied to its host, which does not change', async () => {
   assert.deepEqual([moved.status, moved.errors[0]?.code], [400, 'PLAT-10012'])
 })
 
-test('an advertised capacity does not shrink below what is used', async () => {
+test('an advertised capacity cannot be smaller than the used capacity', async () => {
   const path = await aContainer('filled', { logicalAdvertisedCapacityBytes: 4096 * GiB })
   const disk = { backingInfo: { diskSizeBytes: 2048 * GiB, storageContainer: { extId: path.slice(-36) } } }
   await aVm(app, { extId: ids.native } as NativeCluster, { name: 'filling', disks: [disk] })

@@ -62,7 +62,7 @@ test('with compression the same data takes less of the pool as time passes: the 
   }
 })
 
-test('a guest that writes into a compressed container takes less of the pool than one that writes into a plain one', async () => {
+test('a guest that writes into a compressed container uses less of the pool than one in an uncompressed container', async () => {
   const takenWith = async (more: object): Promise<number> => {
     const fresh = await startApp()
     try {
@@ -157,7 +157,7 @@ test('while a container is being removed nothing is put into it: no disk of a VM
   }
 })
 
-test('a removal and a mount of one container: whichever comes second is refused or fails, and no datastore is left without its container', async () => {
+test('of a removal and a mount of one container the second is refused or fails, and no datastore is left without its container', async () => {
   const path = await aContainer('contested', {}, ids.extern)
   const mount = (): Promise<CallResult> =>
     app.call('POST', `${path}/$actions/mount`, { body: { containerName: 'contested' } })

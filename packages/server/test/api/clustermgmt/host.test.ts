@@ -36,7 +36,7 @@ test('hosts are found by cluster and by name', async () => {
   assert.equal(groups.total, 2)
 })
 
-test('a host shows what the demo says: capacity, addresses, BMC', async () => {
+test('a host shows capacity, addresses and BMC as the demo declares them', async () => {
   const { data } = await app.call('GET', `${hostsOf(ids.native)}/${hostId('hp-n01-d')}`)
   assert.equal(data.memorySizeBytes, 768 * 1024 ** 3)
   assert.equal(data.numberOfCpuThreads, 80)

@@ -120,7 +120,7 @@ test('a reservation of 1 TiB takes 2 TiB of the pool from all others', async () 
   assert.equal(await free(), before)
 })
 
-test('two reservations that fit alone and not together: one is made', async () => {
+test('of two concurrent reservations that fit only alone, one succeeds', async () => {
   const half = Math.floor((3 * 4 * 3_840_000_000_000 * 0.95) / 2 / 2) + TiB
   const answers = await Promise.all([
     create({ name: 'left', logicalExplicitReservedCapacityBytes: half }, ids.cloud),
@@ -288,7 +288,7 @@ test('the same request id makes one container and names one task, also after a r
   }
 })
 
-test('a disk that is made while its container goes: exactly one of the two succeeds', async () => {
+test('of the creation of a disk and the deletion of its container exactly one succeeds', async () => {
   const extId = await aContainer('contested')
   // The disk's claim is in the transaction that asks: the removal that follows sees it, though its VM is not visible yet.
   const vm = requestId()

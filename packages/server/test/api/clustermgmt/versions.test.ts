@@ -27,7 +27,7 @@ async function http(method: string, path: string, options: { body?: unknown; hea
 
 const cluster = `config/clusters/${ids.native}`
 
-test('v4.0 shows no field of v4.2, and a PUT through it keeps what it does not show', async () => {
+test('v4.0 shows no field of v4.2, and a PUT through it keeps the hidden fields', async () => {
   const ntpServerConfigList = [
     {
       ntpServerAddress: { fqdn: { value: 'secure.example.com' } },

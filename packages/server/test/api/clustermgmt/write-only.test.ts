@@ -110,7 +110,7 @@ test('no answer, task, rehearsal or file holds a password, an authentication, pr
   }
 })
 
-test('a secret that is left out stays while its owner is in the body: what the cluster holds is the same', async () => {
+test('an omitted secret keeps its value while its owner is in the body, also on the cluster', async () => {
   const fact = (): any => app.world.collection<ClusterFact>('hardware.clusters').get(ids.cloud)?.settings
   const before = structuredClone(fact())
   const { network } = (await send('GET', `clusters/${ids.cloud}`)).json.data

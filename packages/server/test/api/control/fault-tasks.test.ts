@@ -170,7 +170,7 @@ test('a step is delayed on the world clock', async () => {
 
 const createDisk = { driverCall: { driver: 'blockStorage', method: 'createDisk' } }
 
-test('a driver call fails permanently: the task shows the error, and nothing is left behind', async () => {
+test('a driver call fails permanently: the task shows the error, and leaves nothing behind', async () => {
   const before = await traces()
   await aFault(app, createDisk, { error: 'CONFLICT', arguments: { fault: 'The array says no.' } })
   const ended = await app.task(await post())

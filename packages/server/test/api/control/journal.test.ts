@@ -143,7 +143,7 @@ test('calls above the maximum size drop the oldest ones', async () => {
   assert.ok(data.sizeBytes <= 64 * 1024 && data.callCount > 5 && data.droppedCalls > 5, JSON.stringify(data))
 })
 
-test('a journal that does not record keeps what it has', async () => {
+test('a journal with recording off keeps its calls', async () => {
   await create('before')
   await configure(app, { isRecording: false })
   await create('unseen')

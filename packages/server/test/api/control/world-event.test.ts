@@ -118,7 +118,7 @@ test('the clock runs to the next event, and names it', async () => {
   await own.close()
 })
 
-test('an event that has not begun is called off; one that has begun is not', async () => {
+test('an event can be cancelled until it begins', async () => {
   const event = await happen(app, { type: 'HOST_FAILS', host: 'hp-e01-b' }, { after: 'PT1M' })
   assert.equal((await app.call('DELETE', `${events}/${event.extId}`)).status, 204)
   assert.equal((await app.call('GET', `${events}/${event.extId}`)).status, 404)
@@ -195,7 +195,7 @@ test('a time in the past, an end before the beginning and an unknown field are 4
   assert.equal(isDown('hp-n01-a'), false)
 })
 
-test('an event whose target is gone at its time is FAILED with the reason', async () => {
+test('an event whose target no longer exists at its time is FAILED with the reason', async () => {
   const vm = (
     await app.task(
       await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
@@ -252,7 +252,7 @@ test('only administrators of the world default create or read events', async () 
   assert.equal((await app.call('GET', events, { as: 'viewer:Admin.Passw0rd!' })).status, 403)
 })
 
-test('scheduled events survive a restart; those that became due meanwhile happen in order', async () => {
+test('scheduled events survive a restart; overdue events happen in order', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-events-'))
   const first = await startApp({ folder })
   const host = 'hp-n01-b'

@@ -67,7 +67,7 @@ async function categoriesIn(app: TestApp): Promise<readonly { time: string; keys
   return found
 }
 
-test('a jump over many intervals of a bucket makes every backup at its time, each with what was there by then', () =>
+test('a jump over many intervals of a bucket makes every backup at its time, each with the state of that time', () =>
   alone(async (app) => {
     await withoutClusterTarget(app)
     await made(app, inBucket())
@@ -109,7 +109,7 @@ test('of the runs on a cluster with nothing between them the last takes place: 9
     assert.equal((await runsOf(app)).length, 1)
   }))
 
-test('what happens between two runs on a cluster is found as it was before it', () =>
+test('a restore point on a cluster holds the state of its backup, not later changes', () =>
   alone(async (app) => {
     const began = app.clock.now()
     let seen: unknown

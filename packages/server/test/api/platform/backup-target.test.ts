@@ -99,7 +99,7 @@ test('the same cluster again, an RPO of 59, none, or one with a cluster, a remot
   assert.equal((await listTargets(app)).length, 1)
 })
 
-test('a cluster that does not answer, or whose registration is not connected, becomes no target', () =>
+test('a cluster that does not answer, or whose registration is not connected, cannot become a target', () =>
   alone(async (own) => {
     const extern = seedId('cluster/hp-extern-01')
     const refusal = async (): Promise<unknown[]> => {
@@ -133,7 +133,7 @@ test('a fourth cluster and a second object store are refused with the limit', ()
     assert.equal((await listTargets(own)).length, 4)
   }))
 
-test('a target in a bucket is made with its first backup, which is read from there; credentials are never answered', () =>
+test('a target in a bucket is created with its first backup, which is readable there; credentials are in no answer', () =>
   alone(async (own) => {
     const task = await made(own, inBucket())
     assert.deepEqual(
@@ -161,7 +161,7 @@ test('a target in a bucket is made with its first backup, which is read from the
     assert.equal(bucketFiles(own).filter((file) => file.includes('probe')).length, 0)
   }))
 
-test('a place that refuses makes no target: the task says why, and nothing is left there', () =>
+test('a location that refuses a write creates no target: the task names the cause, and no file is left there', () =>
   alone(async (own) => {
     const before = bucketFilesOrNone(own)
     const refusals: [object, string][] = [
@@ -261,7 +261,7 @@ test('a PUT without credentials keeps backups running; wrong new ones fail and t
     assert.equal((await own.call('PUT', `${targets}/${nativeCluster}`, onIt)).status, 400)
   }))
 
-test('a bit flip in a part: that point is not offered, three failures pause, the next good run clears it', () =>
+test('after a bit flip in a part that restore point is not offered; three failures pause the target, and the next good backup resumes it', () =>
   alone(async (own) => {
     await made(own, inBucket())
     const good = await pointsAt(own, inBucket())
@@ -284,7 +284,7 @@ test('a bit flip in a part: that point is not offered, three failures pause, the
     assert.equal(healed.lastSyncTime, points[0]?.creationTime)
   }))
 
-test('a full place, a torn upload, a lost COMPLETE, a lost connection in the middle leave the older restore points good', () =>
+test('a full location, a torn upload, a lost COMPLETE and a lost connection leave the older restore points intact', () =>
   alone(async (own) => {
     await made(own, inBucket())
     const before = bucketFiles(own)
@@ -318,7 +318,7 @@ test('on a cluster the old restore point goes only when the new one is whole', (
     assert.notEqual(after[0]?.extId, points[0]?.extId)
   }))
 
-test('a restore point that goes bad where it lies is found within a day, and removed', () =>
+test('a restore point that is damaged at its location is detected within a day, and removed', () =>
   alone(async (own) => {
     await made(own, inBucket({}, { rpoInMinutes: 1440 }))
     const [first] = (await pointsAt(own, inBucket())).points
@@ -374,7 +374,7 @@ test('a row as large as the inventory of a whole cluster is backed up, verified 
     assert.ok(row.lastCheckTime !== undefined, 'it was restored for trial')
   }))
 
-test('a delete forgets the target and its schedule; what was written stays', () =>
+test('a delete removes the target and its schedule; written restore points stay', () =>
   alone(async (own) => {
     await made(own, inBucket())
     const { extId } = await bucketTarget(own)
@@ -471,7 +471,7 @@ test('a new target is refused with an empty secret key', async () => {
   assert.match(JSON.stringify(refused.errors), /credentials\/secretAccessKey/)
 })
 
-test('what is verified is the content: rows of every kind, as they were when the run began', () =>
+test('a backup contains rows of every kind in their state at its begin', () =>
   alone(async (own) => {
     await made(own, inBucket())
     const row = (await bucketTarget(own)) as any

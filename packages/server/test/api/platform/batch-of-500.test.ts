@@ -94,7 +94,7 @@ const at = (extId: string, ifMatch?: string) => ({
 })
 const tagOf = async (path: string): Promise<string> => (await app.call('GET', path)).etag as string
 
-test('500 elements that are done at once: CREATE, MODIFY and DELETE', async () => {
+test('500 elements of synchronous operations: CREATE, MODIFY and DELETE', async () => {
   const payload = indexes.map((index) => ({ data: { key: 'Sync', value: `v${index}` } }))
   const created = await run('CREATE', categories, payload)
   const stored = new Map((await app.store.findWhere(Category, { key: 'Sync' })).map((each) => [each.value, each.extId]))

@@ -45,7 +45,7 @@ const partsOf = (on: TestApp, started: CallResult) =>
 const pairs = (key: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ data: { key, value: `v${index}` } }))
 
-test('20 creations: jobs in order, counts right, BATCH-CREATE, no parts for what answers at once', async () => {
+test('20 creations: jobs in order, correct counts, BATCH-CREATE, and no subtasks for synchronous operations', async () => {
   const started = await send(app, { chunkSize: 7 }, pairs('Twenty', 20))
   assert.equal(started.status, 202)
   assert.equal(started.location, `${tasks}/${started.data.extId}`)
@@ -178,7 +178,7 @@ test('faults of a body fail its element, with every fault named', async () => {
   assert.equal(jobs[2].completionDetails[0].value, 400)
 })
 
-test('what the batch itself gets wrong is refused at once, and nothing runs', async () => {
+test('faults of the batch itself are refused at once, and no element runs', async () => {
   const before = await app.store.count(Category)
   const element = { data: { key: 'Refused', value: 'a' } }
   const withHeader = (name: string) => ({ ...element, metadata: { headers: [{ name, value: 'x' }] } })
@@ -313,7 +313,7 @@ async function heldApp(settings: TestSettings = {}): Promise<{ app: TestApp; go:
   return { app, go: held.resolve, reached: reached.promise }
 }
 
-test('a cancel ends what has not begun', async () => {
+test('a cancel ends the elements that have not begun', async () => {
   const { app: own, go, reached } = await heldApp()
   try {
     const started = await send(own, {}, pairs('Cancel', 5))
@@ -380,7 +380,7 @@ test('an operation that takes Basic only takes no API key by way of a batch', as
   assert.equal(job.errorMessages[0].code, 'PLAT-10401')
 })
 
-test('chunks of one share their commits, and one whose element fails still ends the batch', async () => {
+test('chunks of one element share commits, and a failing element still ends the batch', async () => {
   let commits = 0
   const unwatch = app.store.watch([Category], () => commits++)
   const task = await app.task(await send(app, { chunkSize: 1 }, pairs('OneByOne', 100)))

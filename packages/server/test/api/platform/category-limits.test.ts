@@ -49,7 +49,7 @@ test('of ten values at once a key takes as many as it may have; a delete makes r
   assert.deepEqual([(await create('Full')).status, (await create('Full')).status], [201, 422])
 })
 
-test('of a batch as many categories are made as there may be; a delete makes room for one', async () => {
+test('a batch creates categories up to the limit; a delete makes room for one', async () => {
   const room = maximum - maximumOfKey
   const payload = Array.from({ length: 10 }, (_, index) => ({ data: { key: `Key${index}`, value: 'a' } }))
   const metadata = { action: 'CREATE', name: 'too many', uri: `/api${categories}`, chunkSize: 4 }

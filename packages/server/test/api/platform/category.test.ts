@@ -104,7 +104,7 @@ test('an update needs the tag, a delete does not', async () => {
   assert.equal((await app.call('DELETE', `${categories}/${data.extId}`)).status, 204)
 })
 
-test('system categories are neither made, nor changed, nor removed by clients', async () => {
+test('clients can neither create, nor change, nor delete system categories', async () => {
   for (const type of ['SYSTEM', 'INTERNAL']) {
     const refused = await create('System', 'x', { type })
     assert.equal(refused.status, 403)
@@ -131,7 +131,7 @@ test('internal categories are there for the Super Admin only', async () => {
   assert.equal((await app.call('GET', `${categories}/${extId}`, { as })).status, 404)
 })
 
-test('associations count what the identity may see', async () => {
+test('associations count the entities that the identity may see', async () => {
   const { data } = await create('Seen', 'a')
   await carry(data.extId)
   const as = await aUser(app, ['Category Admin'])
@@ -178,7 +178,7 @@ test('expanded associations stand beside selected fields', async () => {
   assert.deepEqual(Object.keys(found[0]).sort(), ['associations', 'extId', 'key'])
 })
 
-test('what is not published yet is not counted, but keeps the category', async () => {
+test('an entity whose creation is pending is not counted, but keeps the category', async () => {
   const { data } = await create('Pending', 'a')
   const extId = crypto.randomUUID()
   const image = { extId, name: `pending ${extId}`, type: 'DISK_IMAGE', categoryExtIds: [data.extId] } as never

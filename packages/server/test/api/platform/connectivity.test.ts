@@ -38,7 +38,7 @@ async function pass(seconds: number): Promise<void> {
   }
 }
 
-test('a cluster that is cut off is DISCONNECTED within two minutes; mutations there are 503, reads go on; healed, CONNECTED', async () => {
+test('an unreachable cluster is DISCONNECTED within two minutes: mutations are 503, reads succeed; reachable again, it is CONNECTED', async () => {
   await cutOff(extern)
   await pass(30)
   assert.equal((await stateOf(extern)).connectivityStatus, 'CONNECTED', 'one miss is not enough')
@@ -92,7 +92,7 @@ test('a task that loses its cluster while it runs ends FAILED with BACKEND_TIMEO
   await checkInvariants(app)
 })
 
-test('a manager that shows another certificate is DISCONNECTED, and the cause is told', async () => {
+test('a manager that shows another certificate is DISCONNECTED, with the cause', async () => {
   const remote = seedId('manager/dr-site')
   await happen(app, { type: 'REMOTE_CERTIFICATE_CHANGES', remote })
   await pass(120)
@@ -104,7 +104,7 @@ test('a manager that shows another certificate is DISCONNECTED, and the cause is
   assert.equal((await stateOf(remote)).connectivityStatus, 'CONNECTED')
 })
 
-test('a cluster that does not answer cannot be unregistered; a manager can, and the caller is told', async () => {
+test('a cluster that does not answer cannot be unregistered; a manager can, with a warning', async () => {
   const lab = seedId('cluster/lab-03')
   assert.equal((await app.task(await register(app, '10.44.5.10'))).status, 'SUCCEEDED')
   await cutOff(lab)

@@ -135,7 +135,7 @@ test('a deployment can be cancelled until it boots, and then leaves nothing', as
   assert.deepEqual(await state(app), before)
 })
 
-test('what a deployment cannot do is refused at once, and stores nothing', async () => {
+test('an impossible deployment is refused at once, and stores nothing', async () => {
   const app = await start()
   const before = await state(app)
   const refused = async (given: object, status: number, code: string, text = /./): Promise<void> => {

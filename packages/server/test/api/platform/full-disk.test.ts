@@ -44,7 +44,7 @@ async function untilRefused(): Promise<{ written: string[]; refused: Awaited<Ret
   assert.fail('the disk is never full')
 }
 
-test('a mutation is refused with 503 and the cause, reads go on, readiness says why, and all recovers by itself', async (t) => {
+test('a mutation is refused with 503 and the cause, reads succeed, readiness names the cause, and the service recovers by itself', async (t) => {
   const disk = fullDisk(t, (file) => file.endsWith('world.sqlite'))
   assert.deepEqual(await ready(), [200, 'ready'])
   const before = await valuesOf()
@@ -90,7 +90,7 @@ test('of requests that come together on a full disk none is half done, and each 
   assert.equal((await post()).status, 201)
 })
 
-test('another world goes on while the store of one is full', async (t) => {
+test('other worlds work while the store of one is full', async (t) => {
   await aWorld(app, 'roomy')
   const disk = fullDisk(t, (file) => file.endsWith('world.sqlite') && !file.includes('roomy'))
   disk.fill()
@@ -99,7 +99,7 @@ test('another world goes on while the store of one is full', async (t) => {
   disk.free()
 })
 
-test('a world that cannot be listed is answered with 503 and made once there is room', async (t) => {
+test('the creation of a world that cannot be listed is 503, and succeeds once there is room', async (t) => {
   const disk = fullDisk(t, (file) => file.endsWith('worlds.sqlite'))
   disk.fill()
   let refused: Awaited<ReturnType<typeof post>> | undefined

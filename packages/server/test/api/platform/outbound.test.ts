@@ -85,7 +85,7 @@ describe('with --offline', () => {
       for (const host of outside) refused(await register(app, addressOf(host), { isManager: true }), host, '--offline')
     }))
 
-  test('what is in the simulated world is registered as ever', () =>
+  test('managers of the simulated world can still be registered', () =>
     within(offline, async (app) => {
       assert.equal((await app.task(await register(app, lab.address))).status, 'SUCCEEDED')
     }))
@@ -141,7 +141,7 @@ describe('with --offline', () => {
       assert.match((await app.drivers.web.refusalOf('http://ocsp.example.com')) ?? '', /--offline/)
     }))
 
-  test('an image from a URL is made: the simulated world has every server of content', () =>
+  test('an image from a URL is created: the simulated world has every server of content', () =>
     within(offline, async (app) => {
       const body = {
         name: 'from-url',

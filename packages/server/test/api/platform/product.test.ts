@@ -54,7 +54,7 @@ const hostCarries = async (): Promise<[number, number]> => {
   return [held!.vcpus, held!.memoryBytes / GiB]
 }
 
-test('eight products are listed, four of them enabled, each with what it takes', async () => {
+test('eight products are listed, four of them enabled, each with its resources', async () => {
   const { data } = await app.call('GET', `${products}?$orderby=name`)
   const enabled = data.filter(({ enablementState }: any) => enablementState === 'ENABLED').map(({ name }: any) => name)
   assert.equal(data.length, 8)
@@ -71,7 +71,7 @@ test('eight products are listed, four of them enabled, each with what it takes',
   assert.equal((await app.call('GET', `${products.replace(seedId('manager'), randomUUID())}`)).status, 404)
 })
 
-test('enabling a product raises what the manager and its host carry, disabling it lowers both', async () => {
+test('enabling a product raises the load of the manager and its host, disabling it lowers both', async () => {
   assert.deepEqual(
     [await managerTakes(), await hostCarries()],
     [
@@ -178,7 +178,7 @@ test('a VPC that comes while the product is being disabled wins', async () => {
   }
 })
 
-test('a host without room refuses the product, and the shortfall is told', async () => {
+test('a host without room refuses the product and names the shortfall', async () => {
   const hostExtId = seedId('host/hp-n01-a')
   const filler = { extId: 'filler', vmExtId: randomUUID(), hostExtId, clusterExtId: seedId('cluster/hp-native-01') }
   await app.store.transaction((store) =>
@@ -192,7 +192,7 @@ test('a host without room refuses the product, and the shortfall is told', async
   await app.store.transaction((store) => store.remove(HostAllocation, 'filler'))
 })
 
-test('$dryrun of an update tells what would change, and changes nothing', async () => {
+test('$dryrun of an update lists the changes, and changes nothing', async () => {
   const before = await productOf('SELF_SERVICE')
   const task = await app.task(await set('SELF_SERVICE', 'ENABLED', {}, '?$dryrun=true'))
   assert.deepEqual([task.status, task.operation], ['SUCCEEDED', 'updateProduct-dryrun'])
@@ -215,7 +215,7 @@ test('FLOW_CONTROLLER needs to know its cluster and subnet', async () => {
   await app.task(await set('FLOW_CONTROLLER', 'DISABLED'))
 })
 
-test('a cancelled update gives back what it took', async () => {
+test('a cancelled update releases its resources', async () => {
   const waiting = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const other = await startApp({

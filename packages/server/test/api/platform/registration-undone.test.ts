@@ -40,14 +40,14 @@ async function withFault(fault: RemoteFaultFact, work: (app: TestApp, undoing: P
   }
 }
 
-test('a manager that shows another certificate by then is left at once, and the caller is told', () =>
+test('a manager whose certificate has changed is unregistered at once, and the caller gets the reason', () =>
   withFault({ hasWrongCertificate: true }, async (app) => {
     const task = await app.task(await register(app, address, { isManager: true }))
     assert.equal(task.status, 'FAILED')
     assert.match(task.warnings[0].message, /could not be told .*another certificate/)
   }))
 
-test('a manager that does not answer is waited for an hour of server time, and then left', () =>
+test('an unregistration waits an hour of server time for a manager that does not answer, and then completes', () =>
   withFault({ isUnreachable: true }, async (app, undoing) => {
     const started = await register(app, address, { isManager: true })
     await undoing

@@ -148,7 +148,7 @@ test('register with a wrong password: the task FAILED, nothing appears, and the 
   assert.ok(!readFileSync(join(app.folder, 'world.sqlite')).includes(password))
 })
 
-test('credentials are forgotten once trust is made: no row holds them, sealed or not', async () => {
+test('credentials are deleted once trust is established: no row holds them, sealed or not', async () => {
   const reached = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const other = await startApp({

@@ -117,7 +117,7 @@ test('a fresh instance with the backup key becomes the manager of the restore po
   })
 })
 
-test('from a cluster that it reaches by its address a fresh instance restores the newest restore point', async () => {
+test('a fresh instance restores the newest restore point from a cluster that it reaches by its address', async () => {
   const onIt = await backupOf(original, remoteCluster)
   assert.notEqual(onIt.restorePointExtId, seedId('restore-point/own'), 'one that was written after the seed')
   await withFresh(async (app) => {
@@ -131,7 +131,7 @@ test('from a cluster that it reaches by its address a fresh instance restores th
   })
 })
 
-test('after a restore an entity tag of before is stale, and backup targets wait until somebody resumes them', async () => {
+test('after a restore earlier entity tags are stale, and backup targets stay paused until an administrator resumes them', async () => {
   await withFresh(async (app) => {
     const { url } = await app.listen()
     assert.equal((await endOf(app, await startRestore(app, backup))).status, 'SUCCEEDED')
@@ -210,7 +210,7 @@ test('an instance that somebody has begun to use refuses a restore, and says wha
   assert.match(refused.errors[0]?.message as string, /\d of the kind vm/i)
 })
 
-test('what is made while a restore goes on is not lost: the restore ends without an effect', async () => {
+test('an entity that is created during a restore is not lost: the restore ends without an effect', async () => {
   const kept = {
     beforeStep: async (definition: string) => void (definition === 'platform.restore-switch' && (await use())),
   }
@@ -224,7 +224,7 @@ test('what is made while a restore goes on is not lost: the restore ends without
   }, kept)
 })
 
-test('one restore goes on at a time; it can be cancelled until it puts the new store in place', async () => {
+test('one restore runs at a time; it can be cancelled until it puts the new store in place', async () => {
   const gate = Promise.withResolvers<void>()
   const held = {
     beforeStep: (definition: string) => (definition === 'platform.restore-load' ? gate.promise : undefined),
@@ -241,7 +241,7 @@ test('one restore goes on at a time; it can be cancelled until it puts the new s
   }, held)
 })
 
-test('the manager gets the name and the address of the request; what a restore does not decide is a warning', async () => {
+test('the manager gets the name and the address of the request; fields that a restore ignores are a warning', async () => {
   await withFresh(async (app) => {
     const password = 'Unseen.Passw0rd!'
     const more = {
@@ -263,7 +263,7 @@ test('the manager gets the name and the address of the request; what a restore d
   })
 })
 
-test('a subnet that the restore point does not hold fails the check', async () => {
+test('a subnet that is missing in the restore point fails the check', async () => {
   await withFresh(async (app) => {
     const { manager } = await foundIn(app, backup)
     const externalNetworks = [{ ...manager.network.externalNetworks[0], networkExtId: randomUUID() }]
@@ -286,7 +286,7 @@ test('an unknown restore point is not found, a body without its required fields 
   })
 })
 
-test('a task that was running in the snapshot is FAILED with TSKS-20910, and what it had done is undone', async () => {
+test('a task that was running in the snapshot is FAILED with TSKS-20910, and its finished steps are undone', async () => {
   const gate = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   const source = await startApp({

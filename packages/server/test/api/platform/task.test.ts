@@ -246,7 +246,7 @@ test('names of entities that the identity may not view are left out, their ids s
   ])
 })
 
-test('finished tasks go after 30 days with their parts, batches after 90 with their jobs; newer ones stay', async () => {
+test('finished tasks are deleted after 30 days with their subtasks, batches after 90 days with their jobs; newer ones stay', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-retention-'))
   /** The same world so many days later, one hour before the next look at what is old. */
   const onDay = async (day: number, work: (own: TestApp) => Promise<void>) => {

@@ -99,7 +99,7 @@ test('a PATCH needs no tag, answers the client as it will be and the task, and i
   assert.equal((await app.call('GET', `${clients}/${clientId}`)).data.enabledAuthentications, 'CHAP')
 })
 
-test('a PATCH merges: what is absent stays, shown lists are ignored, an empty object and another name are 400', async () => {
+test('a PATCH merges: absent fields keep their value, read-only lists are ignored, an empty object and another name are 400', async () => {
   const { clientId } = await aClient({ enabledAuthentications: 'CHAP', clientSecret: 'first-secret1' })
   const path = `/iscsi-clients/${clientId}`
   const renewed = await patch(path, { clientSecret: 'second-secret', targetParams: [], iscsiTargetNames: [] })
@@ -153,7 +153,7 @@ test('a request id makes a retry safe here, too', async () => {
   assert.equal(second.data.extId, first.data.extId)
 })
 
-test('a path that volumes has is named with the refusal, one that nobody has is not', async () => {
+test('the refusal of an unknown path names the same path of volumes, if there is one', async () => {
   const posted = await send(app, 'POST', `${older}/volume-groups`, { body: {} })
   assert.equal(posted.status, 404)
   assert.match(posted.errors[0]?.message ?? '', /\/volumes\/v4\.2\/config\/volume-groups/)

@@ -220,7 +220,7 @@ test('CHAP of a client needs a secret, CHAP on each of its groups, and another s
   assert.deepEqual(pathsOf(await put(app, `${groups}/${withChap.extId}`, same)), ['iscsiFeatures/targetSecret'])
 })
 
-test('attaching does not change what a client is already', async () => {
+test('attaching does not change an existing client', async () => {
   const known = await aClient((await aGroup(app, chap)).extId, {
     iscsiInitiatorName: iqn(),
     enabledAuthentications: 'CHAP',
@@ -250,7 +250,7 @@ test('an attach that the cluster refuses leaves neither client nor claim', async
   await aClient(extId, { iscsiInitiatorName: name })
 })
 
-test('an attach fails at its end when the client has come to need CHAP meanwhile, and the cluster denies it again', async () => {
+test('an attach fails at its end when the client requires CHAP by then, and the cluster denies access again', async () => {
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
   const slow = await startApp({
@@ -329,7 +329,7 @@ test('a client that nothing was attached to for 90 days is removed; one in use s
   assert.equal((await client(used.extId)).extId, used.extId)
 })
 
-test('32 clients outside are the most that a group may have, 128 targets the most of a client', async () => {
+test('a group has at most 32 external clients, a client at most 128 targets', async () => {
   const { extId } = await aGroup(app, shared)
   const started = []
   for (let count = 0; count < 33; count++) started.push(await attach(extId, { iscsiInitiatorName: iqn() }))

@@ -111,7 +111,7 @@ test('a VM that runs takes the group and lets it go without a power-off', async 
   assert.deepEqual([group.attachmentType, group.attachments], ['NONE', undefined])
 })
 
-test('what a creation says of attachments holds until the first one', async () => {
+test('the attachment type of a creation holds until the first attachment', async () => {
   const vm = await aVm(app)
   const { extId, attachmentType, protocol } = await aGroup(app, { attachmentType: 'EXTERNAL', protocol: 'ISCSI' })
   assert.deepEqual([attachmentType, protocol], ['EXTERNAL', 'ISCSI'])

@@ -72,7 +72,7 @@ test('the task of a disk names the disk first, then the group; the group gets a 
   assert.notEqual((await app.call('GET', `${groups}/${groupId}`)).etag, before)
 })
 
-test('a disk without a source lies in the default container, and needs a size', async () => {
+test('a disk without a source is placed in the default container, and needs a size', async () => {
   assert.equal((await aDisk(app, groupId)).storageContainerId, containerId)
   assert.deepEqual(pathsOf(await postDisk(app, groupId, {})), ['diskSizeBytes'])
 })
@@ -237,7 +237,7 @@ test('a disk that is being copied cannot be deleted, nor its group', async () =>
   await hung.close()
 })
 
-test('256 disks are the most that a group may have', async () => {
+test('a group has at most 256 disks', async () => {
   const { extId } = await aGroup(app)
   const started = await Promise.all(Array.from({ length: 257 }, () => postDisk(app, extId, { diskSizeBytes: 524_288 })))
   assert.equal(started.filter(({ status }) => status === 202).length, 256)

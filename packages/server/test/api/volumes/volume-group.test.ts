@@ -124,7 +124,7 @@ test('a PUT of three fields leaves every other one, the cluster and the secret a
   assert.equal(targetFacts(app.world).get(group.extId)?.chapDigest, digest)
 })
 
-test('what was read can be sent back whole', async () => {
+test('a body that was read can be sent back unchanged', async () => {
   const group = await aGroup(app, { targetPrefix: 'back', sharingStatus: 'SHARED' })
   const { ownerReferenceId: _, ...shown } = group
   await succeeded(app, put(app, `${groups}/${group.extId}`, shown))
@@ -245,7 +245,7 @@ test('hostile values are 400 and name their field', async () => {
   }
 })
 
-test('a category is counted once it is associated, and no more once it is not, or the group is gone', async () => {
+test('the count of a category follows its associations and the deletion of a group', async () => {
   const created = await app.call('POST', '/platform/v4.3/config/categories', {
     requestId: randomUUID(),
     body: { key: nameOf('key'), value: 'v' },
@@ -427,7 +427,7 @@ const statusesOf = (results: Record<string, CallResult>): Record<string, number>
 const all = (results: Record<string, CallResult>, status: number): Record<string, number> =>
   Object.fromEntries(Object.keys(results).map((operation) => [operation, status]))
 
-test('a cluster that does not answer takes no change: each mutation is 503 CLUSTER-10503, reads go on', async () => {
+test('while a cluster does not answer, each mutation is 503 CLUSTER-10503, and reads succeed', async () => {
   const send = await everyMutation()
   const tasks = (await app.call('GET', '/platform/v4.3/config/tasks')).total
   const faults = app.world.collection('hardware.faults')
