@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
-import { creations } from '../support/creations.ts'
+import { creations, fileOf } from '../kinds/collected.ts'
 import { fieldOutcomes, isSettled } from '../support/field-outcomes.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
@@ -52,14 +52,18 @@ test('every field that a body may hold is read back, or is listed with a reason 
     for (const { path, outcome } of await fieldOutcomes(app, operation)) {
       if (isSettled(outcome)) continue
       const line = linesFor(operation.key, path).find((each) => reasons.has(each))
-      if (line === undefined) missing.push(`${operation.key} ${path}: ${outcome}`)
+      if (line === undefined) missing.push(`${operation.key} ${path} (${fileOf(operation)}): ${outcome}`)
       else {
         used.add(line)
         excused++
       }
     }
   }
-  assert.deepEqual(missing, [], 'these fields were not read back: mend them, or add a line with the reason')
+  assert.deepEqual(
+    missing,
+    [],
+    'these fields were not read back: mend the handler, or export "fieldBases" or "fieldValues" with which they are from the named file, or add a line with the reason',
+  )
   const fine = [...reasons.keys()].filter((line) => !used.has(line))
   assert.deepEqual(fine, [], 'these fields are read back now: remove their lines')
   assert.deepEqual(

@@ -1,21 +1,28 @@
 /** Reads the file of each kind (`<namespace>/<kind>.ts`), so that a new kind needs no line in a list. */
 import { globSync } from 'node:fs'
 import type { Operation } from '@hyperplane/contract'
-import type { Creation, OrderCase, RestartScenario } from './kind.ts'
+import type { Creation, FactOwner, FieldBase, OrderCase, RestartScenario } from './kind.ts'
 
 interface KindFile {
   readonly creations?: Readonly<Record<string, Creation>>
+  readonly factOwners?: Readonly<Record<string, FactOwner>>
+  readonly fieldBases?: Readonly<Record<string, readonly FieldBase[]>>
+  /** Values for fields whose rules the contract does not express, by `<operation> <field>`, or `* <name>` for that name anywhere. */
+  readonly fieldValues?: Readonly<Record<string, readonly unknown[]>>
   readonly orderCases?: Readonly<Record<string, OrderCase>>
   readonly restartScenarios?: Readonly<Record<string, RestartScenario>>
 }
 
-const files: KindFile[] = []
-for (const name of globSync('*/*.ts', { cwd: import.meta.dirname }).sort())
-  files.push(await import(new URL(name.replaceAll('\\', '/'), import.meta.url).href))
+/** Exports of each file of a kind, by its path below the root of the project. */
+export const kindFiles = new Map<string, KindFile>()
+for (const found of globSync('*/*.ts', { cwd: import.meta.dirname }).sort()) {
+  const name = found.replaceAll('\\', '/')
+  kindFiles.set(`packages/server/test/kinds/${name}`, await import(new URL(name, import.meta.url).href))
+}
 
 function collect<T>(entriesOf: (file: KindFile) => Readonly<Record<string, T>> | undefined): Record<string, T> {
   const collected: Record<string, T> = {}
-  for (const [name, entry] of files.flatMap((file) => Object.entries(entriesOf(file) ?? {}))) {
+  for (const [name, entry] of [...kindFiles.values()].flatMap((file) => Object.entries(entriesOf(file) ?? {}))) {
     if (name in collected) throw new Error(`two files of test/kinds have an entry for ${name}`)
     collected[name] = entry
   }
@@ -23,6 +30,9 @@ function collect<T>(entriesOf: (file: KindFile) => Readonly<Record<string, T>> |
 }
 
 export const creations = collect((file) => file.creations)
+export const factOwners = collect((file) => file.factOwners)
+export const fieldBases = collect((file) => file.fieldBases)
+export const fieldValues = collect((file) => file.fieldValues)
 export const orderCases = collect((file) => file.orderCases)
 export const restartScenarios = collect((file) => file.restartScenarios)
 

@@ -1,4 +1,5 @@
 /** What a file of a kind exports for the suites that cover every kind; `collected.ts` reads these files. */
+import type { AnyResource } from '@hyperplane/contract'
 import { seedId } from '../../src/core/ids/named-id.ts'
 import type { Asked } from '../restart/asked.ts'
 import type { TestApp } from '../support/start-app.ts'
@@ -16,6 +17,8 @@ export interface Creation {
   readonly clusterId?: string
   /** Path of the entity whose tag is sent, where the creation needs one. */
   readonly tagOf?: string
+  /** The body has random numbers, which may be in use: the field guard has bodies of its own in `fieldBases`. */
+  readonly isRandom?: true
   /** The world that has room for it, where that is not the demo. */
   readonly seed?: 'empty'
 }
@@ -32,3 +35,31 @@ export interface OrderCase {
 
 /** `restartScenarios`, by task definition: prepares the world, and answers the request that starts the task. */
 export type RestartScenario = (app: TestApp) => Promise<Asked>
+
+/**
+ * `fieldBases`, by operation: requests that succeed unchanged, for the guard that reads every field back. Without `body`, an
+ * update sends the entity as it was read. The smallest body of `creations` is one of them already.
+ */
+export type FieldBase = (app: TestApp) => Promise<{
+  readonly path?: string
+  /** Path of the entity whose tag is sent, if not that of the request; a creation sends a tag only if this is given. */
+  readonly readPath?: string
+  readonly body?: any
+  readonly clusterId?: string
+  /** `name:password` of the caller; default: the administrator. */
+  readonly as?: string
+}>
+
+/**
+ * `factOwners`, by collection of the simulated world: the ids of its facts that an entity explains. `nobody`: facts of the
+ * collection belong to no entity.
+ */
+export type FactOwner = 'nobody' | ((entities: EntityReader) => Promise<ReadonlySet<string>>)
+
+/** Reads entities of this manager, and of clusters that are not registered. */
+export interface EntityReader {
+  readonly all: (resource: AnyResource) => Promise<readonly any[]>
+  readonly ids: (kind: string) => Promise<ReadonlySet<string>>
+  /** Ids of the VMs that are nodes of managers, which no list shows. */
+  readonly managerNodes: () => Promise<readonly string[]>
+}

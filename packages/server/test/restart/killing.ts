@@ -11,11 +11,11 @@ import { after, before, test } from 'node:test'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { TaskDefinition } from '../../src/core/tasks/define-task.ts'
 import { domains } from '../../src/domains/index.ts'
+import { restartScenarios } from '../kinds/collected.ts'
 import { type HttpResult, http } from '../support/http.ts'
 import { checkInvariants, differences } from '../support/invariants.ts'
 import { beginning, type CallResult, startApp, type TestApp, type TestSettings } from '../support/start-app.ts'
 import type { Asked } from './asked.ts'
-import { scenarios } from './scenarios.ts'
 import { outcomeOf, snapshotOf } from './snapshot.ts'
 import { Victims } from './victims.ts'
 
@@ -77,7 +77,7 @@ export function inOwnFolder(): void {
 
 /** A folder with what the scenario of a definition needs, the request that starts it, and how the world is before it. */
 export async function prepared(name: string): Promise<{ folder: string; asked: Asked; base: readonly string[] }> {
-  const scenario = scenarios[name]
+  const scenario = restartScenarios[name]
   assert.ok(
     scenario,
     `expected a scenario for ${name} in "restartScenarios" of a file of packages/server/test/kinds/${name.split('.')[0]}`,

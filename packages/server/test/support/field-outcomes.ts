@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { contract, type Operation, TaskReference } from '@hyperplane/contract'
+import { creations, fieldBases, fieldValues } from '../kinds/collected.ts'
+import type { FieldBase } from '../kinds/kind.ts'
 import { providerForm } from './authorities.ts'
-import { type Base, basesOf, fieldValues } from './field-bases.ts'
+import { creating, named } from './field-bases.ts'
 import {
   isContained,
   type Known,
@@ -115,6 +117,14 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
 /** As faults and the journal name it: without the alternatives that were chosen, and without indices. */
 const plainPath = (path: string): string => path.replaceAll(/<\w+>|\[\d+\]/g, '')
 
+function basesOf({ key }: Operation): readonly FieldBase[] {
+  const creation = creations[key]
+  const { path, body, clusterId, tagOf } = creation ?? {}
+  const isUsable = path !== undefined && body !== undefined && creation?.isRandom !== true
+  const smallest = isUsable ? [creating(path, () => body(named()), clusterId, tagOf)] : []
+  return [...smallest, ...(fieldBases[key] ?? [])]
+}
+
 const parentOf = ({ path }: WritableField): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0))
 
 interface Group {
@@ -169,7 +179,7 @@ interface Prepared {
 
 const pathOf = ({ namespace, versions, path }: Operation): string => `/${namespace}/${versions[0]}${path}`
 
-async function prepare(app: TestApp, operation: Operation, base: Base): Promise<Prepared> {
+async function prepare(app: TestApp, operation: Operation, base: FieldBase): Promise<Prepared> {
   const made = await base(app)
   const path = made.path ?? pathOf(operation)
   if (operation.verb === 'create') {

@@ -7,42 +7,43 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { contract } from '@hyperplane/contract'
-import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
-import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { derivedId, seedId } from '../../src/core/ids/named-id.ts'
 import { pathOf } from '../../src/core/standard.ts'
 import { unfinished } from '../../src/core/tasks/runner.ts'
 import { brokenInvariants } from '../../src/domains/invariants/invariants.ts'
 import { storeTables } from '../../src/domains/tables.ts'
-import { filesOf, firmwareFilesOf, type VmEntity } from '../../src/domains/virtual-machines/entity.ts'
+import type { VmEntity } from '../../src/domains/virtual-machines/entity.ts'
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
 import { anyOf } from '../../src/odata/index.ts'
 import { miscounted } from '../../src/store/sqlite/referrer-counts.ts'
+import { factOwners } from '../kinds/collected.ts'
+import type { EntityReader } from '../kinds/kind.ts'
 import { factsById } from './facts.ts'
 import type { TestApp } from './start-app.ts'
 import { vpcFaults } from './vpcs.ts'
 
 type Faults = string[]
 
-/** Entities of one kind on clusters that are not registered. */
-async function heldElsewhere(app: TestApp, kind: string): Promise<any[]> {
-  const inventories = (await factsById(app)).get('remotes.inventories')?.values() ?? []
-  return [...inventories]
-    .flatMap((rows) => rows as InventoryRow[])
-    .flatMap((row) => (row.kind === kind ? row.entity : []))
+/** Reads this world's entities, with those on clusters that are not registered. */
+async function entityReader(app: TestApp): Promise<EntityReader> {
+  const inventories = [...((await factsById(app)).get('remotes.inventories')?.values() ?? [])]
+  const remoteRows = inventories.flatMap((rows) => rows as InventoryRow[])
+  const all: EntityReader['all'] = async (resource) => [
+    ...(await app.store.find(resource)),
+    ...remoteRows.flatMap((row) => (row.kind === resource.kind ? row.entity : [])),
+  ]
+  return {
+    all,
+    async ids(kind) {
+      const resource = contract.flatMap(({ resources }) => resources).find((candidate) => candidate.kind === kind)
+      return new Set((await all(resource!)).map(({ extId }) => extId as string))
+    },
+    managerNodes: async () =>
+      (await app.store.find(DomainManager)).flatMap(({ nodeExtIds = [] }) => nodeExtIds as readonly string[]),
+  }
 }
-
-/** Hosts also carry the nodes of managers, which no list shows. */
-const managerNodes = async (app: TestApp): Promise<string[]> =>
-  (await app.store.find(DomainManager)).flatMap(({ nodeExtIds = [] }) => nodeExtIds)
-
-/** Files on the demo's cluster without an image. */
-const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map(
-  (name) => `${seedId(`image/${name}`)}/${seedId('cluster/hp-native-01')}`,
-)
 
 /** @throws AssertionError that lists all that does not hold */
 export async function checkInvariants(app: TestApp): Promise<void> {
@@ -132,67 +133,20 @@ async function referencesNameSomething(app: TestApp): Promise<Faults> {
   return faults
 }
 
+/** Content of servers outside, which belongs to no entity. */
+const serversOutside = /^(?:directory|objectStore|remotes|web)\./
+
 /** Every fact of the simulated world belongs to an entity; VMs run on the hosts of their rows. */
 async function factsHaveOwners(app: TestApp): Promise<Faults> {
   const faults: Faults = []
-  const idsOf = async (kind: string): Promise<Set<string>> => {
-    const resource = contract.flatMap(({ resources }) => resources).find((candidate) => candidate.kind === kind)
-    const all = [...(await app.store.find(resource!)), ...(await heldElsewhere(app, kind))]
-    return new Set(all.map(({ extId }) => extId as string))
-  }
-  const vms = [...(await app.store.find(Vm)), ...(await heldElsewhere(app, 'Vm'))]
-  const nodes = await managerNodes(app)
-  const owners: Readonly<Record<string, () => Promise<ReadonlySet<string>> | ReadonlySet<string>>> = {
-    'blockStorage.disks': () => idsOf('VolumeDisk'),
-    'blockStorage.targets': () => idsOf('VolumeGroup'),
-    'content.files': async () =>
-      new Set([
-        ...strayFiles,
-        ...[...(await app.store.find(Image)), ...(await heldElsewhere(app, 'Image'))].flatMap(
-          ({ extId, clusterLocationExtIds = [] }) =>
-            clusterLocationExtIds.map((cluster: string) => `${extId}/${cluster}`),
-        ),
-      ]),
-    domains: async () => new Set([...(await idsOf('Vm')), ...nodes]),
-    'extern.vms': () => idsOf('ExternVm'),
-    'fabric.bgp-fault': () => idsOf('BgpSession'),
-    'fabric.bgp-peer': () => idsOf('BgpSession'),
-    'fabric.controller': () => idsOf('NetworkController'),
-    'fabric.controller-fault': () => idsOf('NetworkController'),
-    'fabric.dhcp': () => idsOf('Subnet'),
-    'fabric.floating-ip': () => idsOf('FloatingIp'),
-    'fabric.policy': () => idsOf('RoutingPolicy'),
-    'fabric.router': () => idsOf('Vpc'),
-    'fabric.subnet': () => idsOf('Subnet'),
-    'hardware.bmcs': () => idsOf('Host'),
-    'hardware.boots': () => idsOf('Host'),
-    'hardware.clusters': () => idsOf('Cluster'),
-    'hardware.containers': () => idsOf('StorageContainer'),
-    'hardware.datastores': async () =>
-      new Set(
-        [...(await app.store.find(DataStore)), ...(await heldElsewhere(app, 'DataStore'))].map(
-          ({ hostExtId, datastoreName }) => `${hostExtId}/${datastoreName}`,
-        ),
-      ),
-    'hardware.downtimes': () => idsOf('Host'),
-    'hardware.slowness': () => idsOf('Host'),
-    virtualDisks: () =>
-      new Set([
-        ...vms.flatMap((vm) => [...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []), ...firmwareFilesOf(vm)]),
-        ...nodes.map((node) => derivedId('manager disk', node)),
-      ]),
-  }
-  // Facts that belong to no entity: content of servers, and faults.
-  const free =
-    /^(?:blockStorage\.guests|content\.(?:urls|faults)|directory\..*|extern\.(?:clusters|faults)|hardware\.(?:drives|faults)|objectStore\..*|remotes\..*|storage\.(?:full|stalls)|web\..*)$/
+  const entities = await entityReader(app)
+  const vms = await entities.all(Vm)
   for (const [collection, facts] of await factsById(app)) {
-    if (free.test(collection)) continue
-    const owner = owners[collection]
-    if (owner === undefined) {
-      faults.push(`nobody says who the facts of ${collection} belong to`)
-      continue
-    }
-    const ids = await owner()
+    const owner = serversOutside.test(collection) ? 'nobody' : factOwners[collection]
+    if (owner === undefined)
+      faults.push(`${collection}: export its owner as "factOwners" from a file of packages/server/test/kinds`)
+    if (owner === undefined || owner === 'nobody') continue
+    const ids = await owner(entities)
     const parents = new Set([...facts.values()].map((fact) => (fact as { parentExtId?: string }).parentExtId))
     for (const [id, fact] of facts) {
       // A deleted layer stays as long as others lie over it.

@@ -1,7 +1,17 @@
 /** Requests by which suites that cover every kind reach authorization policies. */
+
+import { randomUUID } from 'node:crypto'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
+import { creating, named, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { type OrderCase, unknown } from '../kind.ts'
+import { type FieldBase, type OrderCase, unknown } from '../kind.ts'
+
+const authorization = () => ({
+  displayName: named(),
+  role: systemRoleId('Platform Viewer'),
+  identities: [{ identityFilter: { user: { uuid: { anyof: [randomUUID()] } } } }],
+  entities: [{ entityFilter: { '*': { '*': { eq: '*' } } } }],
+})
 
 const policy = {
   displayName: 'by-order',
@@ -27,4 +37,14 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: policy,
     broken: { entities: [{ entityFilter: { vm: { name: { nearly: 'x' } } } }] },
   },
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'iam.createAuthorizationPolicy': [creating('/iam/v4.1.b2/authz/authorization-policies', authorization)],
+  'iam.updateAuthorizationPolicyById': [updating('/iam/v4.1.b2/authz/authorization-policies', authorization)],
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  '* entityFilter': [{ vm: { '*': { eq: '*' } } }],
+  '* identityFilter': [{ user: { uuid: { anyof: [randomUUID()] } } }],
 }

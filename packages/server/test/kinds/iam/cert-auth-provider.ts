@@ -1,7 +1,15 @@
 /** Requests by which suites that cover every kind reach certificate providers. */
+
 import { randomUUID } from 'node:crypto'
 import { issue, providerForm } from '../../support/authorities.ts'
-import { type OrderCase, unknown } from '../kind.ts'
+import { creating, named, once } from '../../support/field-bases.ts'
+import { type FieldBase, type OrderCase, unknown } from '../kind.ts'
+
+const formFields = { caCertFileName: 'ca.pem', isCertAuthEnabled: true, isCacEnabled: false }
+const aProvider = async () => {
+  const { pem } = await issue({ name: `CN=${named()}`, isAuthority: true })
+  return { name: named(), clientCaChain: pem }
+}
 
 const certificateProvider = async () => ({
   name: 'by-order',
@@ -24,4 +32,23 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: certificateProvider,
     broken: { isCrlEnabled: true },
   },
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'iam.createCertAuthProvider': [
+    creating('/iam/v4.1.b2/authn/cert-auth-providers', async () => ({
+      ...formFields,
+      ...(await aProvider()),
+    })),
+  ],
+  'iam.updateCertAuthProviderById': [
+    async (app) => {
+      const collection = '/iam/v4.1.b2/authn/cert-auth-providers'
+      const path = await once(app, collection, async () => {
+        const created = await app.call('POST', collection, { form: providerForm(await aProvider()) })
+        return `${collection}/${created.data.extId}`
+      })
+      return { path, body: { ...formFields, ...(await aProvider()) } }
+    },
+  ],
 }

@@ -1,9 +1,18 @@
 /** Requests by which suites that cover every kind reach floating IPs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { ipConfigOf, subnets } from '../../support/subnets.ts'
 import { floatingIps, ip, made } from '../../support/vpcs.ts'
-import { type Creation, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
 
 const externalSubnetReference = seedId('subnet/ext-nat')
 const toPrivate = (address: string): object => ({
@@ -44,4 +53,54 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'networking.delete-floating-ip': async (app) => deleting(await aFloatingIp(app)),
   'networking.update-floating-ip': async (app) =>
     changing(app, await aFloatingIp(app), { association: toPrivate('172.16.0.2') }),
+}
+
+let host = 200
+let guest = 0
+const onNat = { externalSubnetReference }
+const floating = (more: object) => ({ name: named(), externalSubnetReference: seedId('subnet/transit-ext'), ...more })
+const toTenant = () => ({
+  $objectType: 'networking.v4.config.PrivateIpAssociation',
+  privateIp: ip(`172.16.${++guest}.9`),
+  vpcReference: seedId('vpc/tenant-a'),
+})
+async function toNic(app: TestApp, vm: string) {
+  const [{ extId, networkInfo }] = (await app.call('GET', `/vmm/v4.2/ahv/config/vms/${seedId(`vm/${vm}`)}`)).data.nics
+  const privateIp = { ipv4: networkInfo.ipv4Config.ipAddress }
+  return { $objectType: 'networking.v4.config.VmNicAssociation', vmNicReference: extId, privateIp }
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'networking.createFloatingIp': [
+    creating(floatingIps, () => floating({ association: toTenant() })),
+    creating(floatingIps, () => floating({ floatingIp: ip(`100.64.0.${++host}`) })),
+    async (app) => ({ path: floatingIps, body: floating({ ...onNat, association: await toNic(app, 'web-01') }) }),
+    async (app) => {
+      const { vmNicReference } = await toNic(app, 'web-02')
+      return { path: floatingIps, body: floating({ ...onNat, vmNicReference, vpcReference: seedId('vpc/prod') }) }
+    },
+    async (app) => {
+      const ipConfig = ipConfigOf({ ipv6: 'fd00:45::/64' })
+      const outside = { name: named(), subnetType: 'VLAN', networkId: 345, isExternal: true, ipConfig }
+      const subnet = await once(app, 'outside of six', () => createdPath(app, subnets, outside))
+      const floatingIp = { ipv6: { value: `fd00:45::${++host}`, prefixLength: 128 } }
+      return { path: floatingIps, body: floating({ externalSubnetReference: subnet.slice(-36), floatingIp }) }
+    },
+  ],
+  'networking.updateFloatingIpById': [
+    updating(floatingIps, () => floating({ association: toTenant() })),
+    async (app) => {
+      const path = await once(app, 'floating IP of a NIC', () => createdPath(app, floatingIps, floating(onNat)))
+      return { path, body: floating({ ...onNat, association: await toNic(app, 'db-01') }) }
+    },
+    async (app) => {
+      const path = await once(app, 'floating IP in short', () => createdPath(app, floatingIps, floating(onNat)))
+      const { vmNicReference } = await toNic(app, 'floating-01')
+      return { path, body: floating({ ...onNat, vmNicReference, vpcReference: seedId('vpc/prod') }) }
+    },
+  ],
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  'fabric.floating-ip': ({ ids }) => ids('FloatingIp'),
 }

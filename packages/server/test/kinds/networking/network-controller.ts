@@ -1,12 +1,14 @@
 /** Requests by which suites that cover every kind reach network controllers. */
+
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import { at, deleteEntity } from '../../support/field-bases.ts'
 import { forgetVpcs } from '../../support/forget-vpcs.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { controllers, demoController, made } from '../../support/vpcs.ts'
-import type { Creation, RestartScenario } from '../kind.ts'
+import type { Creation, FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
 /** Not through the interface: what the demo has needs its controller. */
 async function withoutController(app: TestApp): Promise<void> {
@@ -35,4 +37,21 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   },
   'networking.delete-network-controller': async (app) => deleting(await aLonelyController(app)),
   'networking.update-network-controller': (app) => changing(app, demoController, { defaultVlanStack: 'ADVANCED' }),
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'networking.createNetworkController': [
+    async (app) => {
+      const collection = '/networking/v4.3/config/controllers'
+      for (const { extId } of (await app.call('GET', collection)).data)
+        await deleteEntity(app, `${collection}/${extId}`)
+      return { path: collection, body: {} }
+    },
+  ],
+  'networking.updateNetworkControllerById': [at(`/networking/v4.3/config/controllers/${seedId('network-controller')}`)],
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  'fabric.controller': ({ ids }) => ids('NetworkController'),
+  'fabric.controller-fault': ({ ids }) => ids('NetworkController'),
 }

@@ -1,9 +1,58 @@
 /** Requests by which suites that cover every kind reach routing policies. */
+
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import { createdPath, creating, named, once } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { aVpc, made, routingPolicies } from '../../support/vpcs.ts'
-import { type Creation, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import { aVpc, made, prefix, routingPolicies } from '../../support/vpcs.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
+
+let priority = 200
+const numberedPolicy = (match: object, action: object = { actionType: 'PERMIT' }) => ({
+  name: named(),
+  priority: 10 + (++priority % 990),
+  vpcExtId: seedId('vpc/prod'),
+  policies: [
+    {
+      policyMatch: {
+        source: { addressType: 'ANY' },
+        destination: { addressType: 'ANY' },
+        protocolType: 'ANY',
+        ...match,
+      },
+      policyAction: action,
+    },
+  ],
+})
+const parameters = (name: string, fields: object = {}): object => ({
+  protocolParameters: { $objectType: `networking.v4.config.${name}`, ...fields },
+})
+const side = { addressType: 'SUBNET', subnetPrefix: prefix('10.77.0.0/16') }
+const address = (value: string): object => ({ ipv4: { value } })
+const policyBodies: readonly (() => object)[] = [
+  () => numberedPolicy({ source: side, destination: side }),
+  () => numberedPolicy({ protocolType: 'ICMP', ...parameters('ICMPObject') }),
+  () => numberedPolicy({ protocolType: 'TCP', ...parameters('LayerFourProtocolObject') }),
+  () =>
+    numberedPolicy({ protocolType: 'PROTOCOL_NUMBER', ...parameters('ProtocolNumberObject', { protocolNumber: 47 }) }),
+  () => numberedPolicy({}, { actionType: 'FORWARD', nexthopIpAddress: address('10.50.0.9') }),
+  () => numberedPolicy({}, { actionType: 'REROUTE', rerouteParams: [{ serviceIp: address('10.50.0.9') }] }),
+  () =>
+    numberedPolicy(
+      {},
+      {
+        actionType: 'REROUTE',
+        rerouteParams: [{ ingressServiceIp: address('10.50.0.9'), egressServiceIp: address('10.50.0.10') }],
+      },
+    ),
+]
 
 const routing = {
   name: 'by-order',
@@ -33,6 +82,7 @@ const aPolicy = async (app: TestApp): Promise<string> => made(app, routingPolici
 export const creations: Readonly<Record<string, Creation>> = {
   'networking.createRoutingPolicy': {
     path: '/networking/v4.3/config/routing-policies',
+    isRandom: true,
     body: (name) => ({
       name,
       priority: 200 + Math.floor(Math.random() * 800),
@@ -64,4 +114,27 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   }),
   'networking.delete-routing-policy': async (app) => deleting(await aPolicy(app)),
   'networking.update-routing-policy': async (app) => changing(app, await aPolicy(app), { priority: 101 }),
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'networking.clearRoutingPolicyCounters': [
+    async (app) => ({
+      path: '/networking/v4.3/stats/routing-policies/$actions/clear',
+      body: {
+        vpcExtId: seedId('vpc/prod'),
+        routingPolicyExtId: (
+          await once(app, 'cleared policy', () => createdPath(app, routingPolicies, numberedPolicy({})))
+        ).slice(-36),
+      },
+    }),
+  ],
+  'networking.createRoutingPolicy': policyBodies.map((body) => creating(routingPolicies, body)),
+  'networking.updateRoutingPolicyById': policyBodies.map((body) => async (app) => ({
+    path: await once(app, 'routing policy', () => createdPath(app, routingPolicies, numberedPolicy({}))),
+    body: body(),
+  })),
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  'fabric.policy': ({ ids }) => ids('RoutingPolicy'),
 }

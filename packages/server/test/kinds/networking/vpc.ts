@@ -1,8 +1,17 @@
 /** Requests by which suites that cover every kind reach VPCs. */
+
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import { creating, named, updating } from '../../support/field-bases.ts'
 import { attachedTo, aVpc, ip, prefix, vpcs } from '../../support/vpcs.ts'
-import { type Creation, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
 
 export const creations: Readonly<Record<string, Creation>> = {
   'networking.createVpc': { path: '/networking/v4.3/config/vpcs', body: (name) => ({ name }) },
@@ -40,4 +49,13 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
       externalSubnets: [attachedTo('ext-routed')],
       externallyRoutablePrefixes: [prefix('192.168.98.0/24')],
     }),
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'networking.createVpc': [creating(vpcs, () => ({ name: named(), externalSubnets: [attachedTo('ext-nat')] }))],
+  'networking.updateVpcById': [updating(vpcs, () => ({ name: named(), externalSubnets: [attachedTo('ext-nat')] }))],
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  'fabric.router': ({ ids }) => ids('Vpc'),
 }

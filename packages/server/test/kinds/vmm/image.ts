@@ -1,8 +1,25 @@
 /** Requests by which suites that cover every kind reach images. */
-import { seedId } from '../../../src/core/ids/named-id.ts'
-import { type Creation, type OrderCase, unknown } from '../kind.ts'
 
-export const creations: Readonly<Record<string, Creation>> = {
+import { Image } from '@hyperplane/contract/vmm/content/image'
+import { seedId } from '../../../src/core/ids/named-id.ts'
+import { created, requestOf, tagged } from '../../restart/asked.ts'
+import { ids } from '../../support/clustermgmt.ts'
+import { named, updating } from '../../support/field-bases.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  nativeCluster,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
+
+const images = '/vmm/v4.2/content/images'
+/** Files on the demo's cluster without an image. */
+const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map((name) => `${seedId(`image/${name}`)}/${nativeCluster}`)
+
+export const creations = {
   'vmm.createImage': {
     path: '/vmm/v4.2/content/images',
     body: (name) => ({
@@ -11,7 +28,7 @@ export const creations: Readonly<Record<string, Creation>> = {
       source: { $objectType: 'vmm.v4.content.UrlSource', url: `https://images.example.com/${name}.qcow2` },
     }),
   },
-}
+} satisfies Record<string, Creation>
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
   'vmm.createImage': {
@@ -29,4 +46,35 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: { name: 'by-order', type: 'DISK_IMAGE', categoryExtIds: [unknown] },
     broken: { name: '../by-order' },
   },
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.updateImageById': [updating(images, () => creations['vmm.createImage'].body(named()))],
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  '* url': ['https://images.example.com/other.qcow2'],
+}
+
+export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  'vmm.create-image': async () => requestOf(creations['vmm.createImage']),
+  'vmm.delete-image': async (app) =>
+    tagged(app, 'DELETE', `${images}/${await created(app, creations['vmm.createImage'], 'gone')}`),
+  'vmm.update-image': async (app) => {
+    const path = `${images}/${await created(app, creations['vmm.createImage'], 'copied')}`
+    const { data } = await app.call('GET', path)
+    return tagged(app, 'PUT', path, { ...data, description: 'changed', clusterLocationExtIds: [ids.cloud] })
+  },
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  'content.faults': 'nobody',
+  'content.files': async ({ all }) =>
+    new Set([
+      ...strayFiles,
+      ...(await all(Image)).flatMap(({ extId, clusterLocationExtIds = [] }) =>
+        clusterLocationExtIds.map((cluster: string) => `${extId}/${cluster}`),
+      ),
+    ]),
+  'content.urls': 'nobody',
 }

@@ -1,9 +1,10 @@
 /** Requests by which suites that cover every kind reach serial ports of VMs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, changing } from '../../restart/asked.ts'
+import { createdPath, named, once } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm, tagOf } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import type { Creation, RestartScenario } from '../kind.ts'
+import { type Creation, type FieldBase, GiB, nativeCluster, type RestartScenario } from '../kind.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 /** OFF. */
@@ -30,4 +31,16 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const path = await aPort(app)
     return { method: 'DELETE', path, ifMatch: (await app.call('GET', path)).etag as string }
   },
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.updateSerialPortById': [
+    async (app) => ({
+      path: await once(app, 'serial port', async () => {
+        const body = { name: named(), memorySizeBytes: GiB, cluster: { extId: nativeCluster }, serialPorts: [{}] }
+        const path = await createdPath(app, vms, body)
+        return `${path}/serial-ports/${(await app.call('GET', path)).data.serialPorts[0].extId}`
+      }),
+    }),
+  ],
 }

@@ -1,10 +1,11 @@
 /** Requests by which suites that cover every kind reach VM anti-affinity policies. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing } from '../../restart/asked.ts'
+import { updating } from '../../support/field-bases.ts'
 import { aNativeCluster } from '../../support/native-cluster.ts'
 import { aCategory, antiAffinityPolicies, aPolicy, aRunningVm, policyBody } from '../../support/policies.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { type Creation, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import { type Creation, type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
 
 const category = seedId('category/Environment/Production')
 const made = async (app: TestApp): Promise<string> => `${antiAffinityPolicies}/${await aPolicy(app, category)}`
@@ -51,4 +52,8 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     ...(await changing(app, await made(app), {})),
     method: 'DELETE',
   }),
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.updateVmAntiAffinityPolicyById': [updating(antiAffinityPolicies, () => policyBody(category))],
 }

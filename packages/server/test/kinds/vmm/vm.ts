@@ -1,6 +1,84 @@
 /** Requests by which suites that cover every kind reach VMs. */
-import { seedId } from '../../../src/core/ids/named-id.ts'
-import { type Creation, GiB, nativeCluster, type OrderCase, unknown } from '../kind.ts'
+
+import assert from 'node:assert/strict'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
+import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
+import { type Asked, completed, tagged } from '../../restart/asked.ts'
+import { advance, hostId } from '../../support/clustermgmt.ts'
+import { happen } from '../../support/events.ts'
+import { address, creating, named, updating } from '../../support/field-bases.ts'
+import { aNativeCluster, aVm as aVmOn, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
+import type { TestApp } from '../../support/start-app.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  GiB,
+  nativeCluster,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
+import { aPooledSubnet } from '../networking/subnet.ts'
+
+const vms = '/vmm/v4.2/ahv/config/vms'
+const fieldVm = (more: object = {}) => ({
+  name: named(),
+  memorySizeBytes: GiB,
+  cluster: { extId: nativeCluster },
+  ...more,
+})
+const uefi = { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' }, machineType: 'Q35' }
+const bootAddress = { diskAddress: { busType: 'SCSI', index: 1 } }
+const withDisk = {
+  disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: GiB }, ...bootAddress }],
+}
+const mac = { macAddress: '50:6b:8d:00:00:99' }
+const withMac = {
+  nics: [{ networkInfo: { subnet: { extId: seedId('subnet/vlan-100-app') } }, backingInfo: mac }],
+}
+const bootedFrom = (firmware: string, device: string, fields: object): object => ({
+  $objectType: `vmm.v4.ahv.config.${firmware}`,
+  bootDevice: { $objectType: `vmm.v4.ahv.config.${device}`, ...fields },
+})
+/** With a disk, a NIC that has an address, and a category. */
+async function fullVm(app: TestApp, more: object = {}): Promise<object> {
+  return {
+    name: 'killed',
+    memorySizeBytes: GiB,
+    cluster: { extId: nativeCluster },
+    categories: [{ extId: seedId('category/Environment/Dev') }],
+    disks: [
+      {
+        backingInfo: {
+          dataSource: {
+            reference: {
+              $objectType: 'vmm.v4.ahv.config.ImageReference',
+              imageExtId: seedId('image/ubuntu-24.04.qcow2'),
+            },
+          },
+        },
+      },
+    ],
+    nics: [{ networkInfo: { subnet: { extId: await aPooledSubnet(app) } } }],
+    ...more,
+  }
+}
+/** @returns its id */
+export const aFullVm = async (app: TestApp, more: object = {}): Promise<string> =>
+  completed(app, 'POST', vms, { body: await fullVm(app, more) })
+const guestCustomization = {
+  config: { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: Buffer.from('instance-id: x').toString('base64') },
+}
+const act = (app: TestApp, vm: string, action: string): Promise<Asked> =>
+  tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, undefined, `${vms}/${vm}`)
+async function aRunningVm(app: TestApp): Promise<string> {
+  const vm = await aFullVm(app)
+  const { method, path, ...options } = await act(app, vm, 'power-on')
+  await completed(app, method, path, options)
+  return vm
+}
 
 const vm = { name: 'by-order', memorySizeBytes: 1024 ** 3, categories: [{ extId: unknown }] }
 
@@ -18,4 +96,97 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: vm,
     broken: { hardwareClockTimezone: 'Nowhere/Never' },
   },
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.createVm': [
+    creating(vms, () =>
+      fieldVm({
+        disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: GiB } }],
+        nics: [{ networkInfo: { subnet: { extId: seedId('subnet/vlan-100-app') } } }],
+      }),
+    ),
+    creating(vms, () =>
+      fieldVm({
+        numSockets: 4,
+        nics: [
+          {
+            nicNetworkInfo: {
+              $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo',
+              subnet: { extId: seedId('subnet/vlan-100-app') },
+            },
+            nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
+          },
+        ],
+      }),
+    ),
+    creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
+    creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
+    creating(vms, () => fieldVm({ isAgentVm: true, host: { extId: hostId('hp-n01-a') } })),
+    creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) })),
+    creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) })),
+    creating(vms, () => fieldVm({ ...withMac, bootConfig: bootedFrom('LegacyBoot', 'BootDeviceNic', mac) })),
+    creating(vms, () => fieldVm({ ...withMac, bootConfig: bootedFrom('UefiBoot', 'BootDeviceNic', mac) })),
+  ],
+  'vmm.updateVmById': [
+    updating(vms, fieldVm),
+    updating(vms, () =>
+      fieldVm({
+        bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' },
+        disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: GiB } }],
+        nics: [{ networkInfo: { subnet: { extId: seedId('subnet/vlan-100-app') } } }],
+      }),
+    ),
+  ],
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
+  '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
+  '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  '* hardwareClockTimezone': ['Europe/Paris'],
+  '* memorySizeBytes': [2 * GiB],
+  '* numQueues': [2],
+}
+
+export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
+  'vmm.delete-vm': async (app) => {
+    const vm = `${vms}/${await aRunningVm(app)}`
+    return tagged(app, 'DELETE', vm)
+  },
+  'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app), 'power-off'),
+  // With a customisation, whose ISO lies in a drive from then on.
+  'vmm.power-on-vm': async (app) => act(app, await aFullVm(app, { guestCustomization }), 'power-on'),
+  'vmm.reset-vm': async (app) => act(app, await aRunningVm(app), 'reset'),
+  // Alone on a host that has failed, with its customisation to come: the next look restarts it.
+  'vmm.restart-vm-elsewhere': async (app) => {
+    const cluster = await aNativeCluster(app)
+    const { extId } = await aVmOn(app, cluster, { disks: [bootDisk(cluster)], guestCustomization })
+    assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
+    await happen(app, { type: 'HOST_FAILS', host: (await readVm(app, extId)).host.extId })
+    await advance(app, 0.75)
+    const path = '/control/v1/worlds/default/clock/$actions/advance'
+    return { method: 'POST', path, body: { duration: 'PT10S' } }
+  },
+  'vmm.shutdown-vm': async (app) => act(app, await aRunningVm(app), 'shutdown'),
+  // Running, and larger than before: it holds more of its host.
+  'vmm.update-vm': async (app) => {
+    const path = `${vms}/${await aRunningVm(app)}`
+    // The field is the store's own: it is never on the wire.
+    const { lastHostExtId: _, ...data } = (await app.call('GET', path)).data
+    return tagged(app, 'PUT', path, { ...data, memorySizeBytes: 2 * GiB, description: 'changed' })
+  },
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  domains: async ({ ids, managerNodes }) => new Set([...(await ids('Vm')), ...(await managerNodes())]),
+  virtualDisks: async ({ all, managerNodes }) =>
+    new Set([
+      ...(await all(Vm)).flatMap((vm) => [
+        ...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []),
+        ...firmwareFilesOf(vm),
+      ]),
+      ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
+    ]),
 }

@@ -1,0 +1,65 @@
+/** Requests by which suites that cover every kind reach clusters. */
+
+import { randomUUID } from 'node:crypto'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { seedId } from '../../../src/core/ids/named-id.ts'
+import { tagged } from '../../restart/asked.ts'
+import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
+import { address, at, createdPath, named } from '../../support/field-bases.ts'
+import type { TestApp } from '../../support/start-app.ts'
+import { ip } from '../../support/vpcs.ts'
+import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
+
+const aCategory = async (app: TestApp): Promise<string> =>
+  (await createdPath(app, '/platform/v4.3/config/categories', { key: named('key'), value: named('value') })).slice(-36)
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'clustermgmt.associateCategoriesToCluster': [
+    async (app) => ({
+      path: `${clustermgmt}/clusters/${ids.native}/$actions/associate-categories`,
+      body: { categories: [await aCategory(app)] },
+    }),
+  ],
+  'clustermgmt.disassociateCategoriesFromCluster': [
+    async (app) => {
+      const categories = [await aCategory(app)]
+      const cluster = `${clustermgmt}/clusters/${ids.native}`
+      const body = { categories }
+      await app.task(
+        await app.call('POST', `${cluster}/$actions/associate-categories`, { body, requestId: randomUUID() }),
+      )
+      return { path: `${cluster}/$actions/disassociate-categories`, body }
+    },
+  ],
+  'clustermgmt.updateClusterById': [at(`${clustermgmt}/clusters/${ids.native}`, {})],
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  '* externalDataServiceIp': [address('10.44.1.201')],
+  '* externalIps': [address('10.44.3.205')],
+  '* fqdn': ['cluster.example.com'],
+}
+
+export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  'clustermgmt.copy-data': async (app) => {
+    // Three copies need five hosts: two join the three of the demo.
+    await app.store.transaction(async (store) => {
+      const host = await store.get(Host, hostId('hp-c01-a'))
+      for (const hostName of ['hp-c01-d', 'hp-c01-e'])
+        await store.insert(Host, { ...host, extId: hostId(hostName), hostName } as never)
+    })
+    const config = { faultToleranceState: { desiredClusterFaultTolerance: 'CFT_2N_OR_2D' } }
+    return tagged(app, 'PUT', `${clustermgmt}/clusters/${ids.cloud}`, { config })
+  },
+  'clustermgmt.update-category-associations': async () => ({
+    method: 'POST',
+    path: `${clustermgmt}/clusters/${ids.native}/$actions/associate-categories`,
+    body: { categories: [seedId('category/Environment/Dev')] },
+  }),
+  'clustermgmt.update-cluster': (app) =>
+    tagged(app, 'PUT', `${clustermgmt}/clusters/${ids.native}`, { network: { nameServerIpList: [ip('10.8.8.8')] } }),
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  'hardware.clusters': ({ ids }) => ids('Cluster'),
+}

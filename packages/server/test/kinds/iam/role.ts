@@ -1,0 +1,17 @@
+/** Requests by which suites that cover every kind reach roles. */
+
+import { catalogueId } from '../../../src/core/ids/named-id.ts'
+import { creating, named, updating } from '../../support/field-bases.ts'
+import type { FieldBase } from '../kind.ts'
+
+const operationId = (name: string): string => catalogueId('operation', name)
+const role = () => ({ displayName: named(), operations: [operationId('View_Image')] })
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'iam.createRole': [creating('/iam/v4.1.b2/authz/roles', role)],
+  'iam.updateRoleById': [updating('/iam/v4.1.b2/authz/roles', role)],
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  '* operations': [operationId('View_Category')],
+}
