@@ -10,6 +10,7 @@ export function amidFaults(drivers: Drivers, faults: Faults): Drivers {
     const driver = drivers[name as keyof Drivers]
     const asked = new Map<string, Call>()
     for (const method of Object.keys(calls)) {
+      // `unknown`: `driverCalls` lists the methods that each driver has.
       const call = (driver as unknown as Record<string, Call>)[method] as Call
       asked.set(method, (...given) => {
         const work = (): Promise<unknown> => call.apply(driver, given)

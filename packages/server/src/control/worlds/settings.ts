@@ -1,6 +1,7 @@
 /** Settings of a world in three forms: in the request, in its row, and as options of the world. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { presets, World } from '@hyperplane/contract/control/world'
+import { defined } from '../../core/defined.ts'
 import { parseTime } from '../../core/time/clock.ts'
 import type { NewSeed, WorldSettings } from '../../worlds/worlds.ts'
 
@@ -18,8 +19,7 @@ export interface NewWorld
 
 /** The id of the row is the name of the world. */
 export function rowOf({ adminPassword: _, ...stored }: NewWorld, createTime: string): WorldRow {
-  const row = { ...stored, extId: stored.name, createTime }
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as unknown as WorldRow
+  return defined({ ...stored, extId: stored.name, createTime })
 }
 
 /** @param seed the seed of a new world that is not created from a preset */

@@ -117,7 +117,7 @@ export function createContentSource(
 
 const gone = (cause: string): DriverError => new DriverError(cause, { retryable: false })
 
-/** `nfs://host/path`, `host:port/path` and the like: the part before the first path. */
+/** `nfs://host/path`, `host:port/path` and the like: the part before the first path. `!`: `split` returns one part at least. */
 const hostOf = (url: string): string =>
   url
     .replace(/^(?:\w+:)?\/{0,2}/, '')

@@ -76,9 +76,9 @@ export function createNetworkFabric(world: SimulatedWorld): NetworkFabric {
     announceAddresses: async () => undefined,
     async outsideAddress(vlan, macAddress) {
       const [network] = digest(`outside ${vlan.virtualSwitchExtId} ${vlan.tag}`)
-      const mac = digest(`guest ${macAddress.toLowerCase()}`)
+      const [third = 0, fourth = 0] = digest(`guest ${macAddress.toLowerCase()}`)
       // .0.0 and .255.255 are no hosts; .0.1 is the server itself.
-      return `10.${network}.${mac[0]! % 255}.${2 + (mac[1]! % 253)}`
+      return `10.${network}.${third % 255}.${2 + (fourth % 253)}`
     },
     async addBgpPeer(peer) {
       if (bgpPeers.get(peer.sessionExtId) === undefined) {

@@ -1,5 +1,6 @@
 /**
- * SHA-1 and SHA-256, taken up in the middle of a text whose beginning was hashed before. The machine's own cannot do that.
+ * SHA-1 and SHA-256 that continue from a midstate, which Node's own hashes cannot. `!` and tuples: every index lies within
+ * its block.
  * Source: FIPS 180-4, 6.1 and 6.2.
  */
 /** In signed words: only those stay whole numbers for the machine, and each bit of them counts as it is. */
