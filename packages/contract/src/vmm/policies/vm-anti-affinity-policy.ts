@@ -3,24 +3,24 @@
  * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9.
  */
 import { create, get, list, remove, resource, update } from '../../operation.ts'
-import { arrayOf, integer, object, oneOf, optional, readOnly, text, timestamp, uuid } from '../../schema.ts'
+import * as s from '../../schema.ts'
 import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, HostReference, UserReference } from './references.ts'
 
 export const VmAntiAffinityPolicy = resource(
   'vmm.v4.ahv.policies.VmAntiAffinityPolicy',
   {
-    name: text({ minLength: 1, maxLength: 80 }),
-    description: optional(text({ multiline: true })),
-    categories: arrayOf(CategoryReference, { minItems: 1, maxItems: 20, uniqueItems: true }),
+    name: s.text({ minLength: 1, maxLength: 80 }),
+    description: s.optional(s.text({ multiline: true })),
+    categories: s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20, uniqueItems: true }),
     // Computed for each answer.
-    numCompliantVms: readOnly(integer()),
-    numNonCompliantVms: readOnly(integer()),
-    numPendingVms: readOnly(integer()),
-    createTime: readOnly(timestamp()),
-    updateTime: readOnly(timestamp()),
-    createdBy: readOnly(UserReference),
-    updatedBy: readOnly(UserReference),
+    numCompliantVms: s.readOnly(s.integer()),
+    numNonCompliantVms: s.readOnly(s.integer()),
+    numPendingVms: s.readOnly(s.integer()),
+    createTime: s.readOnly(s.timestamp()),
+    updateTime: s.readOnly(s.timestamp()),
+    createdBy: s.readOnly(UserReference),
+    updatedBy: s.readOnly(UserReference),
   },
   {
     title: 'VM anti-affinity policy',
@@ -31,13 +31,13 @@ export const VmAntiAffinityPolicy = resource(
   },
 )
 
-const empty = (type: string) => object(`vmm.v4.ahv.policies.${type}`, {})
+const empty = (type: string) => s.object(`vmm.v4.ahv.policies.${type}`, {})
 
 /** Why a VM is not compliant, in the order in which the reasons are tested. */
-export const VmAntiAffinityNonCompliance = oneOf(
+export const VmAntiAffinityNonCompliance = s.oneOf(
   empty('ClusterNotSupportedForVmAntiAffinity'),
-  object('vmm.v4.ahv.policies.ConflictingVmAntiAffinityPolicy', { conflictingVmAntiAffinityPolicyExtId: uuid() }),
-  object('vmm.v4.ahv.policies.ConflictingLegacyVmAntiAffinityPolicy', { legacyVmAntiAffinityPolicyExtId: uuid() }),
+  s.object('vmm.v4.ahv.policies.ConflictingVmAntiAffinityPolicy', { conflictingVmAntiAffinityPolicyExtId: s.uuid() }),
+  s.object('vmm.v4.ahv.policies.ConflictingLegacyVmAntiAffinityPolicy', { legacyVmAntiAffinityPolicyExtId: s.uuid() }),
   empty('NotEnoughHostsForVmAntiAffinity'),
   empty('NotEnoughResourcesForVmAntiAffinity'),
   empty('OtherVmAntiAffinityPolicyNonComplianceReason'),
@@ -46,14 +46,14 @@ export const VmAntiAffinityNonCompliance = oneOf(
 export const VmAntiAffinityPolicyVmComplianceState = resource(
   'vmm.v4.ahv.policies.VmAntiAffinityPolicyVmComplianceState',
   {
-    cluster: readOnly(ClusterReference),
-    host: readOnly(HostReference),
+    cluster: s.readOnly(ClusterReference),
+    host: s.readOnly(HostReference),
     /** The categories of the policy that the VM carries. */
-    associatedCategories: readOnly(arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
-    complianceStatus: readOnly(
-      oneOf(
+    associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
+    complianceStatus: s.readOnly(
+      s.oneOf(
         empty('CompliantVmAntiAffinityPolicy'),
-        object('vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy', {
+        s.object('vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy', {
           nonComplianceReason: VmAntiAffinityNonCompliance,
         }),
         empty('PendingVmAntiAffinityPolicy'),
@@ -63,7 +63,7 @@ export const VmAntiAffinityPolicyVmComplianceState = resource(
   {
     title: 'VM compliance state',
     derived: true,
-    internal: { policyExtId: uuid() },
+    internal: { policyExtId: s.uuid() },
     parent: { param: 'vmAntiAffinityPolicyExtId', kind: 'VmAntiAffinityPolicy', field: 'policyExtId' },
   },
 )
@@ -74,40 +74,31 @@ const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestI
 export const vmAntiAffinityPolicyOperations = {
   listVmAntiAffinityPolicies: list('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
     ...reading,
-    envelope: 'vmm.v4.ahv.policies.ListVmAntiAffinityPoliciesApiResponse',
     rateLimit: listRate,
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
   createVmAntiAffinityPolicy: create('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
     ...mutation,
-    envelope: 'vmm.v4.ahv.policies.CreateVmAntiAffinityPolicyApiResponse',
     iam: 'Create_VM_Anti_Affinity_Policy',
   }),
   getVmAntiAffinityPolicyById: get('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
     ...reading,
-    envelope: 'vmm.v4.ahv.policies.GetVmAntiAffinityPolicyApiResponse',
     rateLimit: getRate,
   }),
   updateVmAntiAffinityPolicyById: update('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
     ...mutation,
-    envelope: 'vmm.v4.ahv.policies.UpdateVmAntiAffinityPolicyApiResponse',
     iam: 'Update_VM_Anti_Affinity_Policy',
     ifMatch: 'required',
   }),
   deleteVmAntiAffinityPolicyById: remove('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
     ...mutation,
-    envelope: 'vmm.v4.ahv.policies.DeleteVmAntiAffinityPolicyApiResponse',
     iam: 'Delete_VM_Anti_Affinity_Policy',
     ifMatch: 'required',
   }),
   listVmAntiAffinityPolicyVmComplianceStates: list(
     '/ahv/policies/vm-anti-affinity-policies/{vmAntiAffinityPolicyExtId}/vm-compliance-states',
     VmAntiAffinityPolicyVmComplianceState,
-    {
-      ...reading,
-      envelope: 'vmm.v4.ahv.policies.ListVmAntiAffinityPolicyVmComplianceStatesApiResponse',
-      rateLimit: listRate,
-    },
+    { ...reading, rateLimit: listRate },
   ),
 }

@@ -1,19 +1,19 @@
 /** A serial port of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
 import { create, get, list, remove, resource, update } from '../../../operation.ts'
-import { boolean, integer, optional, uuid, withDefault } from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const SerialPort = resource(
   'vmm.v4.ahv.config.SerialPort',
   {
     /** 1 is reserved. Default: the lowest free index. */
-    index: optional(integer({ minimum: 0, maximum: 3 })),
-    isConnected: withDefault(boolean(), false),
+    index: s.optional(s.integer({ minimum: 0, maximum: 3 })),
+    isConnected: s.withDefault(s.boolean(), false),
   },
   {
     // Stored in the list of its VM.
     derived: true,
-    internal: { vmExtId: uuid() },
+    internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
     rel: 'vmm:ahv:config:vm:serialport',
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -26,28 +26,17 @@ const view = { iam: 'View_Virtual_Machine_Serial_Port', roles: vmReaders } as co
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
 export const serialPortOperations = {
-  listSerialPortsByVmId: list('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, {
-    envelope: 'vmm.v4.ahv.config.ListSerialPortsApiResponse',
-    ...view,
-    rateLimit: listRate,
-  }),
+  listSerialPortsByVmId: list('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, { ...view, rateLimit: listRate }),
   createSerialPort: create('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, {
-    envelope: 'vmm.v4.ahv.config.CreateSerialPortApiResponse',
     iam: 'Create_Virtual_Machine_Serial_Port',
     ...change,
   }),
-  getSerialPortById: get('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
-    envelope: 'vmm.v4.ahv.config.GetSerialPortApiResponse',
-    ...view,
-    rateLimit: getRate,
-  }),
+  getSerialPortById: get('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, { ...view, rateLimit: getRate }),
   updateSerialPortById: update('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
-    envelope: 'vmm.v4.ahv.config.UpdateSerialPortApiResponse',
     iam: 'Update_Virtual_Machine_Serial_Port',
     ...change,
   }),
   deleteSerialPortById: remove('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
-    envelope: 'vmm.v4.ahv.config.DeleteSerialPortApiResponse',
     iam: 'Delete_Virtual_Machine_Serial_Port',
     ...change,
   }),
