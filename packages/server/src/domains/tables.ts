@@ -6,7 +6,12 @@ import { Fact } from '../drivers/simulated/world.ts'
 import { type Table, tablesOf } from '../store/tables.ts'
 import { collectRecords } from './collected.ts'
 
-export function storeTables(): ReadonlyMap<string, Table> {
+let tables: ReadonlyMap<string, Table> | undefined
+
+/** Derived from the contract on first use. */
+export const storeTables = (): ReadonlyMap<string, Table> => (tables ??= derivedTables())
+
+function derivedTables(): ReadonlyMap<string, Table> {
   const resources = [
     ...new Set(contract.flatMap((namespace) => namespace.resources)),
     ...coreRecords,

@@ -27,7 +27,10 @@ export async function createDomainManager(ctx: WriteContext, body: Body): Promis
   const containerExtId = await containerFor(ctx, body, cluster.extId)
   refuseAll(networkFaults(body.network, subnet))
   requireReachable(ctx, cluster)
+  // Seeds choose the first id that a creation draws.
+  const extId = ctx.ids.uuid()
   const manager: Manager = created(ctx, DomainManager, body, {
+    extId,
     config: {
       ...body.config,
       resourceConfig: {

@@ -55,6 +55,8 @@ describe('every kind that tests can create', () => {
       for (const [key] of chosen) {
         const { resource, stem } = operations.get(key) as Operation
         assert.ok(resource !== undefined, key)
+        // Entries of a list of their parent have no rows: the invariants compare them with the simulated world.
+        if (resource.derived === true) continue
         assert.ok((await app.store.get(resource, seedId(`${stem}/made-${key}`))) !== undefined, key)
       }
       await checkInvariants(app)
