@@ -164,7 +164,8 @@ async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer
     const { kind } = resource
     const isFact = kind === Fact.kind
     for (const found of await ctx.store.find(resource)) {
-      const entity = kind === DomainManager.kind && (found as Manager).isOwn === true ? domainManager : found
+      const isOwn = kind === DomainManager.kind && (found as Manager).isOwn === true
+      const entity = structuredClone(isOwn ? domainManager : found)
       reseal({ kind, secrets }, entity, ctx.backup, inBackup)
       const pieces = entityLine(kind, 1, false, JSON.stringify(entity))
       if (isFact) facts.push({ section: 'world', kind, pieces })

@@ -7,7 +7,7 @@ export interface Statement {
 }
 
 export interface PageQuery {
-  /** Selects `document`, from `offset` on, at most `limit` rows. */
+  /** Selects `extId` and `document`, from `offset` on, at most `limit` rows. */
   readonly select: Statement
   /** Selects `total`. Absent: the number is not needed. */
   readonly count?: Statement
@@ -15,8 +15,13 @@ export interface PageQuery {
   readonly limit: number
 }
 
+export interface DocumentRow {
+  readonly extId: string
+  readonly document: string
+}
+
 export interface FoundPage {
-  readonly documents: readonly string[]
+  readonly rows: readonly DocumentRow[]
   readonly total: number
 }
 
@@ -34,8 +39,8 @@ export function readPage(
         ? Number.POSITIVE_INFINITY
         : (prepare(count.text).get(...count.parameters) as { total: number }).total
     const rows =
-      limit === 0 || offset >= total ? [] : (prepare(select.text).all(...select.parameters) as { document: string }[])
-    return { documents: rows.map(({ document }) => document), total: Math.min(total, Number.MAX_SAFE_INTEGER) }
+      limit === 0 || offset >= total ? [] : (prepare(select.text).all(...select.parameters) as unknown as DocumentRow[])
+    return { rows, total: Math.min(total, Number.MAX_SAFE_INTEGER) }
   } finally {
     if (!inTransaction) database.exec('COMMIT')
   }

@@ -4,7 +4,8 @@ import { compileFilter, compileOrderby } from '../compile-query.ts'
 import type { Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, Walk } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { sqliteDialect } from './dialect.ts'
-import { type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
+import { type DocumentRow, type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
+import { parseDocument } from './parsed-documents.ts'
 import { readPlan } from './query-plan.ts'
 import { inTime } from './time-limit.ts'
 
@@ -37,6 +38,9 @@ export interface FoundRow {
   readonly version: number
   readonly document: string
 }
+
+export const entitiesOf = (table: Table, rows: readonly DocumentRow[]): any[] =>
+  rows.map(({ extId, document }) => parseDocument(table, extId, document))
 
 const isPublished = 'published = 1'
 const maximumStatements = 500
@@ -101,10 +105,11 @@ export class SqliteReader implements Reader {
   }
 
   async row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined> {
-    const found = this.found(this.table(kind), extId)
+    const table = this.table(kind)
+    const found = this.found(table, extId)
     return found === undefined
       ? undefined
-      : { entity: JSON.parse(found.document), version: found.version, sequence: found.sequence }
+      : { entity: parseDocument(table, extId, found.document), version: found.version, sequence: found.sequence }
   }
 
   async get<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined> {
@@ -112,8 +117,9 @@ export class SqliteReader implements Reader {
   }
 
   async pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined> {
-    const found = this.#of(this.table(kind)).getAny.get(extId) as { document: string } | undefined
-    return found === undefined ? undefined : JSON.parse(found.document)
+    const table = this.table(kind)
+    const found = this.#of(table).getAny.get(extId) as { document: string } | undefined
+    return found === undefined ? undefined : parseDocument(table, extId, found.document)
   }
 
   async getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]> {
@@ -126,15 +132,15 @@ export class SqliteReader implements Reader {
   }
 
   async find<R extends AnyResource>(kind: R, query: Query = {}): Promise<EntityOf<R>[]> {
-    const { text, parameters } = this.#select(this.table(kind), query)
-    this.#explain(this.table(kind), query, text)
-    const rows = this.prepare(text).all(...parameters) as { document: string }[]
-    return rows.map((row) => JSON.parse(row.document))
+    const table = this.table(kind)
+    const { text, parameters } = this.#select(table, query)
+    this.#explain(table, query, text)
+    return entitiesOf(table, this.prepare(text).all(...parameters) as unknown as DocumentRow[])
   }
 
   async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
-    const { documents, total } = this.readPage(this.pageQuery(kind, query))
-    return { entities: documents.map((document) => JSON.parse(document)), total }
+    const { rows, total } = this.readPage(this.pageQuery(kind, query))
+    return { entities: entitiesOf(this.table(kind), rows), total }
   }
 
   protected readPage(query: PageQuery): FoundPage {
@@ -196,8 +202,8 @@ export class SqliteReader implements Reader {
       terms.push(`${column} IS ?`)
       parameters.push(typeof value === 'boolean' ? Number(value) : value)
     }
-    const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
-    return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
+    const text = `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
+    return entitiesOf(table, this.prepare(text).all(...parameters) as unknown as DocumentRow[])
   }
 
   async walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]> {
@@ -220,8 +226,8 @@ export class SqliteReader implements Reader {
     if (walk.from !== undefined) add(`${by} >= ?`, walk.from)
     if (walk.to !== undefined) add(`${by} <= ?`, walk.to)
     const order = `${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
-    const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
-    return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
+    const text = `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
+    return entitiesOf(table, this.prepare(text).all(...parameters) as unknown as DocumentRow[])
   }
 
   async referrers(
@@ -286,7 +292,7 @@ export class SqliteReader implements Reader {
     const order = compileOrderby(query.orderby ?? [], { columns: table.columnOf, dialect: sqliteDialect })
     const keys = [...order.terms, `sequence${query.newestFirst === true ? ' DESC' : ''}`].join(', ')
     return {
-      text: `SELECT document FROM ${table.name} WHERE ${where.text} ORDER BY ${keys} LIMIT ? OFFSET ?`,
+      text: `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${where.text} ORDER BY ${keys} LIMIT ? OFFSET ?`,
       parameters: [...where.parameters, ...(order.parameters as SQLInputValue[]), query.limit ?? -1, query.offset ?? 0],
     }
   }

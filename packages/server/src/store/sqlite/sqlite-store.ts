@@ -10,7 +10,7 @@ import type { Table } from '../tables.ts'
 import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
-import { type FoundRow, SqliteReader } from './reader.ts'
+import { entitiesOf, type FoundRow, SqliteReader } from './reader.ts'
 import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
@@ -109,15 +109,15 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   override async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
-    const { documents, total } = await this.#bounded(this.pageQuery(kind, query))
-    return { entities: documents.map((document) => JSON.parse(document)), total }
+    const { rows, total } = await this.#bounded(this.pageQuery(kind, query))
+    return { entities: entitiesOf(this.table(kind), rows), total }
   }
 
   override async find<R extends AnyResource>(kind: R, query: Query = {}): Promise<EntityOf<R>[]> {
     if (query.isBounded !== true) return super.find(kind, query)
     const { count: _, ...asked } = this.pageQuery(kind, query)
-    const { documents } = await this.#bounded(asked)
-    return documents.map((document) => JSON.parse(document))
+    const { rows } = await this.#bounded(asked)
+    return entitiesOf(this.table(kind), rows)
   }
 
   /**

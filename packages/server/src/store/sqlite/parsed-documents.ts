@@ -1,0 +1,35 @@
+/**
+ * Entities of rows that are read again and again, by the text of their documents. Parsing costs more than all else of a
+ * read. A row whose document is unchanged is the same, frozen object at each read, so that callers can keep what they
+ * derived from it.
+ */
+import { BoundedCache } from '../bounded-cache.ts'
+import type { Table } from '../tables.ts'
+
+interface Parsed {
+  readonly document: string
+  readonly entity: object
+}
+
+/** UTF-16 units of the texts; the objects take several times as much memory. */
+const maximumLength = 2 * 1024 * 1024
+/** A larger document would displace many others. */
+const maximumDocument = 64 * 1024
+
+/** For all stores of the process: the text decides, so worlds with equal rows share the entities. */
+const parsed = new BoundedCache<Parsed>(maximumLength)
+
+export function parseDocument(table: Table, extId: string, document: string): any {
+  if (document.length > maximumDocument) return JSON.parse(document)
+  const key = table.name + extId
+  const cached = parsed.get(key)
+  if (cached !== undefined && cached.document === document) return cached.entity
+  const entity = deeplyFrozen(JSON.parse(document))
+  parsed.set(key, { document, entity }, document.length)
+  return entity
+}
+
+function deeplyFrozen<T extends object>(value: T): T {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) deeplyFrozen(part)
+  return Object.freeze(value)
+}
