@@ -15,9 +15,12 @@ export function send(
   profile: Profile,
   head: Head,
 ): void {
-  addContent(head, answer)
+  const { body } = answer
+  const bytes = addContent(head, answer)
   const start = (all: Head): void => void response.writeHead(answer.status, reasonOf(answer, profile), all)
-  lingering.end(response, head, start, isHead(response) ? undefined : answer.body)
+  // As many bytes as characters: all are ASCII, which needs no encoding.
+  const encoding = bytes === body?.length ? 'latin1' : 'utf8'
+  lingering.end(response, head, start, isHead(response) ? undefined : body, encoding)
 }
 
 /** The head and body as text, for a connection that has no response object. */
@@ -28,10 +31,13 @@ export function answerText(answer: Answer, profile: Profile, head: Head): string
   return `${text}\r\n${answer.body ?? ''}`
 }
 
-function addContent(head: Head, { headers, body }: Answer): void {
+/** Returns the size of the body. */
+function addContent(head: Head, { headers, body }: Answer): number {
   addHeaders(head, headers)
-  if (body !== undefined)
-    head.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)))
+  if (body === undefined) return 0
+  const bytes = Buffer.byteLength(body)
+  head.push('Content-Type', 'application/json', 'Content-Length', String(bytes))
+  return bytes
 }
 
 function reasonOf({ status }: Answer, profile: Profile): string {

@@ -35,11 +35,17 @@ export class Lingering {
     return this.#closing.has(socket)
   }
 
-  end(response: ServerResponse, head: string[], start: (head: string[]) => void, body?: string | Uint8Array): void {
+  end(
+    response: ServerResponse,
+    head: string[],
+    start: (head: string[]) => void,
+    body?: string | Uint8Array,
+    encoding: BufferEncoding = 'utf8',
+  ): void {
     const request = response.req
     if (!leavesBodyUnread(request)) {
       start(head)
-      response.end(body)
+      response.end(body, encoding)
       return
     }
     if (!head.includes('Connection')) head.push('Connection', 'close')
