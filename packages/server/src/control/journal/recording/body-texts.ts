@@ -53,8 +53,9 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
 export function answerText(operation: Operation | undefined, body: string, isSuccess: boolean): BodyText {
   const mediaType = 'application/json'
   const showsSecrets = isSuccess && operation?.verb === 'create' && holdsSecrets(operation.answer)
-  // The journal thread measures short bodies: measuring here would cost as much as recording.
-  if (!showsSecrets && body !== '' && isShort(body)) return { mediaType, text: body }
+  // The journal thread escapes and measures the bytes that were sent.
+  if (!showsSecrets && body !== '' && (isShort(body) || Buffer.byteLength(body) <= maximumBodyBytes))
+    return { mediaType, text: body }
   const sizeBytes = Buffer.byteLength(body)
   if (!showsSecrets) return truncated(body, sizeBytes, mediaType)
   const envelope = JSON.parse(body)
