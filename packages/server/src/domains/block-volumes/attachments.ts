@@ -323,10 +323,13 @@ export async function withVolumeGroups(store: Reader, vms: readonly VmEntity[]):
     'vmExtId',
     vms.map(({ extId }) => extId),
   )
-  return vms.map((vm) => {
-    const entries = (attached.get(vm.extId) ?? []).map(diskEntryOf)
-    return entries.length === 0 ? vm : { ...vm, disks: [...(vm.disks ?? []), ...entries] }
-  })
+  return vms.map((vm) => withAttached(vm, attached.get(vm.extId) ?? []))
+}
+
+/** Adds a disk to the VM for each volume group that is attached to it. */
+export function withAttached(vm: VmEntity, attached: readonly Attachment[]): VmEntity {
+  if (attached.length === 0) return vm
+  return { ...vm, disks: [...(vm.disks ?? []), ...attached.map(diskEntryOf)] }
 }
 
 type DiskEntry = NonNullable<VmEntity['disks']>[number]

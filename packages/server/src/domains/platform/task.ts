@@ -8,6 +8,7 @@ import { platformMessages } from '@hyperplane/contract/platform/errors'
 import { Task, taskOperations } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError } from '../../core/api-error.ts'
+import { Derivation } from '../../core/derivation.ts'
 import { listOf, pathOf } from '../../core/standard.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { formatTime } from '../../core/time/clock.ts'
@@ -82,22 +83,35 @@ async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
   }
 }
 
+const presented = new Derivation<TaskEntity, TaskEntity>()
+
 async function presentTasks(ctx: ReadContext, tasks: readonly TaskEntity[]): Promise<readonly TaskEntity[]> {
   const names = await withVisibleNames(
     ctx,
     tasks.map((each) => (each.entitiesAffected ?? []) as readonly AffectedEntity[]),
   )
+  return tasks.map((each, index) => {
+    const affected = names[index] as NonNullable<TaskEntity['entitiesAffected']>
+    return presented.of(
+      each,
+      affected.map(({ name }) => name),
+      () => withLinks(each, affected),
+    )
+  })
+}
+
+function withLinks(task: TaskEntity, affected: NonNullable<TaskEntity['entitiesAffected']>): TaskEntity {
   const linked = <R extends { extId?: string }>(reference: R): R & { href: string } => ({
     ...reference,
     href: `/platform/v4.3/config/tasks/${reference.extId}`,
   })
-  return tasks.map((each, index) => ({
-    ...each,
-    ...(names[index]?.length === 0 ? {} : { entitiesAffected: names[index] as TaskEntity['entitiesAffected'] }),
-    ...(each.subTasks === undefined ? {} : { subTasks: each.subTasks.map(linked) }),
-    ...(each.parentTask === undefined ? {} : { parentTask: linked(each.parentTask) }),
-    ...(each.rootTask === undefined ? {} : { rootTask: linked(each.rootTask) }),
-  }))
+  return {
+    ...task,
+    ...(affected.length === 0 ? {} : { entitiesAffected: affected }),
+    ...(task.subTasks === undefined ? {} : { subTasks: task.subTasks.map(linked) }),
+    ...(task.parentTask === undefined ? {} : { parentTask: linked(task.parentTask) }),
+    ...(task.rootTask === undefined ? {} : { rootTask: linked(task.rootTask) }),
+  }
 }
 
 /** Removes finished tasks that are too old, with their subtasks and jobs, then the oldest above the maximum. */

@@ -8,13 +8,17 @@ import type { AnswerContext } from './answer-context.ts'
 import { answerShape } from './answer-shape.ts'
 import { addDeprecation } from './deprecation.ts'
 import { type LinkSelf, linksOf, selectsLinks, selfLinks } from './links.ts'
+import { renderedTexts } from './rendered-texts.ts'
 import { type EnvelopeText, envelopeText } from './text.ts'
 
 export type Namespaces = ReadonlyMap<string, Namespace>
 
 /** The parts of an answer that are the same for every reply of one operation in one profile and version. */
 interface Form {
+  /** Distinguishes the form from all others. */
+  readonly name: string
   readonly shape: Operation['answer']
+  /** Of the answer, or of one item of a list. */
   readonly render: Renderer | undefined
   readonly linkSelf: LinkSelf | undefined
   readonly write: EnvelopeText
@@ -52,8 +56,9 @@ export class ReplyWriter {
     }
     const shape = answerShape(operation, this.#namespaces, isExpanded)
     const form = {
+      name,
       shape,
-      render: shape === undefined ? undefined : rendererOf(shape, settings),
+      render: shape === undefined ? undefined : rendererOf(shape.type === 'list' ? shape.items : shape, settings),
       linkSelf: selfLinks(operation, this.#namespaces),
       write: envelopeText(operation.envelope, settings, operation.paged),
     }
@@ -86,7 +91,7 @@ function headersOf(reply: Reply, operation: Operation | undefined, context: Answ
 
 /** The JSON text of `data`, and the discriminator that public clients expect beside it. */
 function contentOf(
-  { shape, render, linkSelf }: Form,
+  { name, shape, render, linkSelf }: Form,
   { data, version }: Reply,
   operation: Operation,
   { profile, query, origin }: AnswerContext,
@@ -95,11 +100,11 @@ function contentOf(
   // For most operations, public clients expect no `data` rather than an empty list.
   if (Array.isArray(data) && data.length === 0)
     return [profile === 'spec' || operation.showsEmptyList === true ? '[]' : undefined, undefined]
-  let linked: unknown = data
-  if (linkSelf !== undefined && selectsLinks(query)) {
-    if (shape.type !== 'list') linked = linkSelf(data, version)
-    else if (Array.isArray(data)) linked = data.map((item) => linkSelf(item, version))
-  }
-  const discriminator = profile === 'public' ? discriminatorOf(shape, linked, 'public') : undefined
-  return [render(linked, origin), discriminator]
+  const isLinked = linkSelf !== undefined && selectsLinks(query)
+  const key = `${name} ${origin}${isLinked ? '' : ' unlinked'}`
+  const text = (item: unknown): string =>
+    renderedTexts.of(item, key, () => render(isLinked ? linkSelf(item, version) : item, origin))
+  const discriminator = profile === 'public' ? discriminatorOf(shape, data, 'public') : undefined
+  if (shape.type !== 'list') return [text(data), discriminator]
+  return [`[${(data as readonly unknown[]).map(text).join(',')}]`, discriminator]
 }

@@ -1,5 +1,6 @@
 /** The metrics at /metrics, in the format of Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { renderedTexts } from '../envelope/rendered-texts.ts'
 
 export class Metrics {
   readonly #registry = new Registry()
@@ -26,6 +27,25 @@ export class Metrics {
       help: 'Time from the head of a request to its answer.',
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
       registers,
+    })
+    new Gauge({
+      name: 'hyperplane_rendered_texts_bytes',
+      help: 'Size of the rendered entities that are kept for further answers.',
+      registers,
+      collect() {
+        this.set(renderedTexts.bytes)
+      },
+    })
+    new Counter({
+      name: 'hyperplane_rendered_texts_total',
+      help: 'Entities in answers, by whether their text was kept from an earlier answer.',
+      labelNames: ['kept'],
+      registers,
+      collect() {
+        this.reset()
+        this.inc({ kept: 'yes' }, renderedTexts.hits)
+        this.inc({ kept: 'no' }, renderedTexts.misses)
+      },
     })
     new Gauge({
       name: 'hyperplane_tasks_running',

@@ -3,26 +3,49 @@
  * changes nothing, so the entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3.
  */
 
+import { Derivation } from '../../../core/derivation.ts'
 import { seedId } from '../../../core/ids/named-id.ts'
 import { formatTime } from '../../../core/time/clock.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
-import { withVolumeGroups } from '../../block-volumes/attachments.ts'
+import { attachmentsWith, withAttached } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { isIsoEjected, withoutIso } from './guest/customization.ts'
 
 const localZone = { extId: seedId('availability-zone/local') }
 
+const presented = new Derivation<VmEntity, VmEntity>()
+
 export async function presentVms(ctx: ReadContext, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {
   const running = vms.filter(({ powerState }) => powerState === 'ON').map(({ extId }) => extId)
   const views =
     running.length === 0 ? new Map<string, GuestView>() : await ctx.drivers.hypervisor.observeGuests(running)
   const now = ctx.clock.now()
-  return (await withVolumeGroups(ctx.store, vms)).map((vm) => shown(vm, views.get(vm.extId), now))
+  const extIds = vms.map(({ extId }) => extId)
+  const attachments = await attachmentsWith(ctx.store, 'vmExtId', extIds)
+  return vms.map((vm) => {
+    const view = views.get(vm.extId)
+    const isEjected = view !== undefined && isIsoEjected(view, now)
+    const attached = attachments.get(vm.extId) ?? []
+    return presented.of(vm, [isEjected, ...inputsOf(vm, view), ...attached], () =>
+      shown(withAttached(vm, attached), view, isEjected),
+    )
+  })
 }
 
-function shown(stored: VmEntity, view: GuestView | undefined, now: number): VmEntity {
-  const vm = view !== undefined && isIsoEjected(view, now) ? { ...stored, ...withoutIso(stored) } : stored
+/** What an answer shows of the guest. */
+const inputsOf = ({ nics = [] }: VmEntity, view: GuestView | undefined): readonly unknown[] =>
+  view === undefined
+    ? []
+    : [
+        view.areToolsReachable,
+        view.bootedAt,
+        view.isCustomizationDone,
+        ...nics.map(({ extId }) => view.learnedAddresses.get(extId as string)?.join(' ')),
+      ]
+
+function shown(stored: VmEntity, view: GuestView | undefined, isEjected: boolean): VmEntity {
+  const vm = isEjected ? { ...stored, ...withoutIso(stored) } : stored
   const { nics, guestTools, vmGuestCustomizationStatus, ...rest } = vm
   return {
     ...rest,

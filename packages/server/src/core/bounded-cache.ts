@@ -1,0 +1,1 @@
+export { BoundedCache } from '../store/bounded-cache.ts'
