@@ -46,6 +46,13 @@ export class BoundedCache<V, K = string> {
     this.#older.delete(key)
   }
 
+  clear(): void {
+    this.#newer.clear()
+    this.#older.clear()
+    this.#newerSize = 0
+    this.#olderSize = 0
+  }
+
   #add(key: K, entry: Entry<V>): void {
     if (this.#newerSize + entry.size > this.#half && this.#newer.size > 0) {
       this.#older = this.#newer

@@ -135,12 +135,16 @@ export class SqliteReader implements Reader {
     const table = this.table(kind)
     const { text, parameters } = this.#select(table, query)
     this.#explain(table, query, text)
-    return entitiesOf(table, this.prepare(text).all(...parameters) as unknown as DocumentRow[])
+    return entitiesOf(table, this.documentRows({ text, parameters }))
   }
 
   async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
     const { rows, total } = this.readPage(this.pageQuery(kind, query))
     return { entities: entitiesOf(this.table(kind), rows), total }
+  }
+
+  protected documentRows({ text, parameters }: Statement): readonly DocumentRow[] {
+    return this.prepare(text).all(...parameters) as unknown as DocumentRow[]
   }
 
   protected readPage(query: PageQuery): FoundPage {
@@ -203,7 +207,7 @@ export class SqliteReader implements Reader {
       parameters.push(typeof value === 'boolean' ? Number(value) : value)
     }
     const text = `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
-    return entitiesOf(table, this.prepare(text).all(...parameters) as unknown as DocumentRow[])
+    return entitiesOf(table, this.documentRows({ text, parameters }))
   }
 
   async walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]> {
@@ -227,7 +231,7 @@ export class SqliteReader implements Reader {
     if (walk.to !== undefined) add(`${by} <= ?`, walk.to)
     const order = `${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
     const text = `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
-    return entitiesOf(table, this.prepare(text).all(...parameters) as unknown as DocumentRow[])
+    return entitiesOf(table, this.documentRows({ text, parameters }))
   }
 
   async referrers(

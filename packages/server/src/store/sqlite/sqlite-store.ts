@@ -4,12 +4,13 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
+import { BoundedCache } from '../bounded-cache.ts'
 import { diskFault } from '../disk-fault.ts'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
-import type { FoundPage, PageQuery } from './page-query.ts'
+import type { DocumentRow, FoundPage, PageQuery, Statement } from './page-query.ts'
 import { entitiesOf, type FoundRow, SqliteReader } from './reader.ts'
 import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
@@ -62,6 +63,10 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 const maximumCached = 2000
 const maximumCachedLength = 8192
 
+/** UTF-16 units of the results of queries, of all and of one. */
+const maximumResults = 1024 * 1024
+const maximumResult = 256 * 1024
+
 function cache<T>(known: Map<string, T>, key: string, value: T): void {
   if (known.size >= maximumCached) known.clear()
   known.set(key, value)
@@ -80,6 +85,8 @@ class SqliteStore extends SqliteReader implements Store {
   /** Rows read since the last commit: they cannot have changed, and a query costs most of a read. */
   readonly #rows = new Map<string, FoundRow>()
   readonly #counts = new Map<string, ReadonlyMap<string, number>>()
+  /** Results of queries since the last commit, by text and parameters: clients that poll ask the same again and again. */
+  readonly #results = new BoundedCache<readonly DocumentRow[] | FoundPage>(maximumResults)
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
@@ -137,6 +144,44 @@ class SqliteStore extends SqliteReader implements Store {
     const { page, milliseconds } = await this.#slowQueries.run(query)
     if (milliseconds < this.#queryTime.mainThread / 2) this.#slowTexts.delete(text)
     return page
+  }
+
+  protected override documentRows(query: Statement): readonly DocumentRow[] {
+    return this.#once(
+      `${query.text} ${JSON.stringify(query.parameters)}`,
+      (rows) => rows,
+      () => super.documentRows(query),
+    )
+  }
+
+  protected override readPage(query: PageQuery): FoundPage {
+    const { select, count, offset, limit } = query
+    const key = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])} page`
+    return this.#once(
+      key,
+      ({ rows }) => rows,
+      () => super.readPage(query),
+    )
+  }
+
+  /** Reads at once, so that no commit comes between reading and caching. */
+  #once<T extends readonly DocumentRow[] | FoundPage>(
+    key: string,
+    rowsOf: (result: T) => readonly DocumentRow[],
+    read: () => T,
+  ): T {
+    const cached = this.#results.get(key) as T | undefined
+    if (cached !== undefined) return cached
+    const result = read()
+    const size = rowsOf(result).reduce((sum, { document }) => sum + document.length, key.length)
+    if (size <= maximumResult) this.#results.set(key, result, size)
+    return result
+  }
+
+  #forgetReads(): void {
+    this.#rows.clear()
+    this.#counts.clear()
+    this.#results.clear()
   }
 
   protected override found(table: Table, extId: string): FoundRow | undefined {
@@ -265,8 +310,7 @@ class SqliteStore extends SqliteReader implements Store {
       const notes = this.#alongside?.()
       if (notes !== undefined) this.setMetas(notes)
       database.exec('COMMIT')
-      this.#rows.clear()
-      this.#counts.clear()
+      this.#forgetReads()
       this.#notifyWatchers()
     } catch (error) {
       this.#noteFault(error)
@@ -350,8 +394,7 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   releaseMemory(): void {
-    this.#rows.clear()
-    this.#counts.clear()
+    this.#forgetReads()
     this.database.exec('PRAGMA shrink_memory')
     this.#betweenCommits.push(() => this.#writerDatabase.exec('PRAGMA shrink_memory'))
     this.#begin()
