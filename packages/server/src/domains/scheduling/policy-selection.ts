@@ -30,16 +30,27 @@ export const vmsCarrying = (
   return store.find(Vm, { filter })
 }
 
-/** VMs of the same cluster from which the VM should be kept apart, by the anti-affinity policy that governs both. */
+/** VMs of all clusters from which the VM should be kept apart, by the anti-affinity policy that governs both. */
 export async function antiAffinityPeers(store: Reader, vm: VmEntity): Promise<ReadonlySet<string>> {
   if (vm.categories === undefined) return new Set()
   // Oldest first.
   const policies = await store.find(VmAntiAffinityPolicy)
-  const governing = (each: Categorised) => policies.find(({ categories }) => carriesOneOf(each, idsOf(categories)))
-  const own = governing(vm)
-  if (own === undefined) return new Set()
-  const selected = await vmsCarrying(store, idsOf(own.categories), vm.cluster?.extId)
-  return new Set(selected.filter((each) => each.extId !== vm.extId && governing(each) === own).map(idOf))
+  const governing = policies.findIndex(({ categories }) => carriesOneOf(vm, idsOf(categories)))
+  if (governing < 0) return new Set()
+  const peers = await carriersOf(store, idsOf(policies[governing]?.categories))
+  const older = policies.slice(0, governing).flatMap(({ categories }) => idsOf(categories))
+  for (const extId of await carriersOf(store, older)) peers.delete(extId)
+  peers.delete(vm.extId)
+  return peers
 }
 
-const idOf = ({ extId }: { readonly extId: string }): string => extId
+/** Ids of the VMs that carry one of the categories. Reads references only, because thousands of VMs may carry one. */
+async function carriersOf(store: Reader, categoryExtIds: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const extId of new Set(categoryExtIds)) {
+    const options = { from: Vm.kind, publishedOnly: true }
+    for (const { extId: vm } of await store.referrers('Category', extId, Number.MAX_SAFE_INTEGER, options))
+      found.add(vm)
+  }
+  return found
+}

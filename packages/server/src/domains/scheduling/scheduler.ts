@@ -47,7 +47,7 @@ export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vm.extId)
   if (held !== undefined) return held.hostExtId
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
-  return hold(ctx.store, vm, hosts, await demandOf(ctx.store, vm))
+  return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx.store, vm))
 }
 
 /**
@@ -62,7 +62,7 @@ export async function placeElsewhere(
   const held = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId !== vm.host?.extId)
   if (held !== undefined) return { hostExtId: held.hostExtId }
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
-  const demand = await demandOf(ctx.store, vm)
+  const demand = await demandAmongPeers(ctx.store, vm)
   const choice = chooseHost(hosts, await inCluster(ctx.store, vm), demand)
   if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
   await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
@@ -84,7 +84,7 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
   const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
-  const demand = await demandOf(ctx.store, grown)
+  const demand = await demandAmongPeers(ctx.store, grown)
   // A host that accepts no new VMs (maintenance) may still let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
   const inPlace = chooseHost(stay, others, demand)
@@ -194,6 +194,12 @@ export async function candidatesOf(
   })
 }
 
+/** The demand with the VMs from which a policy keeps the VM apart, for a choice among hosts that may run some of them. */
+const demandAmongPeers = async (store: Reader, vm: VmEntity): Promise<Demand> => ({
+  ...(await demandOf(store, vm)),
+  peerVmExtIds: await antiAffinityPeers(store, vm),
+})
+
 export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
@@ -201,13 +207,11 @@ export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
   const baseline = await baselineOf(store, vm)
-  const peerVmExtIds = await antiAffinityPeers(store, vm)
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),
     isPinned: vm.isVcpuHardPinningEnabled === true,
     switchExtIds: [...switchExtIds],
-    peerVmExtIds,
     ...(baseline === undefined ? {} : { baseline }),
     ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
     ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),

@@ -8,9 +8,9 @@ import {
   VmAntiAffinityPolicy,
 } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { type Allocation, type Choice, chooseHost } from '../../scheduling/placement.ts'
+import { type Choice, chooseHost } from '../../scheduling/placement.ts'
 import { idsOf } from '../../scheduling/policy-selection.ts'
-import { candidatesOf, chosenFor, demandOf } from '../../scheduling/scheduler.ts'
+import { candidatesOf, demandOf } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import type { Evaluating, PolicyRules, Violation } from './compliance.ts'
 
@@ -49,23 +49,26 @@ async function violationsOf(
   if (surplus.size === 0) return found
 
   const usable = (await candidatesOf(ctx, clusterExtId)).filter(({ closed }) => closed === undefined)
-  const allocations: Allocation[] = await ctx.store.findWhere(HostAllocation, { clusterExtId })
-  const governed = new Set(running.map(({ extId }) => extId))
+  const allocations = await ctx.store.findWhere(HostAllocation, { clusterExtId })
+  // A VM that is being powered on has a reservation before it has a host.
+  const selected = new Set(vms.map(({ extId }) => extId))
+  const reservations = Map.groupBy(allocations, ({ vmExtId }) => vmExtId)
+  const taken = new Set(allocations.flatMap((held) => (selected.has(held.vmExtId) ? held.hostExtId : [])))
+  let free = usable.filter(({ extId }) => !taken.has(extId))
+  const onFree = allocations.filter(({ hostExtId }) => !taken.has(hostExtId))
   for (const vm of running.filter((each) => surplus.has(each))) {
-    const taken = new Set(allocations.flatMap((held) => (governed.has(held.vmExtId) ? held.hostExtId : [])))
-    const free = usable.filter(({ extId }) => !taken.has(extId))
-    // Skipped without a free host, because a demand costs a read of all peers.
+    // No VM of the policy holds a free host: the demand needs no peers.
     const demand = free.length === 0 ? undefined : await demandOf(ctx.store, vm)
-    const choice: Choice = demand === undefined ? { reasons: [] } : chooseHost(free, allocations, demand)
+    const choice: Choice = demand === undefined ? { reasons: [] } : chooseHost(free, onFree, demand)
     const reason =
       running.length > usable.length
         ? because('NotEnoughHostsForVmAntiAffinity')
         : 'reasons' in choice
           ? because('NotEnoughResourcesForVmAntiAffinity')
           : because('OtherVmAntiAffinityPolicyNonComplianceReason')
-    const isMoving = allocations.filter(({ vmExtId }) => vmExtId === vm.extId).length > 1
+    const isMoving = (reservations.get(vm.extId)?.length ?? 0) > 1
     const moves = demand !== undefined && 'hostExtId' in choice && canMove(vm) && !isMoving
-    if (moves) allocations.push(chosenFor(vm, choice, demand))
+    if (moves) free = free.filter(({ extId }) => extId !== choice.hostExtId)
     found.set(vm.extId, moves ? { reason, moveTo: choice.hostExtId } : { reason })
   }
   return found

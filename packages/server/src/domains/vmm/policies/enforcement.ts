@@ -4,10 +4,13 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
+import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { carriesOneOf } from '../../scheduling/policy-selection.ts'
 import { giveBackElsewhere, reserve } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
@@ -80,7 +83,7 @@ export const enforcePolicies: Schedule<Drivers> = {
   watch({ drivers, store }, changed) {
     const ends = [
       drivers.hardware.watch(changed),
-      store.watch([Vm, Host, ...enforced.map(({ kind }) => kind)], changed),
+      store.watch([Vm, Host, HostAllocation, Subnet, VirtualSwitch, ...enforced.map(({ kind }) => kind)], changed),
     ]
     return () => {
       for (const end of ends) end()

@@ -13,7 +13,9 @@ import { releaseNics } from './parts/nics.ts'
 
 export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
   const vm = await admit(ctx, ctx.target, 'delete')
-  return ctx.startTask(removeVm, { vmExtId: vm.extId }, taskOf('DeleteVm', vm))
+  // Tasks of floating IPs lock the NIC that they translate to.
+  const locks = [vm.extId, ...(vm.nics ?? []).flatMap(({ extId }) => extId ?? [])]
+  return ctx.startTask(removeVm, { vmExtId: vm.extId }, { ...taskOf('DeleteVm', vm), locks })
 }
 
 export const removeVm = defineTask<OfVm>({

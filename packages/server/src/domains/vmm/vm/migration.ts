@@ -25,7 +25,9 @@ export const moveStep = (reserving: string, progress: number): Step<Drivers, OfV
   progress,
   run: async (ctx, { vmExtId }) => {
     const target = hostOf(ctx, reserving)
-    if (target === undefined || target === (await present(ctx.store, vmExtId)).host?.extId) return undefined
+    const { host } = await present(ctx.store, vmExtId)
+    // A VM that has stopped since the reservation has no host.
+    if (target === undefined || host === undefined || target === host.extId) return undefined
     await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
     return { hostExtId: target }
   },
@@ -46,6 +48,8 @@ export const moveStep = (reserving: string, progress: number): Step<Drivers, OfV
 export async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtId: string): Promise<void> {
   const now = ctx.clock.iso()
   const former = (await present(ctx.store, vmExtId)).host?.extId
+  // The VM stopped while it moved: it runs nowhere and needs no reservation.
+  if (former === undefined) return giveBack(ctx.store, vmExtId)
   const changes = { host: { extId: hostExtId }, lastHostExtId: hostExtId, updateTime: now }
   const stored = await ctx.store.observe(Vm, vmExtId, changes)
   await giveBack(ctx.store, vmExtId, former)

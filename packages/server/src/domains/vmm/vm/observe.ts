@@ -43,7 +43,14 @@ export const observeDomains = {
       if (!ctx.drivers.hardware.isReachable(vm?.cluster?.extId ?? '')) continue
       const isSeen = vm?.host === undefined || ctx.drivers.hardware.isHostUp(vm.host.extId as string)
       if (found?.state === 'OFF' && isSeen) await deleteIso(ctx, vm)
-      const outcome = await ctx.store.transaction((store) => follow({ ...ctx, store }, extId, found))
+      const outcome = await ctx.store.transaction(async (store) =>
+        // A task of the VM may have begun since the look at its queue.
+        ctx.runner.queueLength(extId) > 0 ? 'waits' : follow({ ...ctx, store }, extId, found),
+      )
+      if (outcome === 'waits' && ctx.runner.queueLength(extId) > 0) {
+        isWaiting = true
+        continue
+      }
       isWaiting ||= outcome === 'waits'
       if (isSeen && (found?.state === 'OFF' || found?.state === 'RESTARTED'))
         await ctx.drivers.hypervisor.acknowledge(extId)
