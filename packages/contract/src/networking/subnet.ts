@@ -118,6 +118,7 @@ export const Subnet = resource(
         changeHolding({
           /** The `ipConfig` that a running update will set; until it ends, addresses must fit both. */
           ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
+          isNatEnabled: s.optional(s.boolean()),
         }),
       ),
     },

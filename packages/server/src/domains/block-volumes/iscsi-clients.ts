@@ -153,7 +153,7 @@ export async function startClientUpdate(
     },
   )
   const { clientSecret: _, ...shown } = client
-  return { ...task, client: { ...shown, ...defined(withoutNulls(others)), ...chosen(chap) } }
+  return { ...task, client: { ...shown, ...defined(withoutNulls(others ?? {})), ...chosen(chap) } }
 }
 
 const chosen = ({ authentication }: ClientChap): Partial<ClientEntity> =>

@@ -105,10 +105,16 @@ export async function targetOf(
   if (vmNicReference !== undefined && !nic) throw notFound('NIC', vmNicReference)
   const subnet = nic ? await ctx.store.get(Subnet, nic.subnetExtId ?? '') : undefined
   const vpcExtId = nic ? subnet?.vpcReference : association.vpcReference
+  if (nic && vpcExtId !== undefined && !(await isVisibleVpc(ctx, vpcExtId))) throw notFound('VPC', vpcExtId)
   if (vpcReference !== undefined && vpcReference !== vpcExtId) {
     throw fault('vpcReference', `expected ${vpcExtId ?? 'none'}, as in the association, found ${vpcReference}`)
   }
   return { association, vpcExtId, ...(nic && { nic }) }
+}
+
+async function isVisibleVpc(ctx: WriteContext, extId: string): Promise<boolean> {
+  const vpc = await ctx.store.get(Vpc, extId)
+  return vpc !== undefined && isInScope(await ctx.services.access.referScope(ctx.caller, ctx.operation, Vpc), vpc)
 }
 
 async function visibleNic(ctx: WriteContext, nicExtId: string): Promise<MacLeaseEntity | undefined> {

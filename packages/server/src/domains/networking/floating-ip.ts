@@ -21,7 +21,6 @@ import { type Broken, implement, type ReadContext, type WriteContext } from '../
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { associationWith, type FloatingIpBody, requestedBy, type Target, targetOf } from './floating-ip-association.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
@@ -54,7 +53,8 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
   async look(ctx, body, stored) {
     const external = (await ctx.store.get(Subnet, body.externalSubnetReference)) as SubnetEntity
     const requested = requestedBy(body, stored)
-    const isExternal = external.isExternal === true && external.isNatEnabled === true
+    const hasNat = external.isNatEnabled === true && external.change?.isNatEnabled !== false
+    const isExternal = external.isExternal === true && hasNat
     refuseAll([
       ...(isExternal ? [] : [fault('externalSubnetReference', 'expected an external subnet with NAT')]),
       ...requested.faults,
@@ -69,8 +69,8 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
       target === undefined ? notAssociated : await associationWith(ctx, target, external, address.family)
     const { vpcReference } = associated
     if (vpcReference !== undefined && vpcReference !== stored?.vpcReference) {
-      const others = await floatingIpsInVpc(ctx.store, vpcReference)
-      refuseBeyond(ctx, maximumFloatingIps, `Floating IPs of VPC ${vpcReference}`, others.length + 1)
+      const others = await ctx.store.count(FloatingIp, { refersTo: { kind: Vpc.kind, extId: vpcReference } })
+      refuseBeyond(ctx, maximumFloatingIps, `Floating IPs of VPC ${vpcReference}`, others + 1)
     }
     return {
       name,
@@ -83,7 +83,6 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
   },
   async task({ store }, entity, before) {
     const nics = [entity.vmNicReference, before?.vmNicReference].flatMap((nic) => nic ?? [])
-    const holders = await Promise.all(nics.map((nicExtId) => store.findOne(MacLease, { nicExtId })))
     const vpcReference = entity.vpcReference ?? before?.vpcReference
     const subnet = await store.get(Subnet, entity.externalSubnetReference)
     const vpc = vpcReference === undefined ? undefined : await store.get(Vpc, vpcReference)
@@ -94,8 +93,8 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
         ...(nic === undefined ? [] : [{ extId: nic, rel: 'networking:config:vnic' }]),
         ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
       ],
-      // A VM that is deleted meanwhile detaches its floating IPs.
-      locks: holders.flatMap((lease) => lease?.vmExtId ?? []),
+      // The deletion of the VM locks its NICs, too. A lock of the VM would stop all its tasks while the controller is down.
+      locks: nics,
     }
   },
   held: ({ privateIp, vmNicReference, vpcReference }) => ({ privateIp, vmNicReference, vpcReference }),

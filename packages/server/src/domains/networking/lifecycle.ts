@@ -75,12 +75,16 @@ export interface Configuring<E, B, A> {
   readonly stored: E | undefined
 }
 
-interface Creation<E> {
-  readonly entity: E
+/** Tasks that earlier versions stored have the id of the row in place of the row. */
+interface OfRow<E> {
+  readonly entity?: E
+  readonly extId?: string
+  readonly program?: { readonly extId: string }
 }
+/** In tasks that earlier versions stored, `after` may be a program and `entity` the row. */
 interface Update<E> {
-  readonly before: E
   readonly after: E
+  readonly entity?: E
 }
 
 const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
@@ -134,7 +138,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
       const metadata = metadataOf(body.metadata, ownerOf(before))
       const after = { ...configured, extId, tenantId, metadata } as unknown as E
       await refuseTaken(ctx, kind, life, after)
-      const task = await ctx.startTask(tasks.update, { before, after }, await optionsOf(ctx, 'update', after, before))
+      const task = await ctx.startTask(tasks.update, { after }, await optionsOf(ctx, 'update', after, before))
       await ctx.store.update(kind, extId, { change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) } })
       return task
     },
@@ -155,54 +159,61 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   /** The stored row differs from that of the request when something detached it meanwhile. */
   const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
     (await ctx.store.get(kind, extId)) as E | undefined
-  const leave = async (ctx: RecordContext<Drivers>, { entity }: Creation<E>): Promise<void> => {
+  const rowOf = async (
+    { store }: Pick<StepContext<Drivers>, 'store'>,
+    { entity, extId, program }: OfRow<E>,
+  ): Promise<E> => entity ?? ((await store.get(kind, extId ?? program?.extId ?? '')) as unknown as E)
+  const nextOf = ({ after, entity = after }: Update<E>): E => entity
+  const leave = async (ctx: RecordContext<Drivers>, input: OfRow<E>): Promise<void> => {
+    const entity = await rowOf(ctx, input)
     await release?.(ctx, entity)
     await ctx.store.remove(kind, entity.extId)
   }
-  const create = stepsOf<E, Creation<E>>(
+  const create = stepsOf<E, OfRow<E>>(
     phases,
     'create',
     ({ program, remove }) => ({
-      run: (ctx, { entity }) => program(ctx, entity),
-      ...(remove !== undefined && { undo: (ctx, { entity }) => remove(ctx, entity) }),
+      run: async (ctx, input) => program(ctx, await rowOf(ctx, input)),
+      ...(remove !== undefined && { undo: async (ctx, input) => remove(ctx, await rowOf(ctx, input)) }),
     }),
-    async (ctx, { entity }) => void (await ctx.store.update(kind, entity.extId, { change: undefined })),
+    async (ctx, input) => void (await ctx.store.update(kind, (await rowOf(ctx, input)).extId, { change: undefined })),
   )
   const update = stepsOf<E, Update<E>>(
     phases,
     'update',
     ({ program }) => ({
-      run: async (ctx, { after }) => program(ctx, after, await storedOf(ctx, after)),
-      undo: async (ctx, { after }) => {
-        const stored = await storedOf(ctx, after)
+      run: async (ctx, input) => program(ctx, nextOf(input), await storedOf(ctx, nextOf(input))),
+      undo: async (ctx, input) => {
+        const stored = await storedOf(ctx, nextOf(input))
         if (stored !== undefined) await program(ctx, stored)
       },
     }),
-    async (ctx, { after }, result) => {
+    async (ctx, input, result) => {
+      const after = nextOf(input)
       await ctx.store.replace(kind, after as AnyRow)
       await settle?.(ctx, after, result)
     },
   )
-  const remove = stepsOf<E, Creation<E>>(
+  const remove = stepsOf<E, OfRow<E>>(
     phases.toReversed(),
     'delete',
-    ({ remove }) => ({ run: async (ctx, { entity }) => remove?.(ctx, entity) }),
+    ({ remove }) => ({ run: async (ctx, input) => remove?.(ctx, await rowOf(ctx, input)) }),
     leave,
   )
   return {
-    create: defineTask<Creation<E>>({ name: name('create'), steps: create, onUndone: leave }),
+    create: defineTask<OfRow<E>>({ name: name('create'), steps: create, onUndone: leave }),
     update: defineTask<Update<E>>({
       name: name('update'),
       steps: update,
-      async onUndone(ctx, { after }) {
-        const stored = await storedOf(ctx, after)
+      async onUndone(ctx, input) {
+        const stored = await storedOf(ctx, nextOf(input))
         // Unregistering the cluster removes rows.
         if (stored === undefined) return
         await settle?.(ctx, stored)
-        await ctx.store.update(kind, after.extId, { change: undefined })
+        await ctx.store.update(kind, stored.extId, { change: undefined })
       },
     }),
-    delete: defineTask<Creation<E>>({
+    delete: defineTask<OfRow<E>>({
       name: name('delete'),
       steps: remove,
       ...(remove[0] !== undefined && { pointOfNoReturn: remove[0].name }),

@@ -70,7 +70,7 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, Surroundings>(Subnet, {
     const isOfCluster = subnetType === 'VLAN' && clusterReference !== undefined
     return { affected, ...(isOfCluster && { clusterExtIds: [clusterReference] }) }
   },
-  held: ({ ipConfig = [] }) => ({ ipConfig }),
+  held: ({ ipConfig = [], isNatEnabled }) => ({ ipConfig, isNatEnabled }),
   async refuseRemoval(ctx, stored) {
     await requireClusterReachable(ctx, stored.clusterReference)
     await refuseWhileUsed(ctx, stored)

@@ -281,6 +281,38 @@ test('a NIC of a VM that the caller may not see is not found', async () => {
   await app.task(allowed)
 })
 
+test('a NIC on a subnet of a VPC that the caller may not see is not found, and the VPC is not named', async () => {
+  const operations = ['Create_Floating_Ip', 'View_Floating_Ip', 'View_Subnet', 'View_Existing_Virtual_Machine']
+  const found = operations.flatMap((name) => catalogueId('operation', name))
+  const body = { displayName: 'Blind addresses', operations: found }
+  const role = await app.call('POST', '/iam/v4.1.b2/authz/roles', { body, requestId: crypto.randomUUID() })
+  assert.equal(role.status, 201, JSON.stringify(role.errors))
+  const as = await aUser(app, ['Blind addresses' as RoleName])
+  const [{ extId: vmNicReference }] = (await read(`/vmm/v4.2/ahv/config/vms/${seedId('vm/web-01')}`)).nics
+  const refused = await app.call('POST', floatingIps, {
+    body: { name: 'test', externalSubnetReference: seedId('subnet/transit-ext'), vmNicReference },
+    as,
+  })
+  assert.deepEqual(refusal(refused), [404, 'ENTITY_NOT_FOUND'])
+  assert.doesNotMatch(JSON.stringify(refused.errors), /"prod"|VPC prod/)
+})
+
+test('a VM is powered off although the controller is down while its floating IP changes', async () => {
+  const vm = await aGuest()
+  const other = await aGuest()
+  const path = await aFloatingIp({ vmNicReference: vm.nics[0].extId })
+  const gate = Promise.withResolvers<void>()
+  waiting = { at: 'networking.update-floating-ip program NAT', until: gate.promise }
+  const started = await put(app, path, { vmNicReference: other.nics[0].extId })
+  assert.equal(started.status, 202)
+  await changedVm(app, vm.extId, 'power-on')
+  await changedVm(app, vm.extId, 'power-off')
+  gate.resolve()
+  waiting = undefined
+  assert.equal((await app.task(started)).status, 'SUCCEEDED')
+  for (const { extId } of [vm, other]) await changedVm(app, extId, 'delete')
+})
+
 test('a VM that is deleted leaves its floating IPs without association, and their addresses associate again', async () => {
   const vm = await aGuest()
   const path = await aFloatingIp({ vmNicReference: vm.nics[0].extId })
@@ -409,6 +441,20 @@ test('an external subnet keeps its NAT while it has floating IPs', async () => {
   assert.deepEqual(refusal(await put(app, subnet, { isNatEnabled: false })), [409, 'ENTITY_IN_USE'])
   await removed(app, path)
   await removed(app, subnet)
+})
+
+test('an external subnet that is losing its NAT takes no more floating IPs', async () => {
+  const ranges = { ipv4: '10.47.0.0/24', pools: [['10.47.0.10', '10.47.0.20']] } as const
+  const path = await aSubnet(app, ranges, { name: 'losing', networkId: 347, isExternal: true })
+  const gate = Promise.withResolvers<void>()
+  waiting = { at: 'networking.update-subnet program hosts', until: gate.promise }
+  const losing = await put(app, path, { isNatEnabled: false })
+  const refused = await create({ externalSubnetReference: idOf(path) })
+  assert.deepEqual([losing.status, refused.status, pathsOf(refused)], [202, 400, ['externalSubnetReference']])
+  gate.resolve()
+  waiting = undefined
+  await app.task(losing)
+  await removed(app, path)
 })
 
 test('lists filter by subnet, address and association, order by address and name, and expand subnet, VPC and NIC', async () => {
