@@ -39,7 +39,7 @@ test('a change is recorded with time, request id, identity, credential, address,
   )
   const { extId } = made.json.data
   assert.deepEqual([record.operation, record.target, record.status], ['platform.createCategory', extId, 201])
-  assert.deepEqual(record.changed.sort(), ['description', 'key', 'type', 'value'])
+  assert.deepEqual([...record.changed].sort(), ['description', 'key', 'type', 'value'])
   assert.ok(!JSON.stringify(record).includes('words'))
 })
 

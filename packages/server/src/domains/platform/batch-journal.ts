@@ -199,12 +199,12 @@ async function summarize(
 
 /** Ends the batch in the transaction that ends its task. Jobs are PENDING if it was cancelled before it began. */
 export async function complete(ctx: RecordContext<Drivers>): Promise<void> {
-  const jobs = await jobsOf(ctx.store, ctx.taskExtId)
   const message = new ApiError('BATCH_CANCELED').appMessage
-  for (const job of jobs.filter(({ status }) => status === 'PENDING')) {
-    Object.assign(job, { status: 'FAILED', completedTime: ctx.clock.iso(), errorMessages: [message] })
-    delete (job as { element?: unknown }).element
-    await ctx.store.replace(TaskJob, job)
+  const jobs: Job[] = []
+  for (const job of await jobsOf(ctx.store, ctx.taskExtId)) {
+    const { element: _, ...rest } = job
+    const canceled = { ...rest, status: 'FAILED' as const, completedTime: ctx.clock.iso(), errorMessages: [message] }
+    jobs.push(job.status === 'PENDING' ? await ctx.store.replace(TaskJob, canceled) : job)
   }
   const failed = jobs.filter((job) => job.status === 'FAILED')
   const parts = jobs.flatMap((job) => partOf(job) ?? [])

@@ -313,6 +313,26 @@ async function heldApp(settings: TestSettings = {}): Promise<{ app: TestApp; go:
   return { app, go: held.resolve, reached: reached.promise }
 }
 
+test('a cancel ends a batch that still waits for other tasks', async () => {
+  const { app: own, go } = await heldApp()
+  try {
+    const batches = []
+    // More than may run at the same time.
+    for (let number = 0; number < 70; number++) batches.push(await send(own, {}, pairs(`Waiting${number}`, 1)))
+    const last = batches.at(-1)!
+    assert.equal((await own.call('POST', `${tasks}/${last.data.extId}/$actions/cancel`)).status, 200)
+    go()
+    const task = await own.task(last)
+    assert.equal(task.status, 'CANCELED')
+    assert.deepEqual(
+      (await jobsOf(own, task)).map(({ status, errorMessages }) => [status, errorMessages[0].code]),
+      [['FAILED', 'PLAT-50013']],
+    )
+  } finally {
+    await own.close()
+  }
+})
+
 test('a cancel ends the elements that have not begun', async () => {
   const { app: own, go, reached } = await heldApp()
   try {
