@@ -48,6 +48,7 @@ export function editDistance(a: string, b: string, most = Infinity): number {
         cost = Math.min(cost, beforeLast[column - 2]! + 1)
       next.push(cost)
     }
+    if (Math.min(...next) > most) return most + 1
     ;[beforeLast, last] = [last, next]
   }
   return last[b.length]!

@@ -217,7 +217,8 @@ export class Filling implements Names {
         if (where !== undefined) return this.ctx.store.findWhere(kind, where)
         return (await all()).filter((each) => namesOfEntity(each).includes(name))
       },
-      async () => (await all()).flatMap((each) => namesOfEntity(each).slice(0, 1)),
+      // The distance to each name takes time, and a seed may have many faults.
+      async () => (await all()).slice(0, 1000).flatMap((each) => namesOfEntity(each).slice(0, 1)),
     )
   }
 
