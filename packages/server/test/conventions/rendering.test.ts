@@ -12,13 +12,13 @@ const secret = 'a-secret-that-must-not-leave'
 function rowOf(schema: AnySchema, depth = 0): unknown {
   if (schema.type === 'object') {
     const fields = depth > 6 ? [] : Object.entries(schema.fields)
-    const row = Object.fromEntries(fields.map(([name, field]) => [name, valueOf(field, depth + 1)]))
+    const row = Object.fromEntries(fields.map(([name, field]) => [name, fieldValue(field, depth + 1)]))
     return Object.freeze({ ...row, ...(schema.objectType && { $objectType: schema.objectType }), [foreign]: foreign })
   }
-  return valueOf(schema, depth)
+  return fieldValue(schema, depth)
 }
 
-function valueOf(schema: AnySchema, depth: number): unknown {
+function fieldValue(schema: AnySchema, depth: number): unknown {
   // A secret that is an object or a list is one by its fields, too.
   if (schema.secret === true && schema.type === 'text') return secret
   switch (schema.type) {

@@ -23,3 +23,10 @@ test('the text of an object that can change is rendered each time', () => {
   assert.equal(text(), 'new')
   assert.equal(texts.bytes, 0)
 })
+
+test('one entity that is answered in ever new forms does not fill the cache', () => {
+  const texts = new RenderedTexts()
+  const entity = Object.freeze({ name: 'web' })
+  for (let number = 0; number < 1000; number++) texts.of(entity, `https://host-${number}`, () => 'x'.repeat(100))
+  assert.ok(texts.bytes <= 800, `${texts.bytes}`)
+})

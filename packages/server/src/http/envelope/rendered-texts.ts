@@ -7,6 +7,8 @@ import { BoundedCache } from '../../core/bounded-cache.ts'
 /** UTF-16 units of all texts; nearly all are ASCII, which V8 stores as bytes. */
 const maximumLength = 4 * 1024 * 1024
 
+const maximumForms = 8
+
 interface Texts {
   /** By form of answer. */
   readonly byForm: Map<string, string>
@@ -35,7 +37,9 @@ export class RenderedTexts {
     this.misses++
     // An object that is not frozen was made for this answer only.
     if (!Object.isFrozen(entity)) return text
-    const next = texts ?? { byForm: new Map<string, string>(), length: 0 }
+    // Clients choose the host in links, and with it the form: without a bound, one entity could take any number of texts.
+    const isFull = texts === undefined || texts.byForm.size >= maximumForms
+    const next = isFull ? { byForm: new Map<string, string>(), length: 0 } : texts
     next.byForm.set(form, text)
     next.length += text.length
     this.#texts.set(entity, next, next.length)

@@ -16,16 +16,21 @@ const maximumLength = 2 * 1024 * 1024
 /** A larger document would displace many others. */
 const maximumDocument = 64 * 1024
 
+/** Worlds of one seed have rows with equal ids, which may differ. */
+const maximumVariants = 4
+
 /** For all stores of the process: the text decides, so worlds with equal rows share the entities. */
-const parsed = new BoundedCache<Parsed>(maximumLength)
+const parsed = new BoundedCache<readonly Parsed[]>(maximumLength)
 
 export function parseDocument(table: Table, extId: string, document: string): any {
   if (document.length > maximumDocument) return JSON.parse(document)
   const key = table.name + extId
-  const cached = parsed.get(key)
-  if (cached !== undefined && cached.document === document) return cached.entity
+  const variants = parsed.get(key) ?? []
+  for (const variant of variants) if (variant.document === document) return variant.entity
   const entity = deeplyFrozen(JSON.parse(document))
-  parsed.set(key, { document, entity }, document.length)
+  const kept = [{ document, entity }, ...variants.slice(0, maximumVariants - 1)]
+  const length = kept.reduce((sum, variant) => sum + variant.document.length, 0)
+  parsed.set(key, kept, length)
   return entity
 }
 
