@@ -5,22 +5,25 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract, type Operation, type Resource, walk } from '@hyperplane/contract'
-import { seedId } from '../../src/core/ids/named-id.ts'
 import { aRobot, aRole, grant } from '../api/iam/people.ts'
 import { create, creations } from '../support/creations.ts'
-import { aPolicy } from '../support/policies.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
+
+const operations = contract.flatMap((namespace) => namespace.operations)
 
 let app: TestApp
 before(async () => {
   app = await startApp()
-  await app.task(await create(app, creations['vmm.createSerialPort']!))
-  // The demo has no policies of VMs.
-  await aPolicy(app, seedId('category/Environment/Production'))
+  for (const { key, resource } of operations) {
+    const creation = creations[key]
+    if (creation === undefined || creation.seed === 'empty' || resource === undefined) continue
+    // The demo does not have one of every kind.
+    const isAbsent = resource.derived === true || (await app.store.count(resource)) === 0
+    if (isAbsent) await app.task(await create(app, creation))
+  }
 })
 after(() => app.close())
 
-const operations = contract.flatMap((namespace) => namespace.operations)
 const resources = new Map(contract.flatMap((namespace) => namespace.resources).map((kind) => [kind.kind, kind]))
 const viewsOf = (kind: string): readonly string[] =>
   operations
@@ -101,14 +104,13 @@ async function asked(operation: Operation, path: string, apiKey: string) {
   })
 }
 
-/** The demo has no restore sources, no certificate authorities of users, no floating IPs and no CD-ROMs. */
+/** The demo has no restore sources, no certificate authorities of users and no CD-ROMs. */
 const absentFromDemo = [
   'platform.listRestorableDomainManagers',
   'platform.listRestorePoints',
   'platform.getRestorePointById',
   'platform.deleteRestoreSourceById',
   'iam.deleteCertAuthProviderById',
-  'networking.deleteFloatingIpById',
   'vmm.getCdRomById',
 ]
 
