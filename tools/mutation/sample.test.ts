@@ -23,4 +23,6 @@ test('a mutant is found again in its file, or in the only other file that has it
   assert.equal(findAgain([...moved, ...mutantsOf('one.ts', source)], reference)?.file, 'one.ts')
   assert.equal(findAgain([...moved, ...mutantsOf('third.ts', source)], reference), undefined)
   assert.equal(findAgain(mutantsOf('one.ts', 'if (x) b()'), reference), undefined)
+  const withoutIt = mutantsOf('one.ts', 'if (x) y()')
+  assert.equal(findAgain([...moved, ...withoutIt], reference), undefined, 'the file exists: the line is gone')
 })

@@ -35,7 +35,10 @@ export interface Reference extends Pick<Mutant, 'file' | 'line' | 'change' | 'oc
   readonly by?: string
 }
 
-/** Found by its line: in its file, else in the only file of the same name, else in the only file that has it. */
+/**
+ * Found by its line: in its file, else in the only file of the same name; if its file is gone, in the only file that has the line.
+ * While its file exists, an equal line elsewhere is another one.
+ */
 export function findAgain(mutants: readonly Mutant[], wanted: Reference): Mutant | undefined {
   const alike = mutants.filter(
     ({ line, change, occurrence }) =>
@@ -46,6 +49,6 @@ export function findAgain(mutants: readonly Mutant[], wanted: Reference): Mutant
   return (
     alike.find(({ file }) => file === wanted.file) ??
     only(alike.filter(({ file }) => basename(file) === basename(wanted.file))) ??
-    only(alike)
+    (mutants.some(({ file }) => file === wanted.file) ? undefined : only(alike))
   )
 }
