@@ -7,7 +7,6 @@ import {
 } from '@hyperplane/contract/error-catalogue'
 import type { TooManyReferrers } from '../store/store.ts'
 
-/** One message of an ErrorResponse, in canonical names. */
 export interface AppMessage {
   readonly message: string
   readonly severity: 'INFO' | 'WARNING' | 'ERROR'
@@ -60,7 +59,6 @@ type ArgumentsFor<K extends ErrorKey> = keyof ErrorArguments<K> extends never
   ? [values?: ExtraArguments, options?: ErrorOptions]
   : [values: ErrorArguments<K>, options?: ErrorOptions]
 
-/** Reports several faults of one step together: the first decides the status. */
 export function refuseAll(errors: readonly ApiError[]): void {
   const [first, ...rest] = errors
   if (first === undefined) return
@@ -70,10 +68,7 @@ export function refuseAll(errors: readonly ApiError[]): void {
   })
 }
 
-/**
- * Rewrites a refusal for a namespace: if its catalogue has `<NAMESPACE>_<KEY>` for a shared KEY, code and text are
- * taken from there. Group, status and arguments stay.
- */
+/** For each KEY, the namespace's own `<NAMESPACE>_<KEY>` replaces code and text; group, status and arguments stay. */
 export function inWordsOf(namespace: string | undefined, refusal: unknown): unknown {
   if (namespace === undefined || !(refusal instanceof ApiError)) return refusal
   const own = (message: AppMessage): AppMessage => {
@@ -93,11 +88,9 @@ export function inWordsOf(namespace: string | undefined, refusal: unknown): unkn
 const definitionOf = (key: string): ErrorDefinition | undefined =>
   Object.hasOwn(errorCatalogue, key) ? errorCatalogue[key as ErrorKey] : undefined
 
-/** A violated cross-field rule of a body (400): what was expected, what was found. */
 export const invalid = (attributePath: string, fault: string): ApiError<'INVALID_ARGUMENT'> =>
   new ApiError('INVALID_ARGUMENT', { attributePath, fault })
 
-/** The limit of entities that may refer to this one is reached. */
 export const tooManyReferrers = (violation: TooManyReferrers): ApiError<'LIMIT_EXCEEDED'> => {
   const { title, extId, maximum, found } = violation
   const values = { limit: `Associations of the ${title} ${extId}`, maximum, found }
@@ -110,7 +103,6 @@ export interface ShapeFault {
   readonly message: string
 }
 
-/** The request does not have the declared shape (400, SchemaValidationError with all faults). */
 export class ShapeRefusal extends Refusal {
   readonly status = 400
   readonly faults: readonly ShapeFault[]
@@ -125,7 +117,6 @@ export const fill = (message: string, values: ExtraArguments): string =>
     values[name] === undefined ? placeholder : String(values[name]),
   )
 
-/** Renames the arguments as the clients of the namespace know them. */
 const named = ({ argumentNames = {} }: ErrorDefinition, values: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [argumentNames[name] ?? name, value]))
 

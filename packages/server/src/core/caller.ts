@@ -1,5 +1,3 @@
-/** The identity that a request acts for, and the source of its ids. */
-
 export interface Caller {
   readonly extId: string
   readonly name: string
@@ -23,7 +21,6 @@ export const systemCaller = (tenantId: string): Caller => ({
   tenantId,
 })
 
-/** Source of ids and random numbers. Handed in, so that a seeded world is reproducible. */
 export interface Ids {
   /** A UUID v4, lower case. */
   uuid(): string

@@ -1,7 +1,4 @@
-/**
- * The commands as an operator types them, for messages: an installed package has `hyperplane`, a checkout has npm
- * scripts.
- */
+/** The commands for messages: an installed package has `hyperplane`, a checkout has npm scripts. */
 const isInstalled = import.meta.filename.endsWith('.js')
 
 export const startCommand = isInstalled ? 'hyperplane' : 'npm start --'

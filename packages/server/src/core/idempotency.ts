@@ -1,6 +1,4 @@
-/**
- * Replays the first answer to a retry. The record is written in the transaction of the effect. Source: conventions 6.
- */
+/** Replays the first answer to a retry; recorded in the transaction of the effect. Source: conventions 6. */
 import { createHmac, hash } from 'node:crypto'
 import type { Transaction } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
@@ -12,7 +10,7 @@ const retentionMilliseconds = 24 * 3600 * 1000
 
 export interface Idempotency {
   keyOf(tenantId: string, identity: string, requestId: string): string
-  /** Equal for equal requests, independent of the order of fields. Keyed, so that it reveals no secrets. */
+  /** Independent of the order of fields; keyed, so that it reveals no secrets. */
   fingerprintOf(method: string, path: string, query: string, body: unknown): string
   /** @throws ApiError 422 when the id was used for another request */
   recall(store: Transaction, key: string, fingerprint: string, requestId: string): Promise<Reply | undefined>
@@ -21,7 +19,6 @@ export interface Idempotency {
 
 export interface IdempotencyOptions {
   readonly clock: Clock
-  /** Key of the fingerprints, so that they cannot be guessed. */
   readonly salt: string
   readonly seal: (text: string, about: string) => string
   readonly open: (sealed: string, about: string) => string
@@ -53,7 +50,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
 
 const decoration = /^\$(?:objectType|reserved|unknownFields|\w+Discriminator)$/
 
-/** JSON with sorted keys, without the decorations that profiles add. */
+/** Keys are sorted; decorations of the profiles are left out. */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return ''
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

@@ -1,4 +1,3 @@
-/** Kinds by name, derived from the contract. */
 import type { Namespace, Operation, Resource } from '@hyperplane/contract'
 import type { Kinds } from './ports.ts'
 

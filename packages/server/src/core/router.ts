@@ -1,4 +1,3 @@
-/** Method and path -> operation. HTTP, batches and tests use the same table. */
 import type { Method, Namespace, Operation } from '@hyperplane/contract'
 
 export interface UnbuiltOperation {
@@ -12,7 +11,6 @@ export type Route =
       readonly namespace: Namespace
       readonly operation: Operation
       readonly version: string
-      /** The requested version; differs from `version` if that is served in its place. */
       readonly requestedVersion: string
       readonly path: Readonly<Record<string, string>>
     }
@@ -29,14 +27,11 @@ interface Node {
 const node = (): Node => ({ literal: new Map(), methods: new Map() })
 
 export interface Router {
-  /** `path` begins at the namespace: `/platform/v4.3/config/categories`. */
   route(method: string, path: string): Route
   readonly namespaces: ReadonlyMap<string, Namespace>
-  /** Prefix of all paths, `/api`. */
   readonly base: string
 }
 
-/** The tree of path segments of each version of each namespace. */
 function rootsOf(namespaces: readonly Namespace[]): ReadonlyMap<string, ReadonlyMap<string, Node>> {
   const roots = new Map(namespaces.map((namespace) => [namespace.name, new Map<string, Node>()]))
   const insert = (
@@ -75,7 +70,7 @@ function rootsOf(namespaces: readonly Namespace[]): ReadonlyMap<string, Readonly
   return roots
 }
 
-/** `loose`: other minor versions of a served major are answered by the nearest served one. */
+/** `loose`: the nearest served minor version answers for others of its major. */
 export function createRouter(
   namespaces: readonly Namespace[],
   options: { readonly loose: boolean; readonly base?: string },
@@ -96,7 +91,6 @@ export function createRouter(
     namespaces: byName,
     base: options.base ?? '/api',
     route(method, path) {
-      // The first segment is empty: a path begins with a slash.
       const segments = path.split('/')
       const namespace = byName.get(segments[1] ?? '')
       if (namespace === undefined) return { found: 'nothing', namespace }

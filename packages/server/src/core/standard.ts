@@ -1,5 +1,3 @@
-/** Standard reads: list, get, expansion, selection. */
-
 import type { Operation, Resource } from '@hyperplane/contract'
 import {
   and,
@@ -30,7 +28,6 @@ export const both = (a: TypedFilter | undefined, b: TypedFilter | undefined): Ty
 
 export const filterOf = (scope: Scope): TypedFilter | undefined => (scope === 'all' ? undefined : scope)
 
-/** Lists the rows of the kind that the caller may see, below the parent in the path. */
 export async function standardList(ctx: ReadContext, request: RequestInput, scope: Scope): Promise<ListResult<any>> {
   const { operation } = ctx
   const resource = operation.resource as Resource
@@ -71,7 +68,6 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   return { entities: page.entities, total: page.total, ...(truncated ? { truncated } : {}) }
 }
 
-/** Filters, groups and pages rows in memory. */
 function filteredOrGrouped(items: readonly Document[], request: Pick<RequestInput, 'query'>): ListResult<Document> {
   const { filter, groupby, page, limit } = request.query
   if (groupby === undefined) return listOf(items, request)
@@ -80,14 +76,12 @@ function filteredOrGrouped(items: readonly Document[], request: Pick<RequestInpu
   return { entities: groups.slice(page * limit, (page + 1) * limit), total: groups.length }
 }
 
-/** The order without `$orderby`: the declared field, else creation. */
 function defaultOrder({ orderedBy }: Operation, resource: Resource): readonly TypedOrderby[] | undefined {
   if (orderedBy === undefined) return undefined
   const { type } = pathOf(resource, orderedBy)
   return [{ field: { kind: 'field', from: 0, names: orderedBy.split('/'), type }, descending: false }]
 }
 
-/** Filters, orders and pages rows that the domain computes. */
 export function listOf<T extends object>(
   items: readonly T[],
   request: Pick<RequestInput, 'query'>,
@@ -100,14 +94,13 @@ export function listOf<T extends object>(
   return { entities, total: matching.length }
 }
 
-/** Resolves a path of a kind, including internal fields. Throws for an unknown path, which is a mistake in the code. */
+/** Includes internal fields. @throws Error for an unknown path: a mistake in the code */
 export function pathOf(resource: Resource, path: string): ResolvedPath {
   const resolved = resolvePath(withInternal(resource), path)
   if (resolved === undefined) throw new Error(`${resource.kind} has no field ${path}`)
   return resolved
 }
 
-/** The schema with internal fields, for paths that clients never use. */
 export const withInternal = (resource: Resource): Resource['schema'] => {
   let schema = internalSchemas.get(resource)
   if (schema === undefined) {
@@ -125,7 +118,6 @@ interface Presented {
   readonly truncatedIndexes: readonly number[]
 }
 
-/** Adds derived values and expanded relations, and applies `$select`. */
 export async function present<D>(
   ctx: ReadContext<D>,
   entities: readonly Document[],
@@ -149,7 +141,6 @@ export async function present<D>(
   return { entities: shown, truncated: cut.size > 0, truncatedIndexes: [...cut].sort((a, b) => a - b) }
 }
 
-/** @param cut collects the indexes of entities with a truncated collection */
 async function expandOne(
   ctx: ReadContext,
   operation: Operation,

@@ -1,20 +1,15 @@
 /**
- * Entities from the bodies of requests, as the contract declares their fields. After a PUT: the body, plus stored fields
- * that a body cannot express - read-only and internal fields, omitted secrets, and fields that are newer than the version
- * of the request. Source: behaviour conventions 3 (PUT replaces, sparse PUT), 13 (secrets), 15 (versions).
+ * Entities from request bodies. After a PUT: the body, plus stored fields that it cannot express (read-only, internal,
+ * omitted secrets, newer than the version). Source: behaviour conventions 3, 13 (secrets), 15 (versions).
  */
 import type { AnyResource, AnySchema, EntityOf } from '@hyperplane/contract'
 import type { Ids } from './caller.ts'
 import type { Document } from './document.ts'
 import { chooseAlternative } from './input/validate.ts'
 
-/** New values of fields, for a task that writes them later. `null` clears a field. */
 export type Changes<T> = { readonly [K in keyof T]?: T[K] | null }
 
-/**
- * A new entity, ready for `store.insert`: the fields of the body that the contract lets a client write, at every level,
- * then the fields of `derived`, then a new id and the tenant where `derived` has none. The store seals its secrets.
- */
+/** Keeps only writable fields of the body; `derived` overrides them. The store seals secrets. */
 export function created<R extends AnyResource, const D extends Partial<EntityOf<R>> = Record<never, never>>(
   { ids, tenantId }: { readonly ids: Pick<Ids, 'uuid'>; readonly tenantId: string },
   kind: R,
@@ -44,7 +39,7 @@ function writableValue(schema: AnySchema, given: unknown): unknown {
   return writable
 }
 
-/** A replacing PUT: absent fields are removed. Read-only and undeclared fields of the body are ignored. */
+/** Absent fields are removed; read-only and undeclared fields of the body are ignored. */
 export function replaced<R extends AnyResource>(
   kind: R,
   stored: EntityOf<R>,
@@ -53,16 +48,12 @@ export function replaced<R extends AnyResource>(
 ): EntityOf<R> {
   const next: Record<string, unknown> = { ...(replacedValue(kind.schema, stored, body, version) as Document) }
   for (const [name, value] of Object.entries(stored as Document)) {
-    // A body never has internal or undeclared fields.
     if (kind.schema.fields[name] === undefined || name === 'extId' || name === 'tenantId') next[name] = value
   }
   return next as EntityOf<R>
 }
 
-/**
- * The changes of a replacing PUT: the new value of each field that a client may change,
- * and `null` for a field that the body leaves out and thereby clears. Objects are not merged.
- */
+/** For a replacing PUT: `null` for a field that the body leaves out. Objects are not merged. */
 export function replacingChanges<R extends AnyResource>(kind: R, body: object, version: string): Changes<EntityOf<R>> {
   const isChanged = ([name, field]: [string, AnySchema]): boolean => {
     if (field.readOnly === true || field.immutable === true) return false
@@ -73,7 +64,6 @@ export function replacingChanges<R extends AnyResource>(kind: R, body: object, v
   return Object.fromEntries(changed.map(([name]) => [name, (body as Document)[name] ?? null])) as Changes<EntityOf<R>>
 }
 
-/** The changes of a PATCH: the fields of the body that a client may change. */
 export function sparseChanges<R extends AnyResource>(kind: R, body: object): Changes<EntityOf<R>> {
   const writable = writableValue(kind.schema, body) as Document
   return Object.fromEntries(
@@ -81,14 +71,11 @@ export function sparseChanges<R extends AnyResource>(kind: R, body: object): Cha
   ) as Changes<EntityOf<R>>
 }
 
-/** `changes` for `store.update`, which removes a field that is undefined. */
+/** For `store.update`, which removes a field that is undefined. */
 export const withoutNulls = <T>(changes: Changes<T>): Partial<T> =>
   Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, value ?? undefined])) as Partial<T>
 
-/**
- * A sparse PUT: absent fields keep their value, the objects named in `merged` are merged one level deep, every other
- * field is replaced. `keepSecrets` handles secrets inside objects.
- */
+/** A sparse PUT: objects named in `merged` are merged one level deep. `keepSecrets` handles secrets inside objects. */
 export function sparselyUpdated<T extends object>(
   stored: T,
   body: object,
@@ -109,7 +96,6 @@ function replacedValue(schema: AnySchema, stored: unknown, given: unknown, versi
   const before: Document = isObject(stored) ? stored : {}
   for (const [name, field] of Object.entries(schema.fields)) {
     const isNewer = field.since !== undefined && version < field.since
-    // An immutable field may be omitted, as a secret may.
     const isOmitted = given[name] === undefined && (field.secret === true || field.immutable === true)
     const value =
       field.readOnly === true || isNewer || isOmitted
@@ -120,7 +106,7 @@ function replacedValue(schema: AnySchema, stored: unknown, given: unknown, versi
   return next
 }
 
-/** `$objectType` stays: it tells which alternative of a oneOf the value is. */
+/** Tells which alternative of a oneOf the value is. */
 const typeNameOf = ({ $objectType }: Document): Record<string, unknown> =>
   $objectType === undefined ? {} : { $objectType }
 

@@ -1,4 +1,4 @@
-/** The library `yaml`, loaded on first use: its 72 files would slow down every start. */
+/** Loaded on first use: its 72 files would slow down every start. */
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 

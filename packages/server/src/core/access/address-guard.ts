@@ -1,8 +1,6 @@
 /**
- * Decides which addresses this service may call when a client names the host (directories, metadata, revocation lists,
- * other managers). Without it, a client could make the service call addresses that only this machine reaches: itself,
- * its link-local neighbours, the metadata service of its cloud. `--allow-address` opens networks and takes precedence;
- * `--offline` closes every address of another machine. Source: behaviour iam.md 4.
+ * Which addresses this service may call when a client names the host: otherwise clients could reach addresses that only
+ * this machine reaches (loopback, link-local, cloud metadata). Source: behaviour iam.md 4.
  */
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -10,21 +8,16 @@ import { type Clock, realClock } from '../time/clock.ts'
 
 export interface AddressGuard {
   /**
-   * The addresses of a host, at least one, that may be called, in the order in which the resolver prefers them. Resolved
-   * once: connect to an address from here and never to the name, which may mean something else a moment later.
+   * At least one address. Connect to it, never to the name, which may resolve differently a moment later.
    * @param host a name or an address; an IPv6 address may stand in brackets
-   * @throws AddressRefusal when none of them may be called; the resolver's error (`code`) when it does not know the name, or
-   * does not answer within 5 s
+   * @throws AddressRefusal when none may be called; the resolver's error (`code`), also after 5 s without answer
    */
   addressesOf(host: string): Promise<readonly string[]>
-  /**
-   * Why this host may never be called, without asking a resolver. Undefined: it may be called, or the answer depends on
-   * its addresses.
-   */
+  /** Asks no resolver. Undefined: allowed, or the answer depends on the addresses. */
   refusalOf(host: string): string | undefined
 }
 
-/** A host that the service does not call; the message gives the reason and the option that would allow it. */
+/** The message names the option that would allow the host. */
 export class AddressRefusal extends Error {
   override readonly name = 'AddressRefusal'
 }
@@ -35,17 +28,13 @@ export interface AddressGuardOptions {
   readonly isOffline?: boolean
   /** Only networks in `allowed` are called: for registrations without `--allow-outbound`. */
   readonly isClosed?: boolean
-  /** Default: the system's resolver. Tests pass their own. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
   readonly real?: Pick<Clock, 'setTimer'>
 }
 
 const patienceMilliseconds = 5000
 
-/**
- * Each IPv4 network also in its IPv6 forms: `64:ff9b::` (RFC 6052) and `2002:` (RFC 3056). BlockList maps `::ffff:`
- * itself.
- */
+/** Each IPv4 network also as `64:ff9b::` (RFC 6052) and `2002:` (RFC 3056); BlockList maps `::ffff:` itself. */
 const refusedNetworks = {
   'a loopback address': ['127.0.0.0/8', '::1', '64:ff9b::7f00:0/104', '2002:7f00::/24'],
   'a metadata address': [
@@ -79,10 +68,8 @@ const refusedNetworks = {
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   const { allowed, isOffline = false, isClosed = false, resolve = resolveByDns, real = realClock } = options
   const open = blockListOf(allowed)
-  /** Concurrent look-ups of one name share one query. */
   const pendingLookups = new Map<string, Promise<readonly string[]>>()
 
-  /** The reason for a refusal, with the option that would allow the address. */
   function faultOf(address: string): string | undefined {
     if (isOffline && !contains(loopback, address)) return offlineFault
     if (contains(open, address)) return undefined
@@ -148,10 +135,7 @@ const loopbackAddress = '127.0.0.1'
 const isLocalName = (host: string): boolean => /^(?:.+\.)?localhost\.?$/.test(host)
 const bareHost = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
 
-/**
- * A look-up function for a connection: it returns addresses that were already checked and asks no resolver.
- * @param addresses at least one
- */
+/** For connections: asks no resolver. @param addresses already checked, at least one */
 export function lookupOf(addresses: readonly string[]): LookupFunction {
   const records = addresses.map((address) => ({ address, family: isIP(address) }))
   const [first] = records
@@ -161,7 +145,6 @@ export function lookupOf(addresses: readonly string[]): LookupFunction {
   }
 }
 
-/** `10.0.0.0/8`, `10.1.2.3`, `fd00::/8`, `::1`. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
   const family = isIP(address)

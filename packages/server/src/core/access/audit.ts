@@ -1,7 +1,4 @@
-/**
- * The audit trail: who changed what, when, and with which outcome. Append-only; each record holds the hash of the one
- * before. Source: conventions 21.
- */
+/** The audit trail: append-only; each record holds the hash of the one before. Source: conventions 21. */
 
 import { hash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
@@ -23,14 +20,11 @@ export interface AuditEntry {
   /** Names of fields, never values. */
   readonly changed?: readonly string[]
   readonly dryRun?: boolean
-  /** The policy and role that allowed it, or what was missing. */
   readonly decision?: string
 }
 
 export interface Audit {
-  /** Writes in the transaction of the effect. */
   write(store: Transaction, entry: AuditEntry): Promise<void>
-  /** Writes a record in a transaction of its own, for requests without effect: refusals and failed sign-ins. */
   writeAlone(entry: AuditEntry): Promise<void>
 }
 

@@ -1,7 +1,6 @@
 /**
- * Counts failed sign-ins by source address, over all worlds of the process and the control interface. An address with
- * 60 failures within a minute of real time is refused before any password is hashed. A reset of a world does not clear
- * the count. Source: behaviour conventions 14; decision guessing-is-bounded-over-all-worlds.
+ * Counts failed sign-ins by source address, over all worlds of the process and the control interface; resets of worlds
+ * do not clear it. Source: behaviour conventions 14; decision guessing-is-bounded-over-all-worlds.
  */
 import { ApiError } from '../api-error.ts'
 import { createLru } from '../lru.ts'
@@ -9,7 +8,7 @@ import type { Clock } from '../time/clock.ts'
 
 export const failuresPerMinute = 60
 const minute = 60_000
-/** Beyond this number, the address whose last failure is the oldest is forgotten. */
+/** Beyond this number, the address with the oldest last failure is forgotten. */
 const maximumAddresses = 20_000
 
 export interface FailedSignInsOptions {
@@ -19,10 +18,8 @@ export interface FailedSignInsOptions {
 
 export class FailedSignIns {
   readonly #options: FailedSignInsOptions
-  /** Times of the failures of each address, oldest first. */
   readonly #failures = createLru<readonly number[]>(maximumAddresses)
   readonly #underWay = new Map<string, number>()
-  /** Attempts that wait for a running attempt from the same address. */
   readonly #waiting = new Map<string, (() => void)[]>()
 
   constructor(options: FailedSignInsOptions) {
@@ -34,7 +31,7 @@ export class FailedSignIns {
     this.#failures.set(address, [...this.#recent(address), this.#options.real.now()].slice(-failuresPerMinute))
   }
 
-  /** @throws ApiError 429 while too many sign-ins from the address failed */
+  /** @throws ApiError 429 */
   admit(address: string): void {
     if (!this.#options.enabled) return
     const recent = this.#recent(address)
@@ -46,8 +43,7 @@ export class FailedSignIns {
   }
 
   /**
-   * Runs an attempt that counts its own failure before it ends. An attempt waits while running ones could use up the
-   * failures that are left, so that many concurrent attempts cannot exceed the limit together.
+   * Waits while running attempts could use up the remaining failures, so that concurrency cannot exceed the limit.
    * @throws ApiError 429 as `admit`
    */
   async attempt<T>(address: string, work: () => Promise<T>): Promise<T> {

@@ -8,27 +8,21 @@ export interface HashCost {
   readonly parallelism: number
 }
 
-/**
- * 19 MiB and 4 passes take about 80 ms of one core on the reference machine; conventions 13 require at least 50 ms.
- * Little memory, so that several concurrent sign-ins fit into the memory budget of the process.
- */
+/** About 80 ms of one core (conventions 13: at least 50); little memory, so that concurrent sign-ins fit the budget. */
 const defaultCost: HashCost = { memory: 19_456, passes: 4, parallelism: 1 }
 const saltBytes = 16
 const hashBytes = 32
 
 const runArgon2 = promisify(argon2)
 
-/** Hashing runs on the thread pool, not on the event loop. */
 export interface Passwords {
-  /** `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, with a salt of its own. */
   hash(password: string): Promise<string>
   /** @throws Error when `stored` is no hash; a wrong password is `false` */
   verify(password: string, stored: string): Promise<boolean>
-  /** Takes as long as `verify`. For an unknown user: the response time must not reveal that it does not exist. */
+  /** Takes as long as `verify`: the response time must not reveal that a user does not exist. */
   verifyNone(password: string): Promise<false>
 }
 
-/** @param cost default: the cost of production; tests use a lower one */
 export function createPasswords(cost: HashCost = defaultCost): Passwords {
   const none = phcText(Buffer.alloc(saltBytes), Buffer.alloc(hashBytes), cost)
   return {
@@ -44,7 +38,6 @@ export function createPasswords(cost: HashCost = defaultCost): Passwords {
   }
 }
 
-/** Hashes at the cost that `stored` names. @throws Error when `stored` is no hash; a wrong password is `false` */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const { salt, hash, ...storedCost } = parsePhc(stored)
   return timingSafeEqual(await derive(password, salt, storedCost, hash.length), hash)
@@ -79,7 +72,6 @@ function parsePhc(text: string): HashCost & { salt: Buffer; hash: Buffer } {
   }
 }
 
-/** 20 characters that satisfy the password policy and can be typed. */
 export function generatedPassword(): string {
   const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
   const body = [...randomBytes(16)].map((byte) => letters[byte % letters.length]).join('')

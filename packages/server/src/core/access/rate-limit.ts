@@ -6,10 +6,7 @@ import { createLru } from '../lru.ts'
 export type Tier = 'xsmall' | 'small' | 'large' | 'xlarge'
 const tiers: readonly Tier[] = ['xsmall', 'small', 'large', 'xlarge']
 
-/**
- * Requests per unit at this size: the listed figure, else that of the nearest smaller size, else of the nearest larger
- * one.
- */
+/** The figure of this tier, else of the nearest smaller one, else of the nearest larger one. */
 export function limitAt(rate: RateLimit, tier: Tier): number {
   const at = tiers.indexOf(tier)
   for (let index = at; index >= 0; index--) {
@@ -23,12 +20,10 @@ export function limitAt(rate: RateLimit, tier: Tier): number {
   return Infinity
 }
 
-/** At most `limit` accepted requests in any span of one unit: the times of those accepted, oldest first. */
 class Window {
   readonly times: number[] = []
   #oldest = 0
 
-  /** Milliseconds until another request fits; 0 when it fits now. */
   wait(now: number, limit: number, unit: number): number {
     while (this.#oldest < this.times.length && (this.times[this.#oldest] as number) <= now - unit) this.#oldest++
     if (this.#oldest > 64 && this.#oldest * 2 > this.times.length) {
@@ -58,19 +53,12 @@ export interface RateHeaders {
 }
 
 export interface RateLimiter {
-  /**
-   * Counts one request of this identity.
-   * @returns headers for the answer
-   * @throws ApiError 429 with Retry-After when a bucket is full (mode `on`)
-   */
+  /** @throws ApiError 429 with Retry-After when a bucket is full (mode `on`) */
   count(operation: Operation, identity: string): RateHeaders
-  /** @throws ApiError 429: requests without identity, per source address. */
   countAnonymous(address: string): void
 }
 
-/**
- * Limits requests without an identity. Shared by all worlds: separate limits would reveal the traffic of another world.
- */
+/** Shared by all worlds: separate limits would reveal the traffic of another world. */
 export type AnonymousLimit = Pick<RateLimiter, 'countAnonymous'>
 
 export interface RateLimiterOptions {
@@ -84,7 +72,6 @@ export interface RateLimiterOptions {
 
 const anonymousPerSecond = 20
 
-/** Windows kept at once, one for each pair of operation and identity. */
 const maximumWindows = 20_000
 
 const refuse = (bucket: string, limit: number, unit: string, wait: number): ApiError => {

@@ -9,20 +9,16 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
-/**
- * Encrypts texts for storage (AES-256-GCM, fresh nonce). `about` names the place of the text - kind, extId and field,
- * such as `users/<extId>/password` - and must be the same when it is opened: a sealed text copied to another row does
- * not open.
- */
+/** AES-256-GCM. `about` names the place (`users/<extId>/password`): a text copied to another row does not open. */
 export interface Sealer {
   seal(plain: string, about: string): string
-  /** @throws Error when the text was changed, belongs to something else, or was sealed with another data key */
+  /** @throws Error when the text was changed, belongs elsewhere, or was sealed with another data key */
   open(sealed: string, about: string): string
-  /** Wraps the data key with `newMasterKey` from now on. Sealed texts stay valid. Store a new key check with it. */
+  /** Sealed texts stay valid. Store a new key check too. */
   rewrap(newMasterKey: Buffer): void
 }
 
-/** Keeps the wrapped data key beside the data. The master key is never stored there. */
+/** Keeps the wrapped data key beside the data; the master key is never stored there. */
 export interface DataKeyStore {
   load(): string | undefined
   save(wrapped: string): void
@@ -37,10 +33,7 @@ const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 
-/**
- * A sealer with the stored data key, or with a new one if none is stored.
- * @throws WrongMasterKey when `masterKey` does not open the stored data key
- */
+/** @throws WrongMasterKey when `masterKey` does not open the stored data key */
 export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
   const { id, key } = loadDataKey(masterKey, store) ?? makeDataKey(masterKey, store)
   return {
@@ -49,7 +42,6 @@ export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
   }
 }
 
-/** The sealer of a store, which keeps the wrapped data key in its metadata. */
 export const sealerOf = (
   masterKey: Buffer,
   store: { meta(name: string): string | undefined; setMeta(name: string, value: string): void },
@@ -60,7 +52,7 @@ export const sealerOf = (
   })
 const dataKeyName = 'key.data'
 
-/** A sealer with its own key, for data that leaves the store. `id` marks its texts. */
+/** `id` marks the texts of this sealer. */
 export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open'> {
   // Imported once: importing the key for each text takes longer than sealing it.
   const secret = createSecretKey(key)
@@ -76,7 +68,7 @@ export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open
   }
 }
 
-/** A value to store beside the data, with which `checkKey` recognises `masterKey`. It reveals nothing about the key. */
+/** Stored beside the data, for `checkKey`; reveals nothing about the key. */
 export function makeKeyCheck(masterKey: Buffer): string {
   return createHmac('sha256', derive(masterKey, 'check')).update('hyperplane').digest('base64url')
 }
@@ -88,7 +80,7 @@ export function checkKey(masterKey: Buffer, keyCheck: string): boolean {
 }
 
 interface DataKey {
-  /** Part of each sealed text, so that texts of a second data key can be told apart. */
+  /** Marks sealed texts, so that those of a second data key can be told apart. */
   readonly id: string
   readonly key: Buffer
 }
@@ -117,13 +109,12 @@ function wrap(masterKey: Buffer, id: string, key: Buffer): string {
   return `${formatVersion}.${id}.${encrypt(derive(masterKey, 'wrap'), key, id)}`
 }
 
-/** Derives a separate key for each use, so that no use weakens another. */
+/** A separate key for each use, so that no use weakens another. */
 function derive(masterKey: Buffer, use: 'wrap' | 'check'): Buffer {
   if (masterKey.length !== keyBytes) throw new Error(`A master key has ${keyBytes} bytes, not ${masterKey.length}`)
   return Buffer.from(hkdfSync('sha256', masterKey, '', `hyperplane ${use}`, keyBytes))
 }
 
-/** Nonce, ciphertext, tag. */
 function encrypt(key: CipherKey, plain: Buffer, about: string): string {
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))

@@ -1,7 +1,4 @@
-/**
- * Removes fields that repeat the name of another entity if the caller may not see that entity. Source: behaviour iam.md
- * 9.4.
- */
+/** Removes fields that repeat the name of an entity that the caller may not see. Source: behaviour iam.md 9.4. */
 
 import type { AnySchema, Operation } from '@hyperplane/contract'
 import type { TypedFilter, Value } from '../../odata/index.ts'
@@ -13,16 +10,12 @@ import { matchesScope } from './scope.ts'
 interface RepeatedName {
   readonly path: readonly string[]
   readonly kind: string
-  /** Path of the other entity's id. */
   readonly by: readonly string[]
 }
 
 const bySchema = new WeakMap<AnySchema, readonly RepeatedName[]>()
 
-/**
- * Document of an object, at any depth outside collections, that are declared `visibleWith` another entity. Cached by
- * schema.
- */
+/** Fields declared `visibleWith` another entity, at any depth outside collections. */
 function repeatedIn(schema: AnySchema): readonly RepeatedName[] {
   let found = bySchema.get(schema)
   if (found === undefined) {
@@ -41,7 +34,6 @@ function repeatedIn(schema: AnySchema): readonly RepeatedName[] {
 
 const byOperation = new WeakMap<Operation, readonly RepeatedName[]>()
 
-/** Such fields of the operation's items and of its expansions. Cached by operation. */
 function repeatedBy(operation: Operation): readonly RepeatedName[] {
   let found = byOperation.get(operation)
   if (found === undefined) {
@@ -62,11 +54,9 @@ function repeatedBy(operation: Operation): readonly RepeatedName[] {
   return found
 }
 
-/** The operation's items without the names of entities that the caller may not see. */
 export const withoutUnseenNames = (ctx: ReadContext, items: readonly Document[]): Promise<readonly Document[]> =>
   without(ctx, repeatedBy(ctx.operation), items)
 
-/** As `withoutUnseenNames`, for expanded entities of another kind. */
 export const expandedWithoutUnseenNames = (
   ctx: ReadContext,
   schema: AnySchema,
@@ -101,10 +91,7 @@ function withoutField(value: Document, [name = '', ...rest]: readonly string[]):
   return others
 }
 
-/**
- * True if a filter, order or grouping uses a field that is hidden in some rows. Evaluated over the stored values, it
- * would reveal hidden names by the rows that match.
- */
+/** Evaluated over stored values, a filter, order or grouping would reveal hidden names by the rows that match. */
 export async function comparesUnseenNames(
   ctx: ReadContext,
   { filter, orderby = [], groupby = [] }: QueryOptions,
@@ -118,7 +105,6 @@ export async function comparesUnseenNames(
   return false
 }
 
-/** Adds the paths of the fields that a filter compares. */
 function addNames(filter: TypedFilter, names: Set<string>): void {
   const add = (value: Value): void => {
     if (value.kind === 'field') names.add(value.names.join('/'))

@@ -1,20 +1,15 @@
-/**
- * The gate through which requests reach an instance; it can be closed while another instance takes over. Source:
- * behaviour platform.md 9 (switch).
- */
+/** Requests wait while another instance takes over. Source: behaviour platform.md 9 (switch). */
 import { ApiError } from '../api-error.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../pipeline/request.ts'
 import type { CanonicalNames } from '../ports.ts'
 
 export interface Gate {
   readonly dispatch: Dispatch
-  /** Sends requests to this instance from now on, including those that wait. */
   open(dispatch: Dispatch): void
-  /** Refuses all requests except reads of these tasks. Resolves when no request is running. */
+  /** Reads of these tasks are still answered. Resolves when no request is running. */
   refuse(taskExtIds: readonly string[]): Promise<void>
-  /** Ends `refuse`. */
   admit(): void
-  /** Requests that are not refused wait for the next `open`. Resolves when no request is running. */
+  /** New requests wait for the next `open`. Resolves when no request is running. */
   hold(): Promise<void>
 }
 
@@ -24,10 +19,8 @@ const retryAfterSeconds = 2
 export function createGate(names: CanonicalNames): Gate {
   let target: Dispatch | undefined
   let opened = Promise.withResolvers<void>()
-  /** Tasks that may still be read; undefined: nothing is refused. */
   let readableTasks: ReadonlySet<string> | undefined
   let underWay = 0
-  /** Called when the last running request has ended. */
   const drains: (() => void)[] = []
 
   const isReadableTask = ({ method, path, profile }: ApiRequest): boolean => {

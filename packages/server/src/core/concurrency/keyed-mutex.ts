@@ -1,9 +1,7 @@
-/** Mutual exclusion by name, first come first served. Work that needs several names waits for all of them at once. */
+/** First come first served. Work that needs several names waits for all of them at once. */
 export class KeyedMutex {
-  /** By name: the end of the last queued work. */
   readonly #last = new Map<string, Promise<void>>()
 
-  /** Runs `work` when all earlier work with any of these names has ended. */
   async runExclusive<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
     const before = names.map((name) => this.#last.get(name))
     const { promise: end, resolve } = Promise.withResolvers<void>()

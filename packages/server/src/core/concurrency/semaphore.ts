@@ -1,4 +1,4 @@
-/** A counting semaphore, first come first served. */
+/** First come first served. */
 export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = count
   }
 
-  /** @param patience ends the wait, not the work: if it aborts before a slot is free, its reason is thrown */
+  /** @param patience ends the wait, not the work: its reason is thrown if it aborts before a slot is free */
   async use<T>(work: () => Promise<T>, patience?: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free--
     else await this.#wait(patience)

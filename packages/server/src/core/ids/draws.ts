@@ -1,4 +1,4 @@
-/** A pseudo-random sequence of numbers in [0, 1), seeded with a text: the same text gives the same numbers. */
+/** In [0, 1); the same text gives the same numbers. */
 export function drawsFrom(text: string): () => number {
   let state = 1779033703 ^ text.length
   for (let index = 0; index < text.length; index++) {

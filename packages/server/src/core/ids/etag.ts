@@ -1,10 +1,10 @@
-/** Entity tags: strong, opaque, the same in every profile and version of the interface. Source: conventions 5. */
+/** Strong, opaque, the same in every profile and version of the interface. Source: conventions 5. */
 import { hash } from 'node:crypto'
 import { ApiError } from '../api-error.ts'
 
 export interface EntityTags {
   of(kind: string, extId: string, version: number): string
-  /** @throws ApiError 412 unless `ifMatch` names this version. `error`: the kind's own code for it. */
+  /** @throws ApiError 412 unless `ifMatch` names this version; `error`: the kind's own code */
   require(ifMatch: string, tag: string, title: string, error?: string): void
 }
 

@@ -1,7 +1,4 @@
-/**
- * Ids and random numbers derived from the seed of a world and their purpose: the n-th call, a step of a task, a run of
- * a schedule. Equal calls get equal ids, independent of concurrent work. Secrets are never derived.
- */
+/** Derived from the world's seed and their purpose: equal whatever runs concurrently. Secrets are never derived. */
 
 import { hash, randomBytes } from 'node:crypto'
 import type { Ids } from '../caller.ts'

@@ -1,7 +1,4 @@
-/**
- * Freezes plain data deeply, so that a later write throws instead of changing data that others read. Files and other
- * objects that are not plain data stay as they are.
- */
+/** Guards shared data against later writes. Files and other non-plain objects stay as they are. */
 export function frozen<T>(value: T): T {
   if (!isPlainData(value) || Object.isFrozen(value)) return value
   for (const item of Object.values(value)) frozen(item)

@@ -1,12 +1,10 @@
-/**
- * Parses JSON as the API accepts it: bounded nesting, no duplicate keys, valid UTF-8. Source: conventions 1, step 7.
- */
+/** Bounded nesting, no duplicate keys, valid UTF-8. Source: conventions 1, step 7. */
 import { ApiError } from '../api-error.ts'
 
 const maximumNesting = 32
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** @throws ApiError 400 MALFORMED_REQUEST that says where */
+/** @throws ApiError 400 MALFORMED_REQUEST */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string
   try {
@@ -26,7 +24,6 @@ export function parseJson(bytes: Uint8Array): unknown {
 const plain = (error: unknown): string =>
   /position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0] ?? 'it ends too early'
 
-/** One pass over the text: refuses deep nesting and duplicate keys. */
 function checkStructure(text: string): void {
   const keys: (Set<string> | undefined)[] = []
   let expectsKey = false

@@ -1,7 +1,4 @@
-/**
- * Reads multipart/form-data: parts become fields of the declared body, converted to the types of the fields. Source:
- * behaviour conventions 1 (step 7); iam.md 5.
- */
+/** Reads multipart/form-data as the declared body. Source: behaviour conventions 1 (step 7); iam.md 5. */
 import type { AnySchema, Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
 import { parseJson } from './json.ts'
@@ -12,22 +9,17 @@ const maximumPartName = 100
 
 export interface Part {
   readonly name: string
-  /** Absent: the part is plain text. */
   readonly fileName?: string
   readonly content: Buffer
 }
 
 export const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
 
-/**
- * The body as an object, as if sent as JSON. Its shape is validated later.
- * @throws ApiError 400 when it is no form
- */
+/** @throws ApiError 400 when it is no form. The shape is validated later. */
 export async function readForm(operation: Operation, bytes: Uint8Array, contentType: string): Promise<unknown> {
   return fieldsOf(operation, await multipartParts(bytes, contentType))
 }
 
-/** The parts as fields of the body. @throws ApiError 400 */
 export function fieldsOf(operation: Operation, parts: readonly Part[]): object {
   const fields = operation.body?.type === 'object' ? operation.body.fields : {}
   const files = operation.form?.files ?? {}
@@ -51,7 +43,6 @@ export function fieldsOf(operation: Operation, parts: readonly Part[]): object {
     if (schema?.type === 'list') put(name, values)
     else for (const value of values) put(name, value)
   }
-  // Not earlier: a text may precede the file that belongs to it.
   return Object.fromEntries(body)
 }
 
@@ -86,7 +77,7 @@ function decodedText(name: string, content: Buffer): string {
   }
 }
 
-/** The file as text, or in base64 if it is not UTF-8: the reader of the field reports what was expected. */
+/** In base64 if it is not UTF-8: the reader of the field reports what was expected. */
 function fileText(content: Buffer): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(content)
@@ -104,7 +95,7 @@ async function multipartParts(bytes: Uint8Array, contentType: string): Promise<r
   try {
     form = new Busboy({
       headers: { 'content-type': contentType },
-      // Keep paths in file names: they are refused, not shortened.
+      // File names with paths are refused, not shortened.
       preservePath: true,
       // Deliver every part as bytes: for text parts the library would replace invalid UTF-8.
       isPartAFile: () => true,
@@ -134,7 +125,6 @@ async function multipartParts(bytes: Uint8Array, contentType: string): Promise<r
   return parts
 }
 
-/** Why the name or file name of a part is refused; undefined: valid. */
 export function partFault(name: string, fileName: string | undefined): string | undefined {
   if (!name || name.length > maximumPartName) return 'a part of the form has no name, or a long one.'
   if (fileName === undefined) return undefined

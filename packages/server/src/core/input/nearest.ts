@@ -1,28 +1,23 @@
-/** Suggestions for an unknown name, for error messages. */
-
 const shown = 3
 
-/** Known names within a small edit distance, nearest first, at most three. */
 export function nearest(name: string, known: Iterable<string>): string[] {
   const wanted = name.toLowerCase()
   const allowed = Math.max(1, Math.floor(wanted.length / 3))
   return ranked(known, (candidate) => editDistance(wanted, candidate, allowed), allowed)
 }
 
-/** The three closest names, however far they are. A client may have left out the namespace before the last dot. */
+/** A client may have left out the namespace before the last dot. */
 export function closestNames(name: string, known: Iterable<string>): string[] {
   const wanted = name.toLowerCase()
   const forms = (candidate: string): string[] => [candidate, candidate.slice(candidate.lastIndexOf('.') + 1)]
   return ranked(known, (candidate) => Math.min(...forms(candidate).map((form) => editDistance(wanted, form))))
 }
 
-/** `; did you mean "a" or "b"?`, or nothing. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const names = nearest(name, known).map((each) => `"${each}"`)
   return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
 }
 
-/** @param distanceOf a name in lower case */
 const ranked = (known: Iterable<string>, distanceOf: (name: string) => number, most = Infinity): string[] =>
   [...known]
     .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) }))
@@ -31,12 +26,9 @@ const ranked = (known: Iterable<string>, distanceOf: (name: string) => number, m
     .slice(0, shown)
     .map(({ name }) => name)
 
-/**
- * Edit distance (insert, delete, replace, swap of neighbours); any number above `most` means only that it is larger.
- */
+/** Counts swaps of neighbours as one edit; a result above `most` means only that it is larger. */
 export function editDistance(a: string, b: string, most = Infinity): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
-  // `!` below: every index lies within its row.
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {

@@ -1,5 +1,3 @@
-/** Reads query options: shape first (all faults), then the expressions of the query language. */
-
 import { isRequiredIn, type ObjectSchema, type Operation } from '@hyperplane/contract'
 import {
   and,
@@ -22,19 +20,15 @@ import type { ExpandOption, QueryOptions } from './request-input.ts'
 import { validateText } from './validate.ts'
 
 export interface QueryConventions {
-  /** Unknown options: a fault, or a warning and ignored. */
   readonly unknown: 'refuse' | 'ignore'
-  /** API version of the request; absent: the newest. */
   readonly version?: string
-  /** Clamps paging that is out of range (storage v4.0.a3). */
+  /** Instead of a refusal (storage v4.0.a3). */
   readonly clamped: boolean
-  /** Converts texts in filters from the naming profile of the request to canonical names. */
   readonly canonical?: FilterRules['canonical'] | undefined
 }
 
 /**
- * Reads the query of a request and adds faults of shape to `faults`. Returns a function that parses the expressions, to
- * be called when there are no faults.
+ * Adds faults of shape to `faults`; call the result, which parses expressions, when there are none.
  * @throws ApiError 400 for malformed percent-encoding
  */
 export function readQuery(
@@ -51,7 +45,6 @@ export function readQuery(
   return () => readExpressions(operation, options, conventions, kinds, warnings)
 }
 
-/** The options of a request without a query. Cached by operation, unless a parameter is required. */
 function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
   let cached = plainQueries.get(operation)
   if (cached === undefined) {
@@ -64,10 +57,9 @@ function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
   return cached ?? undefined
 }
 const plainQueries = new WeakMap<Operation, (() => QueryOptions) | null>()
-/** Irrelevant for an empty query, except that the newest version requires the most. */
 const defaultConventions: QueryConventions = { unknown: 'refuse', clamped: false }
 
-/** `text` of the target after `?`. @throws ApiError 400 for malformed percent-encoding */
+/** @throws ApiError 400 for malformed percent-encoding */
 export function parseQueryText(text: string): [name: string, value: string][] {
   if (text === '') return []
   return text
@@ -106,7 +98,6 @@ const accepts = (operation: Operation, option: string): boolean =>
   (option === '$dryrun' && operation.dryRun) ||
   Object.hasOwn(operation.query, option)
 
-/** Reads names, numbers and booleans and collects faults of shape; `readExpressions` parses the expressions. */
 export function readOptions(
   operation: Operation,
   given: readonly (readonly [string, string])[],
@@ -174,7 +165,6 @@ function pageSize(text: string | undefined, clamped: boolean, faults: ShapeFault
   return clamped && (limit < 0 || limit > 100) ? 100 : limit
 }
 
-/** The schema that fields are selected from: the item of a list, or the entity itself. */
 export const itemSchemaOf = (operation: Operation): ObjectSchema | undefined => {
   const answer = operation.answer?.type === 'list' ? operation.answer.items : operation.answer
   return answer?.type === 'object' ? answer : operation.resource?.schema

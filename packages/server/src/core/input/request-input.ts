@@ -10,12 +10,11 @@ export interface RequestInput {
     readonly clusterId?: string
     readonly lastEventId?: string
   }
-  /** Paths of form parts that are kept in files, by name. A handler may move a file away to keep it. */
+  /** Paths of files with form parts, by name. A handler may move a file away to keep it. */
   readonly files?: Readonly<Record<string, string>>
   readonly prepared?: unknown
 }
 
-/** Query options after validation, parsed. */
 export interface QueryOptions {
   readonly page: number
   readonly limit: number
@@ -23,10 +22,8 @@ export interface QueryOptions {
   readonly orderby?: readonly TypedOrderby[]
   readonly select?: Selection
   readonly expand: readonly ExpandOption[]
-  /** `$apply=groupby(…)`: the fields whose distinct combinations are answered. */
   readonly groupby?: readonly Field[]
   readonly dryRun: boolean
-  /** Further parameters that the operation declares. */
   readonly parameters: Readonly<Record<string, unknown>>
 }
 

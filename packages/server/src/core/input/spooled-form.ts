@@ -1,29 +1,24 @@
-/**
- * Forms (multipart/form-data) with a part that may exceed memory: the part is written to a file as it arrives, and its
- * digest takes its place in the body. Source: decision worlds-and-their-control.
- */
+/** Writes form parts that may exceed memory to files. Source: decision worlds-and-their-control. */
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
 import { fieldsOf, malformed, maximumParts, type Part, partFault } from './multipart.ts'
 
-/** Temporary files for such parts, for the duration of a request. */
 export interface Spool {
   readonly maximumBytes: number
   open(): SpooledParts
 }
 
 export interface SpooledParts {
-  /** Path of the file, by the name of the part. */
   readonly files: Readonly<Record<string, string>>
   /** @returns its digest. Line breaks of a text are CR LF, as browsers send them */
   take(name: string, content: Readable, isText: boolean): Promise<string>
-  /** Removes the files that no handler has moved away. */
+  /** Keeps files that a handler moved away. */
   remove(): Promise<void>
 }
 
-/** Memory limit for all other parts of one form. */
+/** Limit of all other parts of one form, in memory. */
 const maximumTexts = 1024 * 1024
 
 /** @throws ApiError 400 when it is no form, 413, and what `source` throws */

@@ -1,7 +1,4 @@
-/**
- * Validates values against the contract: reports all faults at once, and returns the clean value that handlers receive.
- * Source: conventions 2.4, 3.
- */
+/** Reports all faults at once and returns the clean value for handlers. Source: conventions 2.4, 3. */
 import { type AnySchema, type ObjectSchema, secretMask, walk } from '@hyperplane/contract'
 import type { ShapeFault } from '../api-error.ts'
 import type { Document } from '../document.ts'
@@ -10,15 +7,13 @@ import { canonicalTime } from '../time/clock.ts'
 import { didYouMean } from './nearest.ts'
 
 export interface ValidationOptions {
-  /** Unknown fields: a fault, or a warning and ignored. */
   readonly unknown: 'refuse' | 'ignore'
   readonly version: string
-  /** Fields may all be absent (sparse PUT, PATCH). */
   readonly sparse: boolean
   readonly defaults: boolean
   /** The body replaces an entity: an absent immutable field keeps its stored value instead of the default. */
   readonly replaces?: boolean
-  /** Converts names of the naming profiles in the value. Absent: the value has canonical names. */
+  /** Absent: the value has canonical names. */
   readonly names?: Pick<CanonicalNames, 'type' | 'taskId'>
 }
 
@@ -30,7 +25,6 @@ export interface ValidationResult {
 
 const uuidForm = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/
 const controlCharacters = /[\u0000-\u001f]/
-/** Allows CR LF. */
 const controlCharactersInText = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]|\r(?!\n)/
 const decoration = /^\$(?:objectType|reserved|unknownFields|\w+Discriminator)$/
 const maximumFaults = 100
@@ -41,7 +35,6 @@ export function validateBody(schema: AnySchema, value: unknown, options: Validat
   return { value: clean, faults: run.faults, warnings: run.warnings }
 }
 
-/** Validates the text of a path or query parameter. */
 export function validateText(
   schema: AnySchema,
   text: string,
@@ -189,10 +182,9 @@ class Validation {
     }
   }
 
-  /** Inside an object that is sealed as a whole, whose stored secrets can be read only by opening the whole. */
   #isInSealed = false
 
-  /** True if the value leaves a stored secret unchanged: an empty text in an update, or the mask. */
+  /** True for an empty text in an update, and for the mask. */
   #keepsSecret(field: AnySchema, value: unknown): boolean {
     if (field.type !== 'text' || field.secret !== true) return false
     const isKept = this.options.replaces === true && (value === '' || value === secretMask)
@@ -300,9 +292,7 @@ class Validation {
     return clean
   }
 
-  /**
-   * Moves free content from its other places (under `$reserved`, or as own properties) into the field that is stored.
-   */
+  /** Content may be sent under `$reserved` or as own properties; it is stored in one field. */
   #folded(schema: ObjectSchema, given: Record<string, unknown>, path: string): Record<string, unknown> {
     const field = schema.foldsInto
     if (field === undefined) return given
@@ -347,18 +337,16 @@ class Validation {
       // Kept although read-only: it is compared with the stored value.
       const isCompared = field.immutable === true && this.options.replaces === true && path === ''
       if (field.readOnly === true && !isCompared) continue
-      // A field newer than the requested version is dropped; the stored value stays.
       if (this.#isNewer(field.since)) continue
       const isKept = Object.hasOwn(given, name) && this.#keepsSecret(field, given[name])
       if (isKept && this.#isInSealed) {
-        // The mask tells `kept-secrets.ts`, which has the stored entity, where to put the stored secret.
+        // The mask tells `kept-secrets.ts` where to put the stored secret.
         clean[name] = secretMask
         continue
       }
       const item = Object.hasOwn(given, name) && !isKept ? given[name] : undefined
       if (item === undefined || item === null) {
-        // A sparse body is merged one level deep; nested objects below that replace the stored ones and must be
-        // complete.
+        // A sparse body is merged one level deep; objects below replace the stored ones and must be complete.
         const isMerged = this.options.sparse && !/[/[]/.test(path)
         const keepsStored = this.options.replaces === true && field.immutable === true
         if (
@@ -396,13 +384,11 @@ const reservedMarks = new Set(['$fv', '$fqObjectType', 'ETag'])
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The only value that an alternative allows in this field, if there is exactly one. */
 function tagValue(schema: AnySchema, name: string): string | undefined {
   const field = schema.type === 'object' && Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
   return field?.type === 'enumeration' && field.values.length === 1 ? field.values[0] : undefined
 }
 
-/** The field that discriminates these alternatives: each allows one value of it (`type`). */
 function tagOf(alternatives: readonly AnySchema[]): string | undefined {
   const [first] = alternatives
   if (first?.type !== 'object') return undefined
@@ -411,7 +397,6 @@ function tagOf(alternatives: readonly AnySchema[]): string | undefined {
   )
 }
 
-/** The alternatives of a oneOf that a value can be: by `$objectType`, by a tag, else by JSON type and required fields. */
 export function chooseAlternative(
   alternatives: readonly AnySchema[],
   value: unknown,
@@ -453,7 +438,6 @@ export function chooseAlternative(
   })
 }
 
-/** Groups of given names that exclude each other: no alternative has fields of two groups. */
 function exclusiveNames(alternatives: readonly AnySchema[], names: readonly string[]): readonly (readonly string[])[] {
   const having = (required: readonly string[]): boolean =>
     alternatives.some(
@@ -470,7 +454,7 @@ function exclusiveNames(alternatives: readonly AnySchema[], names: readonly stri
   return groups
 }
 
-/** Length in code points; stops counting at twice the maximum. */
+/** In code points; stops counting at twice the maximum. */
 function lengthWithin(text: string, maximum: number): number {
   if (text.length > 2 * maximum) return maximum + 1
   let length = 0
@@ -480,7 +464,6 @@ function lengthWithin(text: string, maximum: number): number {
 
 const join = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
 
-/** Paths of immutable fields, including those in nested objects. */
 export function immutableFields(schema: ObjectSchema): string[] {
   return Object.entries(schema.fields).flatMap(([name, field]) => {
     if (field.immutable === true) return [name]
@@ -490,7 +473,7 @@ export function immutableFields(schema: ObjectSchema): string[] {
   })
 }
 
-/** Every id in a body that must refer to an entity: kind, id, path. Read-only fields are skipped. */
+/** Read-only fields are skipped. */
 export function referencesIn(schema: AnySchema, value: unknown): { kind: string; extId: string; path: string }[] {
   const found: { kind: string; extId: string; path: string }[] = []
   const visit = (at: AnySchema, item: unknown, path: string): void => {

@@ -1,7 +1,4 @@
-/**
- * Joins a store, drivers and declared operations to a pipeline that answers requests. A world and each store of the control
- * interface are assembled here; a seed needs the context of a world but no pipeline, and takes `assembleWorld` alone.
- */
+/** Used for each world and for the control interface; a seed has no pipeline and takes `assembleWorld` alone. */
 
 import { createRateLimiter, type RateLimiterOptions } from '../access/rate-limit.ts'
 import type { Sealer } from '../access/secrets.ts'
@@ -17,17 +14,13 @@ import { createPipeline } from './dispatch.ts'
 import type { Machinery } from './machinery.ts'
 import type { Dispatch } from './request.ts'
 
-/** Services that need the assembled world themselves. */
 type LateServices = Pick<Services, 'runner' | 'authenticator' | 'dispatch'>
 
-/** Services that every pipeline has. */
 type CommonServices = Pick<Services, 'router' | 'names' | 'tags' | 'access' | 'passwords' | 'tier'>
 
-/** Services of a world, without those that `assemble` makes. */
 export type WorldServices = Omit<Services, keyof LateServices>
 
 export interface WorldParts<D> extends Omit<World<D>, 'services'> {
-  /** Names the world in errors, `the control interface`. */
   readonly owner: string
   /** Reading a service that is absent throws an error that names it. */
   readonly services: Partial<Services>
@@ -41,11 +34,10 @@ export interface AssembleOptions<D, R extends Tasks & TaskStarter>
   readonly services: CommonServices & Partial<WorldServices>
   readonly operations: Collected<D>
   readonly rates: Omit<RateLimiterOptions, 'tier'>
-  /** Salt of the fingerprints of requests that may be repeated. */
   readonly fingerprintSalt: string
   readonly runner: (world: World<D>) => R
   readonly authenticator: (world: World<D>) => Authenticator
-  /** Wraps the pipeline for requests that the world sends to itself (elements of batches). Absent: the pipeline as it is. */
+  /** Wraps the pipeline for requests of the world to itself (elements of batches). */
   readonly ownDispatch?: (dispatch: Dispatch) => Dispatch
 }
 
@@ -54,7 +46,6 @@ export interface Assembled<D, R> {
   readonly runner: R
   readonly authenticator: Authenticator
   readonly dispatch: Dispatch
-  /** Starts the schedules of the operations; the returned function stops them. */
   startSchedules(): () => void
 }
 
@@ -102,20 +93,18 @@ export function assemble<D, R extends Tasks & TaskStarter>(options: AssembleOpti
   }
 }
 
-/** An operation needs a service that its owner lacks. */
 export class AbsentService extends Error {
   constructor(owner: string, service: string) {
     super(`${owner} has no service "${service}"`)
   }
 }
 
-/** The context of operations, without a pipeline. */
 export const assembleWorld = <D>({ owner, services, ...parts }: WorldParts<D>): World<D> => ({
   ...parts,
   services: refusingAbsent(owner, services),
 })
 
-/** For operations that start no tasks: a handler that starts one fails with an error that names `owner`. */
+/** A handler that starts a task fails with an error that names `owner`. */
 export function noTasks(owner: string): Tasks & TaskStarter {
   const refuse = async (): Promise<never> => {
     throw new Error(`${owner} has no tasks`)
@@ -124,7 +113,7 @@ export function noTasks(owner: string): Tasks & TaskStarter {
 }
 
 function refusingAbsent(owner: string, present: Partial<Services>): Services {
-  // As the prototype, the proxy is consulted for absent services alone: reading one that is present costs nothing more.
+  // As the prototype, so that reading a service that is present does not pass through the proxy.
   const absent = new Proxy(
     {},
     {
@@ -144,7 +133,6 @@ const secretReader = (sealer: Pick<Sealer, 'open'>): SecretReader => ({
   },
 })
 
-/** Holds values that are created after the object which refers to them. */
 class LateBound<T> {
   readonly #owner: string
   #value: T | undefined

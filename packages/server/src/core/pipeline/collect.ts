@@ -1,10 +1,7 @@
-/** Joins what domain files declare into one table for each part of an operation. */
-
 import type { AnyHandler, AnyPrepare, AnyRule, Domain, Presenter } from '../handlers.ts'
 import type { AnyTask } from '../tasks/define-task.ts'
 import type { Schedule } from '../time/schedules.ts'
 
-/** Handlers, rules and preparations by the key of the operation; presenters by kind; task definitions by name. */
 export interface Collected<D> {
   readonly handlers: ReadonlyMap<string, AnyHandler>
   readonly rules: ReadonlyMap<string, AnyRule>
@@ -14,10 +11,7 @@ export interface Collected<D> {
   readonly schedules: readonly Schedule<D>[]
 }
 
-/**
- * @param declared each domain with the prefix of its operation keys, `vmm`
- * @throws Error when two task definitions have the same name
- */
+/** @throws Error when two task definitions have the same name */
 export function collect<D>(declared: Iterable<readonly [prefix: string, domain: Domain<D>]>): Collected<D> {
   const handlers = new Map<string, AnyHandler>()
   const rules = new Map<string, AnyRule>()

@@ -1,7 +1,4 @@
-/**
- * Every operation, from every origin, passes the same steps in the same order. The first step that fails answers, with
- * all faults that it found. Source: behaviour conventions 1.
- */
+/** Every operation passes the same steps in this order; the first that fails answers. Source: conventions 1. */
 
 import type { Namespace, Operation } from '@hyperplane/contract'
 import type { RateHeaders } from '../access/rate-limit.ts'
@@ -150,7 +147,6 @@ async function requireAdministrator<D>(
   throw new ApiError('AUTHENTICATION_REQUIRED')
 }
 
-/** Step 3. */
 async function authenticate<D>(
   { authenticator, limiter }: Machinery<D>,
   request: ApiRequest,

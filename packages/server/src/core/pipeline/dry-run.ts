@@ -1,4 +1,4 @@
-/** The view of a dry run: reads the real state, writes nothing. Source: conventions 7. */
+/** Source: conventions 7. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
 

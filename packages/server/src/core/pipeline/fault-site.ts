@@ -1,5 +1,3 @@
-/** The part of a request that an injected fault can act on. Source: behaviour conventions 23. */
-
 import { limitAt } from '../access/rate-limit.ts'
 import type { RequestSite } from '../faults.ts'
 import { type Call, type Targets, valueAt } from './call.ts'
@@ -11,7 +9,6 @@ export class FaultSite<D> implements RequestSite {
   readonly #call: Call
   #targets: Targets | undefined
 
-  /** @param found entities of the path, if they were looked up already */
   constructor(machinery: Machinery<D>, call: Call, found: Targets | undefined) {
     this.#machinery = machinery
     this.#call = call
@@ -49,13 +46,11 @@ export class FaultSite<D> implements RequestSite {
   }
 }
 
-/** Names of the target and of the created entity, which fault rules match. @param found what the path names */
 export const namesForFaultRules = ({ input }: Call, found: Targets | undefined): readonly string[] => [
   ...namesOfEntity(found?.row?.entity),
   ...namesOfEntity(input.body),
 ]
 
-/** Fields that hold a name of an entity. */
 export const nameFields = [
   'name',
   'username',
@@ -66,7 +61,6 @@ export const nameFields = [
   'nvmfInitiatorName',
 ] as const
 
-/** The names in an entity, or in the body that creates it; the first is the usual one. */
 export function namesOfEntity(entity: unknown): string[] {
   // The name of a domain manager is in its configuration; a category is named by key and value.
   const [key, value] = [valueAt(entity, 'key'), valueAt(entity, 'value')]

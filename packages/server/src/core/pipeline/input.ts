@@ -1,4 +1,4 @@
-/** Steps 7 and 8: media types, body, and everything that has a declared shape. Source: conventions 1, 2.4, 3, 6, 11. */
+/** Steps 7 and 8. Source: conventions 1, 2.4, 3, 6, 11. */
 
 import type { AnySchema, Operation } from '@hyperplane/contract'
 import { ApiError, type ShapeFault, ShapeRefusal } from '../api-error.ts'
@@ -73,13 +73,11 @@ async function readRawBody(
   if (request.trace !== undefined) request.trace.bytes = bytes
   if (operation.body === undefined || bytes.length === 0) return undefined
   checkContentType(request.headers.contentType, operation)
-  // The content type is present: `checkContentType` refuses its absence.
   return operation.form === undefined
     ? parseJson(bytes)
     : readForm(operation, bytes, request.headers.contentType as string)
 }
 
-/** Reads a form with parts that are kept in files. */
 async function readLongBody<D>(
   { spool }: Machinery<D>,
   operation: Operation,
@@ -124,7 +122,6 @@ function readBody(
   return result.value
 }
 
-/** Validates the body of an operation, which may lack fields where it is merged into the stored entity. */
 export function validateRequestBody(
   operation: Operation,
   body: unknown,

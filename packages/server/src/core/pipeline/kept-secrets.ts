@@ -1,7 +1,6 @@
 /**
- * Secrets that an update keeps inside an object which is stored sealed as a whole, such as the key in the credentials of
- * a bucket. A secret that stands alone needs none of this: its handler takes over the sealed value.
- * Source: behaviour conventions 13.
+ * Secrets that an update keeps inside an object sealed as a whole (credentials of a bucket). A secret that stands alone
+ * needs none of this: its handler keeps the sealed value. Source: behaviour conventions 13.
  */
 import { type AnySchema, secretMask, walk } from '@hyperplane/contract'
 import { type ApiError, invalid } from '../api-error.ts'
@@ -17,7 +16,6 @@ export interface Completed<T> {
   readonly faults: readonly ApiError[]
 }
 
-/** @param secrets opens the object that `stored` holds sealed */
 export function withKeptSecrets(
   { operation, input }: Pick<Call, 'operation' | 'input'>,
   stored: AnyEntity | undefined,
@@ -34,10 +32,7 @@ export function withKeptSecrets(
   return { value: value === input.body ? input : frozen({ ...input, body: value }), faults }
 }
 
-/**
- * `body` with the stored secrets where it has the mask, or lacks a required one. A sealed object in which nothing else
- * changed is left out, which keeps it as it is. Faults name the required secrets of which none is stored.
- */
+/** Stored secrets replace masks and absent required ones; a sealed object without other changes is left out. */
 export function filledBody(
   schema: AnySchema,
   body: unknown,
@@ -85,7 +80,6 @@ export function filledBody(
 }
 
 const sealing = new WeakMap<AnySchema, boolean>()
-/** The body may hold an object that is sealed as a whole. */
 function seals(schema: AnySchema): boolean {
   let cached = sealing.get(schema)
   if (cached === undefined) {

@@ -1,5 +1,3 @@
-/** The dependencies of the pipeline's steps. `instance.ts` assembles them, once for each store. */
-
 import type { Operation } from '@hyperplane/contract'
 import type { Reader, Store } from '../../store/store.ts'
 import type { Audit } from '../access/audit.ts'
@@ -33,35 +31,23 @@ export interface Machinery<D> {
   readonly handlers: ReadonlyMap<string, AnyHandler>
   readonly rules: ReadonlyMap<string, AnyRule>
   readonly prepares: ReadonlyMap<string, AnyPrepare>
-  /**
-   * Checks rules that span several kinds, and refuses the mutation if one is broken. Runs last, because the rules
-   * depend on state.
-   */
+  /** Rules that span several kinds. Run last, because they depend on state. */
   readonly admit: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
-  /**
-   * Serialises mutations of the same entity. Needed where handlers return `TwoPhaseEffect`, because one transaction
-   * does not cover the whole mutation. `key`: that of its request id. Absent: no mutation waits.
-   */
+  /** Serialises mutations of an entity: one transaction does not cover a `TwoPhaseEffect`. `key`: of the request id. */
   readonly serialised?: <T>(
     operation: Operation,
     input: RequestInput,
     key: string | undefined,
     work: () => Promise<T>,
   ) => Promise<T>
-  /** Absent: no operation accepts forms larger than memory. */
   readonly spool?: Spool
-  /**
-   * Returns another pipeline that handles the operation, after authorization. Absent: this pipeline handles all
-   * operations.
-   */
+  /** The pipeline that handles an operation in place of this one, after authorization. */
   readonly forward?: (operation: Operation, request: ApiRequest) => Dispatch | undefined
-  /** Absent: fault injection is off. */
   readonly faults?: Faults
   readonly log: { error(details: object, message: string): void }
 }
 
-/** The dependencies of a mutation after its input is validated. A seed performs operations with these alone. */
 export type MutationMachinery<D> = Omit<
   Machinery<D>,
   'store' | 'router' | 'names' | 'authenticator' | 'limiter' | 'presenters' | 'spool' | 'forward' | 'faults'

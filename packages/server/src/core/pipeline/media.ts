@@ -1,8 +1,6 @@
-/** Step 7: media types. Source: conventions 1. */
 import type { Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
 
-/** @throws ApiError 415 */
 export function checkContentType(contentType: string | undefined, { form }: Pick<Operation, 'form'>): void {
   const media = contentType?.split(';')[0]?.trim().toLowerCase()
   const expected = form === undefined ? 'application/json' : 'multipart/form-data'
@@ -20,7 +18,6 @@ export function checkContentType(contentType: string | undefined, { form }: Pick
   }
 }
 
-/** @throws ApiError 406 */
 export function checkAccept(accept: string | undefined, operation: Operation): void {
   if (accept === undefined || accept === '') return
   const accepted = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')

@@ -1,6 +1,6 @@
 /**
- * Steps 9 to 16, in one transaction, so that nothing that was checked can change before the effect is written; in two for an
- * effect that takes long (`TwoPhaseEffect`). Source: conventions 1, 6.
+ * Steps 9 to 16, in one transaction, so that nothing that was checked can change before the effect; in two for a
+ * `TwoPhaseEffect`. Source: conventions 1, 6.
  */
 
 import type { Operation } from '@hyperplane/contract'
@@ -32,7 +32,6 @@ export async function mutate<D>(machinery: MutationMachinery<D>, call: Call): Pr
     prepare === undefined
       ? undefined
       : await prepare(
-          // Without targets, as its type says.
           readContext(machinery, { ...call, warnings: [] }, machinery.store, noTargets),
           watchedInput(request.trace, input),
         )
@@ -53,7 +52,6 @@ export async function mutate<D>(machinery: MutationMachinery<D>, call: Call): Pr
   return { reply, durable: durable.then(() => mutation.afterCommit(reply)) }
 }
 
-/** One mutation, from its first transaction to its reply. */
 class Mutation<D> {
   readonly key: string | undefined
   readonly #machinery: MutationMachinery<D>
@@ -66,7 +64,6 @@ class Mutation<D> {
   readonly #acceptedTasks: Begin[] = []
   readonly #tasks: string[] = []
   readonly #created: string[] = []
-  /** The input as the handler sees it, once the target is known. */
   #completedInput: Call['input']
   #targets: Targets = noTargets
 
@@ -87,7 +84,6 @@ class Mutation<D> {
       this.key === undefined ? '' : idempotency.fingerprintOf(request.method, request.path, request.query, body)
   }
 
-  /** In one transaction, or in two with a slow effect between them. */
   async run(): Promise<Reply> {
     const first = await this.#machinery.store.transaction((transaction) => this.work(transaction))
     const reply = first instanceof TwoPhaseEffect ? await this.#runTwoPhases(first) : first
@@ -124,7 +120,7 @@ class Mutation<D> {
     return result instanceof TwoPhaseEffect ? result : this.#conclude(transaction, ctx, result)
   }
 
-  /** @param durable the commit that accepts the tasks, if it is still to come */
+  /** @param durable the pending commit that accepts the tasks */
   beginTasks(reply: Reply, durable?: Promise<void>): void {
     if (reply.replayed !== true) for (const begin of this.#acceptedTasks) begin(durable)
   }
@@ -152,7 +148,6 @@ class Mutation<D> {
     }
   }
 
-  /** Checks what the handler created, answers, and writes the audit record and the remembered answer. */
   async #conclude(transaction: Transaction, ctx: WriteContext<D>, result: unknown): Promise<Reply> {
     const { access, admit, audit, idempotency } = this.#machinery
     const { request, operation, caller, input } = this.#call
@@ -208,7 +203,6 @@ class Mutation<D> {
 const isPlainObject = (body: unknown): body is object =>
   typeof body === 'object' && body !== null && !Array.isArray(body)
 
-/** Builds the reply from the handler's result and the stored row. */
 async function answer<D>(
   { tags }: MutationMachinery<D>,
   transaction: Transaction,
@@ -246,13 +240,10 @@ async function answer<D>(
   }
 }
 
-/** The path of the collection, with its parameters filled in. */
 const pathOf = ({ path }: Operation, values: Readonly<Record<string, string>>): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
 
-/**
- * Conventions 16.8: the scope of a create applies to the stored entity. The scope of a part was checked on its parent.
- */
+/** The scope of a create applies to the stored entity; that of a part was checked on its parent. Conventions 16.8. */
 async function createdInScope<D>(
   { access }: MutationMachinery<D>,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** Steps 12 and 13: the entity tag, immutable fields, and the rules of the kind. Source: conventions 1, 2.4, 5. */
+/** Steps 12 and 13. Source: conventions 1, 2.4, 5. */
 
 import type { ObjectSchema } from '@hyperplane/contract'
 import { ApiError, refuseAll } from '../api-error.ts'
@@ -30,10 +30,7 @@ export function checkTag(tags: EntityTags, { operation, input, request }: Call, 
   )
 }
 
-/**
- * Completes the input of a PUT: immutable fields that the body leaves out keep their stored values. Returns a new
- * object if anything was added. Source: conventions 2.4, 3.
- */
+/** Immutable fields that a PUT leaves out keep their stored values. Source: conventions 2.4, 3. */
 export function completedInput({ operation, input }: Call, stored: unknown): Call['input'] {
   if (operation.verb !== 'update' || operation.resource?.sparsePut === true || operation.method === 'PATCH')
     return input
@@ -42,7 +39,7 @@ export function completedInput({ operation, input }: Call, stored: unknown): Cal
   return body === input.body ? input : frozen({ ...input, body })
 }
 
-/** Returns `body` itself if nothing is missing. A nested object that the body leaves out is cleared, not merged. */
+/** A nested object that the body leaves out is cleared, not merged. */
 function withImmutable(schema: ObjectSchema, body: unknown, stored: unknown): unknown {
   const added: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema.fields)) {
@@ -59,7 +56,7 @@ function withImmutable(schema: ObjectSchema, body: unknown, stored: unknown): un
   return Object.keys(added).length === 0 ? body : { ...(body as object), ...added }
 }
 
-/** @throws ApiError 400 with all faults of immutable fields and of the rules of the kind, and `found` */
+/** @throws ApiError 400 with all faults, and `found` */
 export function checkRules<D>(
   { rules, world }: MutationMachinery<D>,
   call: Call,
@@ -73,7 +70,6 @@ export function checkRules<D>(
   refuseAll([...found, ...immutable, ...broken])
 }
 
-/** A fault for each immutable field whose value differs from the stored one. */
 function immutableFaults({ operation, input }: Call, stored: unknown): ApiError[] {
   if (operation.verb !== 'update' || stored === undefined || operation.body?.type !== 'object') return []
   const faults: ApiError[] = []

@@ -1,7 +1,4 @@
-/**
- * Reads: the stored entity with the derived values of its presenters, or the handler's result. Source: conventions 4,
- * 5, 9.
- */
+/** Source: conventions 4, 5, 9. */
 
 import { withoutUnseenNames } from '../access/unseen-names.ts'
 import { ApiError } from '../api-error.ts'
@@ -18,7 +15,6 @@ import type { Outcome } from './request.ts'
 import { findTargets, tagOf } from './targets.ts'
 import { explaining } from './traced.ts'
 
-/** @param found entities of the path, if they were looked up already */
 export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targets): Promise<Outcome> {
   const { store, tags, access, handlers, presenters } = machinery
   const { operation, input, version, warnings } = call
@@ -109,7 +105,6 @@ const isListResult = (value: unknown): value is ListResult<Document> => {
   return Array.isArray(entities) && typeof total === 'number'
 }
 
-/** A stable version number for a result that is not stored. */
 function hashOf(value: unknown): number {
   let hash = 7
   for (const character of canonicalJson(value)) hash = (hash * 31 + character.charCodeAt(0)) | 0

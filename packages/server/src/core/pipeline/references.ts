@@ -1,6 +1,4 @@
-/**
- * Step 14: every id in the body refers to an existing entity that the caller may refer to. Source: conventions 1, 16.9.
- */
+/** Step 14: ids in the body exist, and the caller may refer to them. Source: conventions 1, 16.9. */
 
 import type { Operation, Resource } from '@hyperplane/contract'
 import { errorCatalogue } from '@hyperplane/contract/error-catalogue'
@@ -13,7 +11,7 @@ import { notFound } from '../standard.ts'
 import type { Call } from './call.ts'
 import type { MutationMachinery } from './machinery.ts'
 
-/** @throws ApiError 404 with one fault for each id without such an entity */
+/** @throws ApiError 404 with one fault for each missing entity */
 export async function checkReferences<D>(
   { kinds, access }: MutationMachinery<D>,
   reader: Reader,
@@ -33,7 +31,6 @@ export async function checkReferences<D>(
   refuseAll(faults)
 }
 
-/** The 404 for an id in a body: the namespace's own error, if it has one. */
 function referenceNotFound(
   operation: Operation,
   resource: Resource,

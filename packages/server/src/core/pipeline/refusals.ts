@@ -1,7 +1,4 @@
-/**
- * Refusals: translates errors of store and drivers for clients, and audits requests without effect. Source: conventions
- * 11, 21.
- */
+/** Translates errors for clients, and audits requests without effect. Source: conventions 11, 21. */
 
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { diskFault } from '../../store/disk-fault.ts'
@@ -15,7 +12,6 @@ import type { ApiRequest } from './request.ts'
 export const denied = (operation: Operation, reason = ''): ApiError =>
   new ApiError('ACCESS_DENIED', { operation: operation.iamOperation, reason })
 
-/** Translates an error to the refusal that clients of the namespace see. */
 export const inWordsOfClients = (error: unknown, namespace: Namespace | undefined): unknown =>
   inWordsOf(namespace?.name, translate(error))
 
@@ -32,7 +28,6 @@ function translate(error: unknown): unknown {
   return diskRefusal(error) ?? error
 }
 
-/** Undefined: the error has another cause than the disk. */
 function diskRefusal(error: unknown): ApiError | undefined {
   if (error instanceof Refusal) return undefined
   const fault = diskFault(error)
@@ -46,14 +41,12 @@ function diskRefusal(error: unknown): ApiError | undefined {
   return refusal
 }
 
-/** The same refusal that a task would report. */
 function driverRefusal(error: DriverError): ApiError {
   if (error.cause instanceof ApiError) return error.cause
   const key = error.retryable ? 'BACKEND_TIMEOUT' : 'SERVICE_UNAVAILABLE'
   return new ApiError(key, { fault: error.message }, { cause: error })
 }
 
-/** Source: conventions 10.3. */
 function stoppedQueryRefusal(error: QueryStopped): ApiError {
   const faults = {
     'too long':
@@ -67,13 +60,11 @@ function stoppedQueryRefusal(error: QueryStopped): ApiError {
   return refusal
 }
 
-/** The kind of credential, with the id of an API key. */
 export const credentialOf = (caller: Caller): string =>
   caller.credentialId === undefined ? caller.credential : `${caller.credential} ${caller.credentialId}`
 
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 
-/** The id by which an operator finds the request: that of the batch element, else the echoed one. */
 export const auditedId = ({ echoedId, headers }: ApiRequest, own: string | undefined): string | undefined =>
   own ?? echoedId ?? headers.requestId
 

@@ -1,4 +1,4 @@
-/** Step 4: finds the operation for method and path, or the refusal if there is none. Source: conventions 1, 15. */
+/** Step 4. Source: conventions 1, 15. */
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
 import type { Route, Router } from '../router.ts'
@@ -20,11 +20,10 @@ export function requireOperation(router: Router, request: ApiRequest, route: Rou
   }
 }
 
-/** The operation, if its namespace has successors: refusals carry the deprecation headers too. */
+/** Refusals carry the deprecation headers of replaced namespaces too. */
 export const replacedOperation = (route: Route): Operation | undefined =>
   route.found === 'operation' && route.namespace.successors.length > 0 ? route.operation : undefined
 
-/** The path in a successor namespace that serves this path today, with any method. */
 function successorOf(router: Router, path: string): string | undefined {
   const [, name = '', , ...rest] = path.split('/')
   const places = router.namespaces.get(name)?.successors ?? []

@@ -15,10 +15,7 @@ import { noteTarget } from './traced.ts'
 
 export const noTargets: Targets = { row: undefined, parents: {}, named: undefined, judged: undefined }
 
-/**
- * Checks the entities in the path, outermost first: each exists under its parent and is visible. @throws ApiError 404,
- * 403
- */
+/** @throws ApiError 404, 403 */
 export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Reader, call: Call): Promise<Targets> {
   const { kinds, access } = machinery
   const { request, operation, scope, input } = call
@@ -39,8 +36,7 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
     if (found === undefined) throw missing()
     const parentId = kind.parent === undefined ? undefined : path[kind.parent.param]
     if (parentId !== undefined && valueAt(found.entity, kind.parent?.field as string) !== parentId) throw missing()
-    // The scope applies to the target, or to the entity that the target is a part of. Every other entity in the path
-    // must be visible.
+    // The scope applies to the target or its owner; every other entity in the path must be visible.
     const isJudged = kind.kind === access.scopedKind(operation)
     const isReached = !isJudged || isInScope(scope, found.entity)
     const isOpen = operation.roles === 'everyone' || (isJudged && access.isView(operation, kind))
@@ -66,7 +62,6 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
   return { row, parents, named, judged }
 }
 
-/** @throws ApiError 404 when the list of the parent holds no such entity */
 function requireListed(kind: Resource, field: string, parent: any, id: string): void {
   const listed: readonly { readonly extId: string }[] = parent?.[field] ?? []
   if (!listed.some(({ extId }) => extId === id)) throw notFound(kind, kind.kind, id, 'extId')
@@ -79,7 +74,6 @@ interface Named {
   readonly isTarget: boolean
 }
 
-/** Whether the caller may know that this entity exists. */
 async function isSeen<D>(
   { access }: MutationMachinery<D>,
   reader: Reader,
@@ -103,7 +97,6 @@ async function isSeen<D>(
   return found !== undefined
 }
 
-/** As `findTargets`; undefined if the path will be refused. */
 export const targetsSeen = <D>(machinery: MutationMachinery<D>, call: Call): Promise<Targets | undefined> =>
   findTargets(machinery, machinery.store, call).catch(() => undefined)
 

@@ -1,5 +1,3 @@
-/** Helpers with which the pipeline's steps fill the trace of a request. */
-
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { Reader } from '../../store/store.ts'
 import type { EntityTags } from '../ids/etag.ts'
@@ -7,7 +5,6 @@ import type { AccessControl, Scope } from '../ports.ts'
 import { searched, type Trace } from '../recording/trace.ts'
 import type { Call, Targets } from './call.ts'
 
-/** Adds the reason of the access decision, unless a step has noted one. Usually synchronous. */
 export function noteDecision(access: AccessControl, trace: Trace): Promise<void> | undefined {
   const { caller, operation, judged } = trace
   if (trace.decision !== undefined || caller === undefined || operation === undefined) return undefined
@@ -24,7 +21,7 @@ export function noteDecision(access: AccessControl, trace: Trace): Promise<void>
   )
 }
 
-/** A list with a restricted scope: naming the policy of each row would cost a check for every row. */
+/** The policy of each row is not named: that would cost a check for every row. */
 export function noteScope(trace: Trace, { verb, iamOperation }: Operation, scope: Scope): void {
   if (verb === 'list' && scope !== 'all') trace.decision = `only rows that its policies for ${iamOperation} reach`
 }
@@ -40,7 +37,7 @@ export function noteCreated(trace: Trace | undefined, { resource }: Operation, c
     trace.target ??= { kind: resource.kind, extId }
 }
 
-/** @param sent '' if a required tag was not sent; undefined if none is required */
+/** @param sent '': a required tag was not sent; undefined: none is required */
 export function noteTag(
   trace: Trace | undefined,
   tags: EntityTags,
@@ -54,7 +51,6 @@ export function noteTag(
   }
 }
 
-/** A reader that reports the query plan of a list. */
 export function explaining(reader: Reader, { request: { trace }, operation, input }: Call): Reader {
   const { explained } = operation.verb === 'list' ? searched(trace, input.query) : {}
   if (explained === undefined) return reader

@@ -1,5 +1,3 @@
-/** Facts about a request that the pipeline's steps note for the recorder. Only recorded requests carry a trace. */
-
 import type { Operation } from '@hyperplane/contract'
 import { fieldsOf } from '../../odata/index.ts'
 import type { Query, QueryPlan } from '../../store/store.ts'
@@ -7,9 +5,9 @@ import type { Caller } from '../caller.ts'
 import type { RequestInput } from '../input/request-input.ts'
 import { type Watcher, watched } from './watched-body.ts'
 
-/** Each field is written at most once, by the step that knows it. */
+/** Filled by the pipeline's steps; each field is written at most once. Only recorded requests have a trace. */
 export class Trace {
-  /** World time at which the request came, in milliseconds since 1970. */
+  /** World time, milliseconds since 1970. */
   readonly began: number
   caller: Caller | undefined
   operation: Operation | undefined
@@ -17,12 +15,10 @@ export class Trace {
   input: (RequestInput & { readonly rawBody: unknown }) | undefined
   target: { readonly kind: string; readonly extId: string } | undefined
   judged: unknown
-  /** The policy and the role that allowed it, or what was missing. */
   decision: string | undefined
   precondition: { readonly expected?: string; readonly sent?: string } | undefined
   search: Search | undefined
   reads: Watcher | undefined
-  /** Names that were converted from a naming profile. */
   rewrites: Rewrite[] | undefined
   faults: string[] | undefined
 
@@ -40,12 +36,11 @@ export interface Rewrite {
 export interface Search {
   readonly filteredBy: readonly string[]
   readonly orderedBy: readonly string[]
-  /** Absent: the kind is computed, not stored. */
   readonly plan?: QueryPlan
 }
 
 const maximumRewrites = 20
-/** Bodies above this size are not watched: it would cost more than handling the request. */
+/** Bytes: watching larger bodies would cost more than handling the request. */
 const largestWatched = 256 * 1024
 
 export function noteRewrite(trace: Trace | undefined, place: Rewrite['place'], sent: string, understood: string): void {
@@ -54,7 +49,6 @@ export function noteRewrite(trace: Trace | undefined, place: Rewrite['place'], s
   if (trace.rewrites.length < maximumRewrites) trace.rewrites.push({ place, sent, understood })
 }
 
-/** Wraps the conversion of filter texts, and notes each change. */
 export function notingNames<V extends string>(
   trace: Trace | undefined,
   canonical: (vocabulary: V, text: string) => string,
@@ -67,7 +61,6 @@ export function notingNames<V extends string>(
   }
 }
 
-/** Wraps the body of a mutation, so that the fields that the handler reads are noted. */
 export function watchedInput<I extends RequestInput>(trace: Trace | undefined, input: I): I {
   if (trace === undefined || typeof input.body !== 'object' || input.body === null) return input
   if (trace.bytes !== undefined && trace.bytes.length > largestWatched) return input
@@ -75,7 +68,6 @@ export function watchedInput<I extends RequestInput>(trace: Trace | undefined, i
   return { ...input, body: watched(input.body, trace.reads) }
 }
 
-/** Notes the fields of filter and order. The query plan is added when the query runs. */
 export function searched(
   trace: Trace | undefined,
   { filter, orderby }: RequestInput['query'],

@@ -1,12 +1,8 @@
-/**
- * A body that notes which fields are read. It is a copy with accessors: spreading, cloning and serializing work as on
- * any object, which a proxy would break. Writing throws, as on the input itself.
- */
+/** Notes which fields are read. Accessors, not a proxy: spreading, cloning and serializing must work. */
 
-/** Paths of the fields that were read, `nics/subnet/extId`; elements of a collection share a path. */
+/** Paths, `nics/subnet/extId`; elements of a collection share a path. */
 export type Watcher = Set<string>
 
-/** A copy of `value` that notes reads in `reads`. What is neither object nor array is left as it is. */
 export function watched<T>(value: T, reads: Watcher, path = ''): T {
   if (Array.isArray(value)) return Object.freeze(value.map((item) => watched(item, reads, path))) as T
   if (!isPlain(value)) return value
@@ -25,7 +21,7 @@ export function watched<T>(value: T, reads: Watcher, path = ''): T {
   return Object.freeze(copy) as T
 }
 
-/** The outermost fields of a body that were never read, sorted. Decorations of the profiles are skipped. */
+/** Decorations of the profiles are left out. */
 export function unreadFields(body: unknown, reads: ReadonlySet<string>): string[] {
   const found = new Set<string>()
   const visit = (value: unknown, path: string): void => {

@@ -1,4 +1,4 @@
-/** Accepts a task: stores the row, which holds everything needed to run it. Source: conventions 18.3. */
+/** Stores the row, which holds everything needed to run the task. Source: conventions 18.3. */
 
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Transaction } from '../../store/store.ts'
@@ -16,7 +16,6 @@ export interface TaskRequest {
   readonly options: TaskOptions
   readonly owner: Caller
   readonly isDryRun: boolean
-  /** Its parent task, while that waits or runs. */
   readonly parentTask: ParentTask | undefined
 }
 
@@ -65,7 +64,7 @@ export async function acceptTask(
     rootTask: parentTask?.rootTask,
     runner: defined(runner),
   })
-  // The entity type of the contract does not know the internal field `runner`.
+  // `runner` is internal: the contract's type does not know it.
   const task = fields as unknown as TaskEntity
   await transaction.insert(Task, task)
   if (parentTask?.recordsSubtasks === false) await addSubtask(transaction, parentTask.extId, extId, clock)

@@ -1,14 +1,11 @@
-/**
- * The commits of one task: each step sees what earlier steps wrote, and waits for the disk only where an effect depends
- * on it.
- */
+/** A task's commits: each step sees what earlier steps wrote, and waits for the disk only before an external effect. */
 import type { Store, Transaction } from '../../store/store.ts'
 
 export class Commits {
   #pending: Promise<void>[] = []
   #after: (() => void)[] = []
 
-  /** Resolves when it is applied. Durable after `done`. */
+  /** Resolves when applied; durable after `done`. */
   stage<T>(store: Store, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { applied, durable } = store.stage(work)
     durable.catch(() => undefined)
@@ -24,7 +21,7 @@ export class Commits {
     return this.#after.length > 0
   }
 
-  /** Resolves when everything is durable. @throws the error of a failed commit; nothing of it was applied */
+  /** @throws the error of a failed commit; nothing of it was applied */
   async done(): Promise<void> {
     const [pending, after] = [this.#pending, this.#after]
     this.#pending = []

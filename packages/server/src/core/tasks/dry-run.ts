@@ -1,4 +1,3 @@
-/** The report of a dry run: the changes that the task would make, its warnings, and what would prevent it. */
 import type { AnyTask, StepContext } from './define-task.ts'
 import { messagesOf, warning } from './messages.ts'
 import type { RunnerLog } from './runner-options.ts'

@@ -1,4 +1,3 @@
-/** The end of a task: its final row, and the notification of those who wait for it. */
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
@@ -7,12 +6,10 @@ import type { TaskEnd, Written } from './define-task.ts'
 import { isCanceled } from './messages.ts'
 import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-row.ts'
 
-/** Notifies callers that wait for the end of a task. */
 export class TaskEnds {
   readonly #store: Store
   readonly #clock: TrackingClock
   readonly #waiting = new Map<string, Waiting[]>()
-  /** Tasks whose last record is written but not durable yet. */
   readonly #written = new Set<string>()
 
   constructor(store: Store, clock: TrackingClock) {
@@ -31,7 +28,6 @@ export class TaskEnds {
     return this.#clock.idle(() => promise)
   }
 
-  /** Resolves the waiters of a task that has ended. */
   notify(task: TaskEntity): void {
     const waiting = this.#waiting.get(task.extId) ?? []
     this.#waiting.delete(task.extId)
@@ -39,7 +35,7 @@ export class TaskEnds {
     for (const { resolve } of waiting) resolve(endOf(task))
   }
 
-  /** Reports that the last record is written. If that commit fails, the task continues. */
+  /** If that commit fails, the task continues. */
   notifyWritten({ extId }: TaskEntity, durable: Promise<void>): void {
     this.#written.add(extId)
     durable.catch(() => this.#written.delete(extId))
@@ -75,7 +71,6 @@ export function succeededTask(task: unknown, now: string): Record<string, unknow
   }
 }
 
-/** The changed fields of a task whose steps were all undone, for this reason. */
 export const undoneTask = (task: TaskEntity, failure: readonly AppMessage[], now: string): Record<string, unknown> => ({
   status: isCanceled(failure) ? 'CANCELED' : 'FAILED',
   completedTime: now,
@@ -85,10 +80,7 @@ export const undoneTask = (task: TaskEntity, failure: readonly AppMessage[], now
   ...(task.startedTime === undefined ? { startedTime: now } : {}),
 })
 
-/**
- * The row of an unfinished task that moves to another service: there it is rolled back, for this reason. `ends`: the
- * task fails at once, without a rollback; a dry run always does.
- */
+/** For a task that moves to another service. `ends`: it fails at once, without a rollback; a dry run always does. */
 export function interruptedTask(
   task: unknown,
   reason: AppMessage,

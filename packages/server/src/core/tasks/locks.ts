@@ -1,7 +1,4 @@
-/**
- * Locks by entity: tasks that change the same entity run one after another, in the order of acceptance. A task takes
- * all its locks together.
- */
+/** Tasks that change the same entity run in the order of acceptance. A task takes all its locks together. */
 export class LockTable {
   readonly #queues = new Map<string, string[]>()
   readonly #locksOf = new Map<string, readonly string[]>()
@@ -16,7 +13,6 @@ export class LockTable {
     }
   }
 
-  /** Whether it is at the head of all its queues. */
   isFree(holder: string): boolean {
     return (this.#locksOf.get(holder) ?? []).every((lock) => this.#queues.get(lock)?.[0] === holder)
   }
@@ -30,7 +26,6 @@ export class LockTable {
     this.#locksOf.delete(holder)
   }
 
-  /** The tasks that wait for or hold this lock, in order. */
   queue(lock: string): readonly string[] {
     return this.#queues.get(lock) ?? []
   }

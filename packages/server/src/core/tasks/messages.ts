@@ -1,11 +1,10 @@
-/** Messages of a task: why it failed, was cancelled or is rolled back, and its warnings. Source: conventions 18. */
 import { diskFault } from '../../store/disk-fault.ts'
 import { RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
 import { ApiError, type AppMessage, Refusal, tooManyReferrers } from '../api-error.ts'
 import { CancelAccepted, DriverError } from './define-task.ts'
 import type { RunnerLog } from './runner-options.ts'
 
-/** The messages that clients see for the error of a step. Unexpected errors are logged. */
+/** Source: conventions 18. */
 export function messagesOf(error: unknown, task: string, log: RunnerLog): readonly AppMessage[] {
   if (error instanceof CancelAccepted) return [canceled(error.message)]
   if (error instanceof ApiError) return [error.appMessage, ...error.further]

@@ -1,5 +1,3 @@
-/** The duration of tasks: simulated durations of steps, and pauses before retries. */
-
 import { setTimeout } from 'node:timers/promises'
 import type { Ids } from '../caller.ts'
 import type { TrackingClock } from '../time/clock.ts'
@@ -18,10 +16,7 @@ export class Pace {
     this.#stopping = stopping
   }
 
-  /**
-   * Waits on the world's clock. `instant` does not use the clock, but doubles a short real pause with each try, so that
-   * a task which never succeeds does not keep a core busy. Ends early when the service stops.
-   */
+  /** World time. `instant`: a short real pause that doubles, so that endless retries do not keep a core busy. */
   async pause(milliseconds: number, tries = 0): Promise<void> {
     const signal = this.#stopping
     const wait =
@@ -37,7 +32,7 @@ export class Pace {
     return this.#durations === 'natural'
   }
 
-  /** A log-normal duration with this median and 95th percentile; `instant`: none. @throws the reason when everything stops */
+  /** Log-normal. @throws the reason when everything stops */
   async simulateDuration([median, p95]: readonly [number, number], ids: Ids, about: string): Promise<void> {
     if (!this.simulatesDurations) return
     const normal = Math.sqrt(-2 * Math.log(1 - ids.random())) * Math.cos(2 * Math.PI * ids.random())

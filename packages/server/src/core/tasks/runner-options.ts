@@ -5,7 +5,6 @@ import type { AnyTask } from './define-task.ts'
 import type { Durations } from './pace.ts'
 import type { TaskSeals } from './sealed.ts'
 
-/** The four functions of a step: the external effect, its record, and both reverted. */
 export type StepPhase = 'run' | 'record' | 'undo' | 'unrecord'
 
 export interface RunnerLog {
@@ -18,16 +17,11 @@ export interface RunnerOptions<D> extends TaskSeals {
   readonly world: World<D>
   readonly definitions: ReadonlyMap<string, AnyTask<D>>
   readonly durations: Durations
-  /**
-   * Counts effects that a driver reported as done and that were lost, because the commit that held them failed. Absent:
-   * drivers report only durable effects.
-   */
+  /** Counts effects that a driver reported as done and then lost. Absent: drivers report only durable effects. */
   readonly lostEffects?: () => number
-  /** Error of the last such commit: after a disk fault a step runs again instead of being undone. */
   readonly lostEffectsCause?: () => unknown
   readonly log: RunnerLog
-  /** Called before each function of a step; a hook for the test that kills the process there. */
+  /** For the test that kills the process at this point. */
   readonly beforeStep?: (definition: string, step: string, phase: StepPhase) => void | Promise<void>
-  /** Absent: fault injection is off. */
   readonly faults?: Faults
 }

@@ -1,7 +1,6 @@
 /**
- * Runs tasks: each step takes effect once, is undone in reverse order on failure, and resumes after a crash. The task's
- * row holds everything needed to resume. This file accepts, schedules, cancels and stops tasks; `task-execution.ts` and
- * `task-rollback.ts` run one. Source: conventions 18.3.
+ * Each step takes effect once, is undone in reverse order on failure, and resumes after a crash from the task's row.
+ * Source: conventions 18.3.
  */
 
 import { Task } from '@hyperplane/contract/platform/task'
@@ -44,7 +43,6 @@ interface AcceptedTask {
 export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #options: RunnerOptions<D>
   readonly #locks = new LockTable()
-  /** Waiting and running tasks, as their subtasks see them. */
   readonly #parentTasks = new Map<string, ParentTask>()
   readonly #waiting = new Set<string>()
   /** Tasks whose acceptance is not durable yet, so that readers of the store do not see them. */
@@ -52,7 +50,6 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #slots = new TaskSlots(concurrentTasks)
   readonly #running = new Set<string>()
   readonly #cancelRequests = new Set<string>()
-  /** Running tasks that only wait for their subtasks. */
   readonly #parked = new Set<string>()
   readonly #stop = new AbortController()
   readonly #pace: Pace
@@ -83,12 +80,10 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     this.#execution = new TaskExecution(options, { contexts, stepRuns, pace, ends }, requests)
   }
 
-  /** Resumes every task that an earlier process left unfinished, in the order of acceptance. */
   async recover(): Promise<void> {
     const { store, definitions, world } = this.#options
     const filter = anyOf(pathOf(Task, 'status'), unfinished)
     for (const interrupted of (await store.find(Task, { filter })) as TaskEntity[]) {
-      // A task that cannot continue is rolled back.
       const rollback = rollbackOfInterrupted(interrupted, definitions.get(interrupted.runner.definition))
       const task = rollback === undefined ? interrupted : await mark(store, interrupted, rollback, world.clock)
       this.#enqueue(task)
@@ -97,10 +92,6 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     this.#startReady()
   }
 
-  /**
-   * The `startTask` of a transaction; `afterwards` receives the function that starts the task once its acceptance is
-   * written.
-   */
   starter(
     transaction: Transaction,
     owner: Caller,
@@ -175,10 +166,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
       })
   }
 
-  /**
-   * An error between steps, such as that of a commit or an `unrecord`: the task keeps its locks and resumes where its
-   * row says.
-   */
+  /** After an error between steps (a commit, an `unrecord`) the task keeps its locks and resumes where its row says. */
   async #run(extId: string): Promise<void> {
     for (let tries = 0; !this.#stop.signal.aborted; tries++) {
       try {
@@ -198,7 +186,6 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   async #resumeFromRow(extId: string): Promise<void> {
     const { store, world, log } = this.#options
-    // Readers of the store do not see a row that is not durable yet.
     const accepted = this.#notDurable.get(extId)
     const task = accepted?.task ?? ((await store.get(Task, extId)) as TaskEntity | undefined)
     if (task === undefined || !isUnfinished(task)) return
@@ -226,20 +213,14 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     return this.#running.size + this.#waiting.size
   }
 
-  /** How many tasks wait for or hold this entity. */
   queueLength(entityExtId: string): number {
     return this.#locks.queue(entityExtId).length
   }
 
-  /** How many of them have not written their result yet. A transaction sees the results of the others. */
   queueAhead(entityExtId: string): number {
     return this.#locks.queue(entityExtId).filter((task) => !this.#ends.isWritten(task)).length
   }
 
-  /**
-   * Marks a task as cancelled; it reacts at its next step, or at once if it has not started. Call inside the
-   * transaction that checked the permission.
-   */
   async requestCancel(transaction: Transaction, extId: string, afterCommit: (work: () => void) => void): Promise<void> {
     const task = (await transaction.get(Task, extId)) as TaskEntity
     const isIgnored = this.#options.faults?.ignoresCancel(faultyTask(task)) === true
@@ -257,7 +238,6 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     return this.#ends.until(extId)
   }
 
-  /** Resolves when nothing runs or waits. */
   async idle(): Promise<void> {
     while (this.#running.size > 0 || this.#waiting.size > 0) {
       const [extId] = [...this.#running, ...this.#waiting]
@@ -266,7 +246,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     }
   }
 
-  /** Starts no further step; resolves when the running ones have ended, or after `milliseconds` of real time. */
+  /** Waits for running steps, at most `milliseconds` of real time. */
   async stop(milliseconds: number): Promise<void> {
     this.#stop.abort(new Stopping())
     const until = performance.now() + milliseconds

@@ -1,4 +1,4 @@
-/** Sealed fields of a task's row: inputs and outputs of steps may hold secrets. */
+/** Inputs and outputs of steps may hold secrets. */
 import type { TaskEntity } from './task-row.ts'
 
 export const sealedInTask = ['input', 'outputs'] as const
@@ -16,11 +16,9 @@ export const sealedInput = (seals: TaskSeals, extId: string, input: unknown): st
 export const inputOf = (seals: TaskSeals, { extId, runner }: TaskEntity): unknown =>
   JSON.parse(seals.open(runner.input, aboutTask(extId, 'input')))
 
-/** Outputs of the steps so far, by step name. */
 export const outputsOf = (seals: TaskSeals, { extId, runner: { outputs } }: TaskEntity): Record<string, unknown> =>
   outputs === undefined ? {} : JSON.parse(seals.open(outputs, aboutTask(extId, 'outputs')))
 
-/** The outputs so far and that of one more step, sealed. */
 export function sealedOutputs(seals: TaskSeals, task: TaskEntity, step: string, output: unknown): string {
   const outputs = JSON.stringify({ ...outputsOf(seals, task), [step]: output })
   return seals.seal(outputs, aboutTask(task.extId, 'outputs'))

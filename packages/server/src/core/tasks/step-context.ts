@@ -1,5 +1,3 @@
-/** The contexts of steps: to act, and, within a transaction, to record. */
-
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store, Transaction } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
@@ -14,14 +12,11 @@ import { affectedBy, affecting, type TaskEntity, updateTask } from './task-row.t
 
 export interface StopRequests {
   readonly cancelRequests: ReadonlySet<string>
-  /** Aborted with a `Stopping` when the service stops. */
   readonly stopping: AbortSignal
 }
 
-/** The reason with which steps are aborted when the service stops. */
 export class Stopping extends Error {}
 
-/** Frees the slot of a task while it only waits. */
 export interface SlotRelease {
   park(extId: string): void
   resume(extId: string): void
@@ -41,7 +36,6 @@ export interface ContextSources<D> extends StopRequests {
   ) => StartTask
 }
 
-/** The context of a step in a transaction, and the changes that it makes to its task. */
 export interface Recording<D> {
   readonly context: RecordContext<D>
   readonly hasChanges: () => boolean
@@ -100,7 +94,6 @@ export class StepContexts<D> {
     return context
   }
 
-  /** `after` collects work to be run once the transaction is durable. */
   recording(context: StepContext<D>, transaction: Transaction, after: (() => void)[]): Recording<D> {
     const details: CompletionDetail[] = []
     const warnings: AppMessage[] = []

@@ -1,4 +1,4 @@
-/** Records completed steps, in one transaction with the task's progress. Source: conventions 18.3. */
+/** One transaction with the task's progress. Source: conventions 18.3. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { EarlierCommitFailed } from '../../store/store.ts'
 import type { Commits } from './commits.ts'
@@ -10,10 +10,8 @@ import { requireEffects } from './step-run.ts'
 import { mayCancel } from './task-rollback.ts'
 import { type TaskEntity, updateTask, withoutWork } from './task-row.ts'
 
-/** A step that is done but not recorded yet. */
 export interface CompletedStep<D> {
   readonly step: AnyStep<D>
-  /** Result of `run`, and its context. Absent: `run` was skipped. */
   readonly output?: unknown
   readonly context?: StepContext<D>
 }
@@ -22,9 +20,8 @@ export interface StepRecord<D> {
   readonly task: TaskEntity
   readonly definition: AnyTask<D>
   readonly input: unknown
-  /** In order, starting at the task's cursor. */
   readonly done: readonly CompletedStep<D>[]
-  /** Value of `lostEffects` before the first of them ran. */
+  /** Read before the first of the steps ran. */
   readonly lostEffects: number | undefined
 }
 
@@ -39,9 +36,7 @@ export class StepRecords<D> {
     this.#contexts = contexts
   }
 
-  /**
-   * Records all of the steps or none. Resolves with the written row; tasks that they start begin after `commits.done`.
-   */
+  /** Writes all steps or none. Tasks that the steps start begin after `commits.done`. */
   async write(
     { task, definition, input, done, lostEffects: lost }: StepRecord<D>,
     commits: Commits,

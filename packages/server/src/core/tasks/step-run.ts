@@ -1,4 +1,3 @@
-/** Runs or undoes the external effect of one step: its duration, its retries, injected faults. */
 import type { Fault, FaultyStep, StepSite } from '../faults.ts'
 import { type AnyStep, type AnyTask, DriverError, type StepContext } from './define-task.ts'
 import type { Pace } from './pace.ts'
@@ -8,7 +7,6 @@ import { faultyTask, type TaskEntity } from './task-row.ts'
 
 const retryDelays = [1000, 2000, 4000]
 
-/** A step that a task has reached, in either direction. */
 export interface StepAt<D> {
   readonly task: TaskEntity
   readonly definition: AnyTask<D>
@@ -17,15 +15,10 @@ export interface StepAt<D> {
   readonly context: StepContext<D>
 }
 
-/** Whether the step has an external effect for this task. If `acts` fails, `run` will find the reason. */
 export const hasExternalEffect = async <D>({ step, context, input }: StepAt<D>): Promise<boolean> =>
   step.run !== undefined && (step.acts === undefined || (await step.acts(context, input).catch(() => true)))
 
-/**
- * Checks that the effects of a step are not lost, before it is recorded or its undo is. `lost`: value of `lostEffects`
- * before the step.
- * @throws Error when an effect is gone
- */
+/** @throws Error when an effect was lost since `lost` was read */
 export function requireEffects(
   { lostEffects, lostEffectsCause: whyLost }: Pick<RunnerOptions<unknown>, 'lostEffects' | 'lostEffectsCause'>,
   lost: number | undefined,
@@ -49,14 +42,12 @@ export class StepRuns<D> {
     this.#slotRelease = slotRelease
   }
 
-  /** Whether the step takes no time and no injected fault applies to it. */
   isImmediate(at: StepAt<D>): boolean {
     const { beforeStep } = this.#options
     const takesTime = at.step.seconds !== undefined && this.#pace.simulatesDurations
     return beforeStep === undefined && !takesTime && this.#faultAt(at, 'RUN') === undefined
   }
 
-  /** Result of the step's `run`; undefined without an effect. */
   async run(at: StepAt<D>, isActing: boolean): Promise<unknown> {
     const { definition, step, context, input } = at
     if (step.seconds !== undefined)
@@ -66,7 +57,6 @@ export class StepRuns<D> {
     return this.#withRetries(context.stopping, () => this.#withFault(at, 'RUN', run))
   }
 
-  /** Runs the step's `undo` once; the caller retries. */
   async undo(at: StepAt<D>): Promise<void> {
     const { definition, step, context, input } = at
     await this.#options.beforeStep?.(definition.name, step.name, 'undo')
@@ -74,7 +64,6 @@ export class StepRuns<D> {
     await this.#withFault(at, 'UNDO', undo)
   }
 
-  /** Runs `work`, with the injected fault if one applies. */
   #withFault<T>(at: StepAt<D>, phase: FaultyStep['phase'], work: () => Promise<T>): Promise<T> {
     const { task, context } = at
     const fault = this.#faultAt(at, phase)

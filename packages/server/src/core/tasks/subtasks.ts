@@ -1,11 +1,9 @@
-/** Subtasks: what they inherit from the parent task, and how its row lists them. */
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Transaction } from '../../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { TaskChanges } from './define-task.ts'
 import type { TaskEntity } from './task-row.ts'
 
-/** A parent task, as its subtasks see it. */
 export interface ParentTask {
   readonly extId: string
   readonly rootTask: TaskEntity['rootTask']
@@ -22,7 +20,6 @@ export const parentTaskOf = ({ extId, rootTask, runner }: TaskEntity, recordsSub
   recordsSubtasks: recordsSubtasks,
 })
 
-/** The fields with which a row lists subtasks: their number, and the first hundred of them. */
 export const subtasksOf = (
   extIds: readonly string[],
 ): Required<Pick<TaskChanges, 'subTasks' | 'numberOfSubtasks'>> => ({
@@ -30,7 +27,6 @@ export const subtasksOf = (
   numberOfSubtasks: extIds.length,
 })
 
-/** Adds a subtask to the row of its parent. */
 export async function addSubtask(
   transaction: Transaction,
   parentExtId: string,

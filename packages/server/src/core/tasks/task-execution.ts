@@ -1,7 +1,4 @@
-/**
- * Executes a task: step by step, from the cursor in its row to its end, or to the start of its rollback. Source:
- * conventions 18.3.
- */
+/** From the cursor in the row to the task's end, or to the start of its rollback. Source: conventions 18.3. */
 
 import { diskFault } from '../../store/disk-fault.ts'
 import { EarlierCommitFailed } from '../../store/store.ts'
@@ -37,8 +34,7 @@ export class TaskExecution<D> {
   }
 
   /**
-   * Resolves when the task has ended, or when the service stops. `accepted`: the commit of its acceptance, if that is
-   * still pending.
+   * Resolves at the task's end or at shutdown. `accepted`: the pending commit of its acceptance.
    * @throws errors between steps
    */
   async run(
@@ -78,8 +74,7 @@ export class TaskExecution<D> {
             const changes = { status: 'RUNNING', startedTime: world.clock.iso() }
             task = await commits.stage(store, marking(task, changes, world.clock))
           }
-          // Everything a step depends on must be durable before it touches the outside world. The RUNNING mark is
-          // exempt: nothing depends on it.
+          // All that a step depends on must be durable before its external effect; nothing depends on the RUNNING mark.
           if (isActing) await (cursor > 0 ? commits.done() : accepted)
           done.push({ step, context, output: await stepRuns.run(at, isActing) })
           isIrreversiblyDone = step.isIrreversible === true
@@ -96,7 +91,7 @@ export class TaskExecution<D> {
       } catch (error) {
         // An error caused by shutdown does not fail the task; it resumes at the next start.
         if (error instanceof Stopping || (stopping.aborted && !(error instanceof Refusal))) return
-        // The request was accepted: a full disk does not fail its task. The step runs again once there is room.
+        // A full disk does not fail an accepted task: the step runs again once there is room.
         if (error instanceof WorkerCrash || isFaultOfDisk(error)) {
           await commits.done()
           throw error
@@ -127,10 +122,7 @@ export class TaskExecution<D> {
     return step && { task, definition, step, input, context: this.#dependencies.contexts.of(task, step.name) }
   }
 
-  /**
-   * The following steps that are recorded together with this one: up to the first that has an external effect, takes
-   * time, or has an injected fault.
-   */
+  /** The following steps that are recorded with this one: no external effect, no duration, no injected fault. */
   async #immediateStepsFrom(
     task: TaskEntity,
     definition: AnyTask<D>,

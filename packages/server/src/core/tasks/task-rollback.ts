@@ -1,6 +1,4 @@
-/**
- * Rolls a task back: whether it may, why it does, and the undo of its steps in reverse order. Source: conventions 18.3.
- */
+/** Undoes steps in reverse order. Source: conventions 18.3. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { WorkerCrash } from '../faults.ts'
 import type { AnyStep, AnyTask } from './define-task.ts'
@@ -22,7 +20,6 @@ export function isPastPointOfNoReturn(definition: AnyTask<never>, cursor: number
   return (border >= 0 && cursor >= border) || definition.steps.slice(0, cursor).some((step) => step.isIrreversible)
 }
 
-/** Changes that start the rollback of a task which an earlier process left unfinished; undefined: it resumes. */
 export function rollbackOfInterrupted(
   { runner: { interruption, ...runner } }: TaskEntity,
   definition: AnyTask<never> | undefined,
@@ -57,7 +54,6 @@ export class TaskRollback<D> {
     this.#dependencies = dependencies
   }
 
-  /** Undoes the current step and those before it; an undo that fails is retried until it succeeds. */
   async run(task: TaskEntity, definition: AnyTask<D>, input: unknown): Promise<void> {
     let current = task
     for (let index = Math.min(task.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
@@ -87,7 +83,7 @@ export class TaskRollback<D> {
     return false
   }
 
-  /** Reverts the record of the step; with that of the first step the task ends. */
+  /** The record of the first step also ends the task. */
   async #unrecord(
     { task, definition, step, input, context }: StepAt<D>,
     index: number,

@@ -9,22 +9,19 @@ import type { FaultyTask } from '../faults.ts'
 import type { Clock } from '../time/clock.ts'
 import type { AffectedEntity } from './define-task.ts'
 
-/** The runner's own part of a task's row, hidden from clients. */
 export interface Runner {
   readonly definition: string
-  /** Number of steps that are done (or, during a rollback, not undone yet). */
+  /** Steps done (during a rollback: not undone yet). */
   readonly cursor: number
   readonly undoing?: boolean
   readonly canceling?: boolean
   readonly failure?: readonly AppMessage[]
-  /** Why the task is rolled back when it resumes, unless it is past its point of no return. */
+  /** Applies when the task resumes, unless it is past its point of no return. */
   readonly interruption?: AppMessage
-  /** Sealed JSON: inputs may hold secrets. */
+  /** Sealed JSON, as `outputs`. */
   readonly input: string
-  /** Sealed JSON, once a step has an output. */
   readonly outputs?: string
   readonly locks: readonly string[]
-  /** Locks that parent tasks hold for this task. */
   readonly inherited?: readonly string[]
   readonly owner: Caller
   readonly startedBy?: string
@@ -33,7 +30,7 @@ export interface Runner {
 
 export type TaskEntity = EntityOf<typeof Task> & {
   readonly runner: Runner
-  /** All affected entities, where `entitiesAffected` shows only the first of them. */
+  /** `entitiesAffected` shows only the first of them. */
   readonly allAffected?: readonly AffectedEntity[]
 }
 
@@ -41,10 +38,7 @@ export const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
 
 export const isUnfinished = (task: TaskEntity): boolean => unfinished.includes(task.status as string)
 
-/**
- * Merges these fields into a task's row. The casts stand here alone: `runner` is internal to the row, so the entity type of
- * the contract does not know its shape.
- */
+/** Cast, because `runner` is internal: the contract's type does not know its shape. */
 export const updateTask = async (
   transaction: Transaction,
   extId: string,
@@ -52,13 +46,11 @@ export const updateTask = async (
 ): Promise<TaskEntity> =>
   (await transaction.update(Task, extId, changes as Partial<EntityOf<typeof Task>>)) as TaskEntity
 
-/** Writes these fields and the time of the update. */
 export const marking =
   ({ extId }: TaskEntity, changes: Record<string, unknown>, clock: Clock) =>
   (transaction: Transaction): Promise<TaskEntity> =>
     updateTask(transaction, extId, { ...changes, lastUpdatedTime: clock.iso() })
 
-/** As `marking`, in a transaction of its own. */
 export const mark = (
   store: Store,
   task: TaskEntity,
@@ -76,14 +68,14 @@ export const affecting = (all: readonly AffectedEntity[]): Record<string, unknow
 export const affectedBy = (task: TaskEntity): readonly AffectedEntity[] =>
   task.allAffected ?? (task.entitiesAffected as readonly AffectedEntity[] | undefined) ?? []
 
-/** Removes input and outputs with the last step: nothing needs them any more, and they may hold secrets. */
+/** Inputs and outputs may hold secrets, and an ended task needs neither. */
 export function withoutWork(hasEnded: boolean, runner: Runner): Partial<Runner> {
   if (!hasEnded) return runner
   const { input: _, outputs: __, ...kept } = runner
   return kept
 }
 
-/** Why a task is rolled back; for its `onUndone`, where the row does not show the error yet. */
+/** For `onUndone`, where the row does not show the error yet. */
 export const failureOf = (task: unknown): string | undefined => (task as TaskEntity).runner.failure?.[0]?.message
 
 export const faultyTask = ({ extId, runner, entitiesAffected = [] }: TaskEntity): FaultyTask => ({

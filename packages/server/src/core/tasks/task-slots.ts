@@ -1,7 +1,6 @@
 /**
- * A fair scheduler of task slots. A free slot goes to the identity that holds the fewest; among equals, to the one
- * whose last turn is the longest ago; within an identity, in the order of acceptance. Source: conventions 18.3 (at most
- * 64 at once, fair between identities).
+ * A free slot goes to the identity that holds the fewest, then to the one whose last turn is the longest ago.
+ * Source: conventions 18.3 (at most 64 at once, fair between identities).
  */
 export class TaskSlots {
   readonly #count: number
@@ -9,7 +8,6 @@ export class TaskSlots {
   readonly #ownerOf = new Map<string, string>()
   readonly #holders = new Map<string, Set<string>>()
   #held = 0
-  /** Number of the last turn of each identity that waits or holds; 0: none yet. */
   readonly #turns = new Map<string, number>()
   #turn = 0
 
@@ -25,7 +23,6 @@ export class TaskSlots {
     else line.add(task)
   }
 
-  /** Gives a slot to the next task that `mayRun`. Undefined: there is none, or no slot is free. */
   take(mayRun: (task: string) => boolean): string | undefined {
     if (this.#held >= this.#count) return undefined
     const owners = [...this.#lines.keys()].sort(
@@ -43,13 +40,11 @@ export class TaskSlots {
     return undefined
   }
 
-  /** Removes a task from its queue; it runs without a slot. */
   bypass(task: string): void {
     const owner = this.#ownerOf.get(task)
     if (owner !== undefined) this.#leaveLine(task, owner)
   }
 
-  /** Takes a slot even if none is free: a running task continues. */
   hold(task: string): void {
     const owner = this.#ownerOf.get(task)
     if (owner === undefined) return
@@ -58,7 +53,6 @@ export class TaskSlots {
     this.#holders.set(owner, held.add(task))
   }
 
-  /** Frees the slot of a task that only waits for its subtasks. */
   release(task: string): void {
     const owner = this.#ownerOf.get(task)
     const held = owner === undefined ? undefined : this.#holders.get(owner)

@@ -1,21 +1,16 @@
-/**
- * Tracks the work of the present moment of a world. A clock that is moved by hand waits for it, so that each event runs
- * at its own time and its consequences precede the next event.
- */
+/** A clock moved by hand waits for this work, so that consequences of an event precede the next event. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 interface Work {
-  /** Number of its parts that wait for time to pass, or for other work. */
+  /** Parts that wait for time to pass, or for other work. */
   idle: number
-  /** Number of its parts that are known to take long and to end. */
+  /** Parts that may take long and end by themselves. */
   lengthy: number
-  /** Real time at which the last of these ended. */
   lengthyUntil: number
-  /** The wait for it ran out of patience. */
   isStuck: boolean
 }
 
-/** Longest pause before the next check, which also keeps the process alive while somebody waits. */
+/** Also keeps the process alive while somebody waits. */
 const longestWaitMillis = 1000
 
 export class ActivityTracker {
@@ -29,7 +24,6 @@ export class ActivityTracker {
     this.#patienceMillis = patienceMillis
   }
 
-  /** Runs work that the clock waits for. */
   track<T>(run: () => Promise<T>): Promise<T> {
     const work: Work = { idle: 0, lengthy: 0, lengthyUntil: 0, isStuck: false }
     this.#running.add(work)
@@ -43,7 +37,6 @@ export class ActivityTracker {
     })
   }
 
-  /** The clock does not wait for the current work during `wait`. */
   async idle<T>(wait: () => Promise<T>): Promise<T> {
     const work = this.#current.getStore()
     if (work === undefined) return wait()
@@ -57,7 +50,6 @@ export class ActivityTracker {
     }
   }
 
-  /** The clock waits for the current work however long `work` takes. `work` must end by itself. */
   async lengthy<T>(work: () => Promise<T>): Promise<T> {
     const current = this.#current.getStore()
     if (current === undefined) return work()
@@ -71,7 +63,7 @@ export class ActivityTracker {
     }
   }
 
-  /** Resolves when all work has ended, is idle, or is stuck. */
+  /** Stuck work is not waited for. */
   async settled(): Promise<void> {
     const begin = performance.now()
     // At least one turn of the event loop: callers of timers continue in it.
@@ -84,7 +76,6 @@ export class ActivityTracker {
     }
   }
 
-  /** Marks work that is out of patience as stuck. @param begin start of the wait. @returns milliseconds until the next mark */
   #markStuck(begin: number): number {
     const now = performance.now()
     let next = longestWaitMillis
@@ -97,7 +88,7 @@ export class ActivityTracker {
     return next
   }
 
-  /** Resolves when some work ends or becomes idle, at the latest after this time. Polling would keep a core busy. */
+  /** Polling would keep a core busy. */
   async #changed(withinMillis: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timeout = setTimeout(resolve, withinMillis)

@@ -3,44 +3,36 @@ import { formatTime, lastTime } from './time.ts'
 
 export { canonicalTime, formatTime, lastTime, parseTime } from './time.ts'
 
-/** Time and timers. There are two clocks: the world's, and the real one (rate windows, time-outs, leases). */
 export interface Clock {
   /** Milliseconds since 1970, in whole microseconds. Never runs backwards. */
   now(): number
-  /** `now()` as text: UTC, six fractional digits, `Z`. */
   iso(): string
-  /** Resolves `ms` later by this clock. Rejects with the signal's reason when that aborts. */
+  /** Rejects with the signal's reason when that aborts. */
   sleep(ms: number, signal?: AbortSignal, about?: string): Promise<void>
-  /** Calls `run` once, `ms` later by this clock. Returns the function that cancels the timer. */
   setTimer(ms: number, run: () => void): () => void
 }
 
-/** A clock that knows the work of the present moment. */
 export interface TrackingClock extends Clock {
-  /** Runs work that belongs to the present moment: a clock that is moved by hand waits until it ends or idles. */
+  /** A clock moved by hand waits until the work ends or idles. */
   track<T>(work: () => Promise<T>): Promise<T>
-  /**
-   * Marks tracked work that only waits, for other work or for something that needs no time of this clock. `sleep` does
-   * so too.
-   */
+  /** Marks tracked work that only waits; `sleep` does so too. */
   idle<T>(wait: () => Promise<T>): Promise<T>
-  /** Marks tracked work that may take long without being stuck, and that ends by itself: the clock waits for it. */
+  /** Marks work that may take long without being stuck, and that ends by itself. */
   lengthy<T>(work: () => Promise<T>): Promise<T>
 }
 
 export type ClockMode = 'real' | 'frozen' | number
 
-/** A fixed point of a clock: real time and world time of the same moment. */
+/** Real time and world time of the same moment. */
 export interface ClockState {
   readonly mode: ClockMode
   readonly world: number
   readonly real: number
 }
 
-/** An event in the past or future. */
 export interface ClockEvent {
   readonly at: number
-  /** `task vmm.create-vm`, `schedule platform.backups`; empty if not given. */
+  /** Such as `task vmm.create-vm`; empty if not given. */
   readonly about: string
 }
 
@@ -50,36 +42,23 @@ export interface Passage {
   readonly last?: ClockEvent
 }
 
-/** The clock of a world: follows the real one, at a speed, or is frozen and moved by hand. */
 export interface WorldClock extends TrackingClock {
   readonly mode: ClockMode
-  /** For a restart, see `timeOf`. */
   state(): ClockState
-  /** Number of timers, and the earliest that is an event. */
   waiting(): { readonly count: number; readonly next?: ClockEvent }
-  /** Continues from the present world time at the new speed. */
   setMode(mode: ClockMode): void
   /**
-   * Moves the time by `ms`, once tracked work is idle. Timers on the way run in order, each at its own time, and the
-   * work that they start becomes idle before the next. Stuck work is waited for 2 s, unless it is `lengthy`.
-   * @throws the error of a timer; the clock then stays at that timer
+   * Once tracked work is idle. Timers run in order, each at its own time; the work of one settles before the next.
+   * Waits 2 s for stuck work, unless it is `lengthy`. @throws the error of a timer; the clock stays at that timer
    */
   advance(ms: number): Promise<Passage>
-  /** Moves to the earliest timer that is an event and runs all timers up to it. Undefined: there is none. */
   runToNextEvent(): Promise<Passage | undefined>
-  /**
-   * @param sort `derived`: no event for others, see `quietUntil`
-   * @param about name of the event, for people
-   */
+  /** @param sort `derived`: no event for others, see `quietUntil` */
   setTimer(ms: number, run: () => void, sort?: 'derived', about?: string): () => void
-  /**
-   * Up to this time only derived timers run: the target of a move by hand, or the next event before it. The present
-   * time when the clock runs by itself: anything may happen then.
-   */
+  /** Until then only derived timers run: target of a move or an earlier event; the present if the clock runs itself. */
   quietUntil(): number
-  /** Resolves when tracked work has ended, is idle, or is stuck. */
   settled(): Promise<void>
-  /** Drops all timers, so that none keeps the process alive after the world is gone. */
+  /** No timer may keep the process alive after the world is gone. */
   close(): void
 }
 
@@ -88,14 +67,10 @@ const longestTimeout = 2 ** 31 - 1
 
 export const realClock: TrackingClock = createRealClock()
 
-/**
- * The machine's clock, made monotonic: it follows the processor's counter, and jumps forward with the machine's time
- * (sleep, correction). If the machine's time is set back, it is ignored until the next start.
- */
+/** Monotonic: follows the machine's time forward (sleep, correction); ignores it if set back, until a restart. */
 export function createRealClock(wall = () => Date.now(), monotonic = () => performance.now()): TrackingClock {
   const followBeyondMillis = 50
-  // Re-read the wall clock at most once a millisecond: `Date.now()` doubles the cost of a reading, and a request takes
-  // several.
+  // `Date.now()` doubles the cost of a reading, and a request takes several: read it at most once a millisecond.
   const followEveryMillis = 1
   let anchor = wall() - monotonic()
   let followedAt = -Infinity
@@ -126,7 +101,7 @@ interface Timer extends ClockEvent {
   readonly run: () => void
 }
 
-/** @param startAt world time at the start, in milliseconds since 1970; default: the real time */
+/** @param startAt milliseconds since 1970 */
 export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = real.now()): WorldClock {
   const tracker = new ActivityTracker()
   const timeline = new Timeline(real, initialMode, startAt, tracker)
@@ -153,18 +128,15 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
   }
 }
 
-/** The time of a world and its timers. */
 class Timeline {
   readonly #real: Clock
   readonly #tracker: ActivityTracker
   #mode: ClockMode
   #realAnchor: number
   #worldAnchor: number
-  /** Ascending; of two at the same time, the older stands first. */
   #timers: Timer[] = []
   #disarm = (): void => undefined
   #moves: Promise<unknown> = Promise.resolve()
-  /** The time to which the clock is being moved. */
   #target: number | undefined
 
   constructor(real: Clock, mode: ClockMode, startAt: number, tracker: ActivityTracker) {
@@ -179,7 +151,7 @@ class Timeline {
     return this.#mode
   }
 
-  /** Stops at the end of the year 9999, the last one that texts of times can hold. */
+  /** The year 9999 is the last one that texts of times can hold. */
   now(): number {
     const passed = (this.#real.now() - this.#realAnchor) * speedOf(this.#mode)
     return Math.min(lastTime, inMicros(this.#worldAnchor + passed))
@@ -236,7 +208,6 @@ class Timeline {
     this.#arm()
   }
 
-  /** The first timer that is not derived, else the first of all. */
   #nextEvent(): Timer | undefined {
     return this.#timers.find(({ isDerived }) => !isDerived) ?? this.#timers[0]
   }
@@ -246,7 +217,6 @@ class Timeline {
     this.#realAnchor = this.#real.now()
   }
 
-  /** Sets one real timer, for the earliest of the world. */
   #arm(): void {
     this.#disarm()
     this.#disarm = () => undefined
@@ -300,7 +270,6 @@ class Timeline {
   }
 }
 
-/** The present time of a clock that was in this state. Never before that state. */
 export function worldTimeOf({ mode, world, real }: ClockState, now: number): number {
   return inMicros(world + Math.max(0, now - real) * speedOf(mode))
 }

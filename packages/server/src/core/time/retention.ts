@@ -1,4 +1,4 @@
-/** Removes expired records of the machinery. Source: conventions 6 (answers), 21 (audit). */
+/** Source: conventions 6 (answers), 21 (audit). */
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { AuditRecord, RememberedAnswer } from '../records.ts'
@@ -6,7 +6,7 @@ import { formatTime } from './clock.ts'
 import type { Schedule } from './schedules.ts'
 
 const auditKeptMilliseconds = 400 * 24 * 3600 * 1000
-/** Rows removed by one transaction, so that others can write in between. */
+/** Rows per transaction, so that others can write in between. */
 const removedAtOnce = 200
 
 export const recordRetention: Schedule<unknown> = {
@@ -16,7 +16,6 @@ export const recordRetention: Schedule<unknown> = {
   run: (ctx) => removeOldRecords(ctx.store, ctx.clock.now()),
 }
 
-/** @param now world milliseconds */
 export async function removeOldRecords(store: Store, now: number): Promise<void> {
   await removeUpTo(store, RememberedAnswer, 'expires', formatTime(now))
   // Oldest first, so that the rest of the hash chain stays valid.

@@ -1,5 +1,3 @@
-/** Scheduled work of the service, on the world's clock: monitors, retention, expiry. */
-
 import type { Store, Transaction } from '../../store/store.ts'
 import { systemCaller } from '../caller.ts'
 import type { Tasks } from '../ports.ts'
@@ -10,34 +8,27 @@ import type { WorldClock } from './clock.ts'
 export interface ScheduleContext<D> extends World<D> {
   readonly store: Store
   readonly runner: TaskStarter & Pick<Tasks, 'queueLength'>
-  /** Up to this world time only derived timers run, see `WorldClock`. */
   readonly quietUntil: () => number
 }
 
 export interface Schedule<D> {
   readonly name: string
-  /** World seconds between the end of one run and the next. */
   readonly everySeconds: number
   /**
-   * The result says when the next run is due without a change: `again`, after one period; a number, not before that
-   * world time in milliseconds since 1970; nothing: one period later, or, for a schedule that watches, only after a
-   * change.
+   * `again`: due after one period; a number: not before that world time (milliseconds since 1970); nothing: after one
+   * period or, with `watch`, only after a change.
    */
   readonly run: (ctx: ScheduleContext<D>) => Promise<void | 'again' | number>
   /**
-   * Calls `changed` when something that a run depends on changes; returns the function that ends that. Without a change
-   * no run takes place, so that skipped months cost nothing. Absent: each run takes place unless `run` names a later
-   * time.
+   * Calls `changed` when something that a run depends on changes; returns the unsubscribe function. Without a change
+   * there is no run, so that skipped months cost nothing.
    */
   readonly watch?: (ctx: ScheduleContext<D>, changed: () => void) => () => void
-  /**
-   * The effect of a run depends on the world at its time, not on earlier runs: monitors, retention. When the clock is
-   * moved by hand, only the last run before each event takes place: nobody could see the others.
-   */
+  /** Runs do not depend on earlier runs: when the clock is moved by hand, only the last one before each event runs. */
   readonly onlyLastCounts?: true
 }
 
-/** Runs a transaction of scheduled work. Its tasks belong to the system and start after the commit. */
+/** Tasks of `work` belong to the system and start after the commit. */
 export async function startingTasks<D>(
   ctx: ScheduleContext<D>,
   work: (store: Transaction, startTask: StartTask) => Promise<void>,
@@ -49,14 +40,12 @@ export async function startingTasks<D>(
   for (const run of after) run()
 }
 
-/** Tolerance of quotients of times, which are sums of microseconds. */
+/** For quotients of times, which are sums of microseconds. */
 const rounding = 1e-6
 
 type Log = { error(details: object, message: string): void }
 
-/**
- * Starts all schedules; returns the function that stops them. A failed run is logged and does not stop the schedule.
- */
+/** Returns the function that stops them. A failed run is logged and does not stop its schedule. */
 export function startSchedules<D>(
   schedules: readonly Schedule<D>[],
   world: Omit<ScheduleContext<D>, 'quietUntil'>,
@@ -72,7 +61,6 @@ export function startSchedules<D>(
 
 function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldClock, log: Log): () => void {
   const period = schedule.everySeconds * 1000
-  /** Runs are due every period from this time on. */
   let from = clock.now()
   let planned = Number.POSITIVE_INFINITY
   let isChanged = false
@@ -82,7 +70,6 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
 
   const periodsUntil = (time: number): number => Math.floor((time - from) / period + rounding)
 
-  /** Sets the timer for the next due run that is not before `earliest`. */
   const plan = (earliest = 0): void => {
     const now = clock.now()
     const due = from + period * Math.max(periodsUntil(now) + 1, Math.ceil((earliest - from) / period - rounding))
@@ -100,7 +87,6 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
   }
 
   const run = async (): Promise<void> => {
-    // The run may miss changes from now on.
     isChanged = false
     isRunning = true
     let next: void | 'again' | number = 'again'

@@ -4,7 +4,7 @@ import { type Instant, instantText, readInstant } from '@hyperplane/contract/tim
 /** The last time before the year 10000 that a number can hold. */
 export const lastTime = Date.UTC(10_000, 0, 1) - 1 / 32
 
-/** `2026-11-24T09:30:00.000000Z`: UTC, exactly six fractional digits. Texts of this form sort as their times do. */
+/** UTC, exactly six fractional digits: texts sort as their times do. */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000)
   const micros = Math.round((ms - second * 1000) * 1000)
@@ -13,7 +13,7 @@ export function formatTime(ms: number): string {
     : `${secondText(second)}.${String(micros).padStart(6, '0')}Z`
 }
 
-/** Cache of the last result: consecutive times usually share the second. */
+/** Consecutive times usually share the second. */
 let lastSecond = { second: Number.NaN, text: '' }
 function secondText(second: number): string {
   if (second !== lastSecond.second) lastSecond = { second, text: new Date(second * 1000).toISOString().slice(0, 19) }
@@ -21,16 +21,15 @@ function secondText(second: number): string {
 }
 
 /**
- * The time of an RFC 3339 text with an offset; `undefined` for anything else and for years outside 1970-9999. Digits beyond
- * microseconds are cut off. Exact to the microsecond until the year 2248; later a number holds tens of microseconds: to keep such
- * a time to the letter, use `canonicalTime`.
+ * RFC 3339 with an offset, years 1970-9999; else undefined. Cuts digits beyond microseconds. After the year 2248 a
+ * number is exact only to tens of microseconds: `canonicalTime` keeps such a time.
  */
 export function parseTime(text: string): number | undefined {
   const instant = sinceEpoch(text)
   return instant && Math.min(instant.millis + instant.micros / 1000, lastTime)
 }
 
-/** The text in the form of `formatTime`, exact in every year; `undefined` where `parseTime` is. */
+/** Exact in every year; undefined where `parseTime` is. */
 export function canonicalTime(text: string): string | undefined {
   const instant = sinceEpoch(text)
   return instant && instantText(instant)
