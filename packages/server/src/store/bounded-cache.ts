@@ -3,10 +3,7 @@ interface Entry<V> {
   readonly size: number
 }
 
-/**
- * A cache that is bounded by the sum of the sizes of its values. Entries that are used stay: when the newer half of the
- * bound is full, it becomes the older half, and the former older half is dropped. So a hit costs one look-up and moves nothing.
- */
+/** Bounded by the sum of sizes, in two halves: when the newer is full, it replaces the older; a hit moves nothing. */
 export class BoundedCache<V, K = string> {
   readonly #half: number
   #newer = new Map<K, Entry<V>>()
@@ -18,7 +15,6 @@ export class BoundedCache<V, K = string> {
     this.#half = maximumSize / 2
   }
 
-  /** Never above the bound by more than the size of one value. */
   get size(): number {
     return this.#newerSize + this.#olderSize
   }

@@ -1,30 +1,23 @@
-/** Compiles typed filters and orders to SQL over one table, with the meaning of `odata/evaluate.ts`. */
+/** Typed filters and orders as SQL over one table, with the meaning of `odata/evaluate.ts`. */
 import type { ComparisonOperator } from '../odata/ast.ts'
 import type { Field, TypedFilter, TypedOrderby, Value } from '../odata/typed-filter.ts'
 import type { Dialect } from './dialect.ts'
 import { bound, identifier, joined, raw, type Sql, type SqlText, sql, sqlTextOf } from './sql.ts'
 
 export interface QueryTarget {
-  /**
-   * Path -> column, for fields that have one. Columns hold ids in lower case, instants in UTC with six fractional
-   * digits, booleans as the dialect stores them. All other fields are read from the column `document`.
-   */
+  /** Path -> column. Columns hold ids in lower case and instants in UTC; other fields are read from `document`. */
   readonly columns: ReadonlyMap<string, string>
   readonly dialect: Dialect
-  /** Table or alias that qualifies the columns; needed if other tables, or `json_each`, have columns of these names. */
+  /** Qualifies the columns if other tables, or `json_each`, have columns of these names. */
   readonly table?: string
-  /**
-   * Collections of ids that the store also keeps as rows of `reference`: path of the id -> kind that it refers to. "Any
-   * element is one of these" becomes a look-up there instead of a scan of all documents.
-   */
+  /** Collections of ids that are rows of `reference` too (path -> kind): a look-up instead of a scan. */
   readonly references?: { readonly kind: string; readonly paths: ReadonlyMap<string, string> }
 }
 
-/** Text of a condition, for WHERE: 1, 0 or NULL where `evaluateFilter` is true, false or null. */
+/** 1, 0 or NULL where `evaluateFilter` is true, false or null. */
 export const compileFilter = (filter: TypedFilter, target: QueryTarget): SqlText =>
   sqlTextOf(new QueryCompiler(target).condition(filter, 0), target.dialect.placeholder)
 
-/** Keys for ORDER BY; their parameters follow one another. */
 export function compileOrderby(
   orderby: readonly TypedOrderby[],
   target: QueryTarget,
@@ -43,7 +36,7 @@ const comparisons: { readonly [operator in Exclude<ComparisonOperator, 'eq' | 'n
   le: raw('<='),
 }
 
-/** Maximum of terms in one chain. Longer chains are nested: databases limit the depth of a chain of AND or OR. */
+/** Longer chains are nested: databases limit the depth of a chain of AND or OR. */
 const maximumChain = 50
 
 class QueryCompiler {
@@ -59,7 +52,6 @@ class QueryCompiler {
     this.#table = table === undefined ? raw('') : sql`${identifier(table)}.`
   }
 
-  /** `depth`: number of enclosing quantifiers. */
   condition(filter: TypedFilter, depth: number): Sql {
     const dialect = this.#dialect
     switch (filter.kind) {
@@ -96,7 +88,6 @@ class QueryCompiler {
     return sql`${this.#table}${identifier(name)}`
   }
 
-  /** The JSON that fields are read from: the document, or the element of a quantifier. */
   #json(from: number): Sql {
     return from === 0 ? this.#column('document') : this.#dialect.element(aliasOf(from))
   }
@@ -112,7 +103,7 @@ class QueryCompiler {
     if (operator === 'eq') return this.#dialect.equal(a, b)
     if (operator === 'ne') return this.#dialect.unequal(a, b)
     if (isNull(left) || isNull(right)) return this.#dialect.condition(false)
-    // False, not null, if a side is null. The comparison is a term of its own, so that an index can serve it.
+    // False, not null, if a side is null. A term of its own, so that an index can serve the comparison.
     const present = [left, right].flatMap((side, index) =>
       side.kind === 'literal' ? [] : [sql`${index === 0 ? a : b} IS NOT NULL`],
     )
@@ -151,9 +142,7 @@ class QueryCompiler {
     return sql`NOT EXISTS (SELECT 1 FROM ${elements} WHERE (${condition}) IS NOT TRUE)`
   }
 
-  /**
-   * Ids of the rows that refer to an id which `body` compares an element with; undefined: `body` is another condition.
-   */
+  /** undefined: `body` is no comparison of an element with ids. */
   #referrers(names: readonly string[], body: TypedFilter, element: number): Sql | undefined {
     const isEquality = body.kind === 'compare' && body.operator === 'eq' && body.right.kind === 'literal'
     const subject = body.kind === 'in' ? body.value : isEquality ? body.left : undefined
@@ -176,12 +165,11 @@ class QueryCompiler {
   }
 }
 
-/** Alias of the current element of the nth quantifier. */
 const aliasOf = (quantifier: number): Sql => raw(`e${quantifier}`)
 
 const isNull = (value: Value): boolean => value.kind === 'literal' && value.value === null
 
-/** The smallest text, by code point, after all that begin with `prefix`; undefined if there is none. */
+/** The smallest text, by code point, after all that begin with `prefix`. */
 function endOfPrefix(prefix: string): string | undefined {
   const points = [...prefix]
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

@@ -1,11 +1,9 @@
-/** Detects faults of a disk that refuses writes. They are temporary, and stored data stays intact. */
-
-/** SQLite's result codes: FULL, and the I/O errors of writing (WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN, SHMSIZE, SHMMAP). */
+/** FULL, and SQLite's I/O errors of writing (WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN, SHMSIZE, SHMMAP). */
 const sqliteFull = 13
 const sqliteWriteErrors = [778, 1034, 1290, 1546, 4618, 4874, 5386]
 const fullCodes = ['ENOSPC', 'EDQUOT']
 
-/** The disk fault behind `error` or its causes, as a sentence; undefined: another reason. */
+/** undefined: the error has another cause than the disk. */
 export function diskFault(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { errcode, code } = cause as { readonly errcode?: number; readonly code?: string }

@@ -1,12 +1,8 @@
-/**
- * A transaction that yields to the event loop now and then: for work of seconds in a store that nobody else uses yet,
- * while the process serves other requests.
- */
+/** Yields to the event loop during work of seconds in a store that nobody else uses yet. */
 import type { Transaction } from './store.ts'
 
 const turnMilliseconds = 10
 
-/** @param turn yields to the event loop */
 export function paced(
   transaction: Transaction,
   now = (): number => performance.now(),

@@ -1,9 +1,5 @@
-/**
- * SQL under construction. Pieces nest only as pieces, so a text from outside can only become a bound parameter. (Not
- * kysely: importing it costs 200 ms and 7 MiB, more than the store's whole share of the start.)
- */
+/** Pieces nest only as pieces: text from outside can only become a bound parameter. (Importing kysely costs 200 ms.) */
 export interface Sql {
-  /** Text before, between and after the parameters. */
   readonly texts: readonly string[]
   readonly parameters: readonly (string | number | null)[]
 }
@@ -41,7 +37,6 @@ export function joined(pieces: readonly Sql[], separator: string): Sql {
   return { texts, parameters }
 }
 
-/** `placeholder` writes the nth parameter, from 1: `?` or `$1`. */
 export function sqlTextOf({ texts, parameters }: Sql, placeholder: (index: number) => string): SqlText {
   return {
     sql: texts.reduce((sum, text, index) => sum + placeholder(index) + text),

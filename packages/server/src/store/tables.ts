@@ -1,16 +1,11 @@
-/**
- * Derives tables from the contract. One table per kind: identity, version, the whole document, and a typed, indexed
- * column for every scalar field that a list may filter or order by, that must be unique, or that an access scope
- * compares.
- */
+/** One table per kind: the document, and indexed columns for scalars that are listed, unique or used by scopes. */
 import type { AnySchema, Operation, Resource } from '@hyperplane/contract'
 
 export interface Column {
-  /** Path of the field, `config/buildInfo/version`. */
   readonly path: string
   readonly name: string
   readonly affinity: 'TEXT' | 'INTEGER' | 'REAL'
-  /** Case-insensitive: holds the lower-case text. */
+  /** Case-insensitive: in lower case. */
   readonly folded: boolean
 }
 
@@ -23,7 +18,7 @@ export interface Table {
   readonly resource: Resource
   readonly name: string
   readonly columns: readonly Column[]
-  /** path -> column, for the query compiler (folded columns serve uniqueness only). */
+  /** For queries; folded columns serve uniqueness only. */
   readonly columnOf: ReadonlyMap<string, string>
   readonly unique: readonly {
     readonly columns: readonly string[]
@@ -40,13 +35,12 @@ export interface Reference {
   readonly path: string
 }
 
-/** The references of a document, repeated ones as often as they stand there. */
+/** Repeated references are repeated. */
 export function* eachReference(table: Table, document: unknown): Generator<Reference> {
   for (const { kind, path } of table.references)
     for (const extId of textsAt(document, path)) yield { kind, extId, path: path.join('/') }
 }
 
-/** The texts at a path, through every list on the way. */
 export function* textsAt(value: unknown, path: readonly string[]): Generator<string> {
   if (Array.isArray(value)) for (const item of value) yield* textsAt(item, path)
   else if (path.length === 0) {
@@ -55,7 +49,6 @@ export function* textsAt(value: unknown, path: readonly string[]): Generator<str
     yield* textsAt((value as Record<string, unknown>)[path[0] as string], path.slice(1))
 }
 
-/** The tables of these kinds; `operations` declare which fields are filtered and ordered by. */
 export function tablesOf(resources: readonly Resource[], operations: readonly Operation[]): ReadonlyMap<string, Table> {
   const listed = new Map<string, Set<string>>()
   for (const operation of operations) {
@@ -136,7 +129,7 @@ function distinct<T>(items: readonly T[]): T[] {
   return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()]
 }
 
-/** The scalar schema at a path that crosses no collection and no alternatives; undefined otherwise. */
+/** undefined: the path crosses a collection or alternatives. */
 function scalarAt(resource: Resource, path: readonly string[]): AnySchema | undefined {
   let schema: AnySchema | undefined = resource.internal[path[0] as string] ?? resource.schema.fields[path[0] as string]
   for (const name of path.slice(1)) {

@@ -1,19 +1,14 @@
-/**
- * Checkpoints a long write-ahead log on another thread, so that the writer continues and has little left to checkpoint.
- */
 import { statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../thread-options.ts'
 
-/** A log up to this size is checkpointed faster than a thread starts. */
+/** A smaller log is checkpointed faster than a thread starts. */
 const smallWalBytes = 4 * 1024 ** 2
 
 const walOf = (file: string): string => `${file}-wal`
 
-/**
- * @param mode PASSIVE: as much as possible while others write. TRUNCATE: all of it, and the log is emptied; writers wait
- */
+/** @param mode PASSIVE: as much as possible while others write; TRUNCATE: all, writers wait */
 export async function checkpointWal(file: string, mode: 'PASSIVE' | 'TRUNCATE'): Promise<void> {
   const { size = 0 } = statSync(walOf(file), { throwIfNoEntry: false }) ?? {}
   if (size <= smallWalBytes) return

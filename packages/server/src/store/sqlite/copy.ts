@@ -1,4 +1,3 @@
-/** Copies a store file that is in use, through its only writing connection. */
 import { constants } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
 import type { DatabaseSync } from 'node:sqlite'
@@ -6,8 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { makePrivateDatabase } from '../private-files.ts'
 
 /**
- * `target` must not exist. Copies the bytes outside this thread, or clones the file if the file system can. Nothing may
- * be written through the connection until the copy has ended.
+ * Through the only writing connection; nothing may be written until the copy has ended. `target` must not exist.
  * @param beside runs at the moment that is copied
  */
 export async function copyDatabase(database: DatabaseSync, target: string, beside?: () => void): Promise<void> {

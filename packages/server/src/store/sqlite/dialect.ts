@@ -3,10 +3,10 @@ import { type Dialect, sqlFunctions } from '../dialect.ts'
 import { bound, joined, raw, type Sql, sql } from '../sql.ts'
 import { inTime, TimeLimit } from './time-limit.ts'
 
-/** More values are bound as one JSON array: the number of parameters of a statement is limited. */
+/** More values are bound as one JSON array: the parameters of a statement are limited. */
 const maximumBoundValues = 100
 
-/** SQLite: booleans are 0 and 1, texts compare by their UTF-8 bytes (BINARY), which is the order of code points. */
+/** Booleans are 0 and 1; BINARY order of UTF-8 is the order of code points. */
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   condition: (holds) => raw(holds ? '1' : '0'),
@@ -17,8 +17,7 @@ export const sqliteDialect: Dialect = {
   },
   elements: (json, names, alias) => {
     const each = names.length === 0 ? sql`json_each(${json})` : sql`json_each(${json}, ${jsonPath(names)})`
-    // Only elements of arrays have an integer key: json_each also returns a row for null and for each field of an
-    // object.
+    // Only array elements have integer keys: json_each also returns rows for null and for fields of an object.
     return sql`(SELECT value FROM ${each} WHERE typeof(key) = 'integer') AS ${alias}`
   },
   element: (alias) => sql`${alias}.value`,
@@ -39,16 +38,12 @@ export const sqliteDialect: Dialect = {
     if (name === 'startswith') return sql`substr(${text}, 1, length(${pattern})) = ${pattern}`
     return sql`substr(${text}, length(${text}) - length(${pattern}) + 1) = ${pattern}`
   },
-  // SQLite orders null as required.
   orderKey: (value, descending) => (descending ? sql`${value} DESC` : value),
 }
 
 const functionNames = { tolower: 'odata_lower', toupper: 'odata_upper', trim: 'odata_trim', length: 'length' } as const
 
-/**
- * Registers the functions that filters use: SQLite's own know only ASCII letters and the blank. @param timeLimit that
- * of the bounded queries on this connection
- */
+/** SQLite's own functions know only ASCII letters and the blank. */
 export function registerFunctions(database: Pick<DatabaseSync, 'function'>, timeLimit = new TimeLimit()): void {
   timeLimit.register(database)
   for (const { name, apply } of sqlFunctions) {

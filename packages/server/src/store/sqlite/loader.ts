@@ -1,7 +1,4 @@
-/**
- * Fills a new file with rows of another store, including versions and order; nothing else has it open. The rows are
- * durable when `close` returns, not before.
- */
+/** Fills a new file that nothing else has open. Rows are durable when `close` returns. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { type Reader, StoreRefusal } from '../store.ts'
 import type { Table } from '../tables.ts'
@@ -13,11 +10,9 @@ import { columnValue, connect, migrate } from './schema.ts'
 export interface LoadedRow {
   readonly version: number
   readonly isPending: boolean
-  /** Its secrets are sealed. */
   readonly document: Readonly<Record<string, unknown>> & { readonly extId: string }
 }
 
-/** A reference to an entity that does not exist. */
 export interface DanglingReference {
   readonly kind: string
   readonly extId: string
@@ -31,7 +26,6 @@ export class SqliteLoader {
   readonly #references: References
   readonly #inserts = new Map<string, StatementSync>()
 
-  /** @throws StoreRefusal */
   constructor(file: string, tables: ReadonlyMap<string, Table>) {
     this.#database = connect(file, { durable: false })
     migrate(this.#database, tables)
@@ -45,7 +39,7 @@ export class SqliteLoader {
     this.#database.exec('COMMIT')
   }
 
-  /** @throws Error when a value that must be unique is there already */
+  /** @throws Error for a duplicate unique value */
   insert(table: Table, { version, isPending, document }: LoadedRow): void {
     let insert = this.#inserts.get(table.name)
     if (insert === undefined) {

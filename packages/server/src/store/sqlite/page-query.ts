@@ -1,4 +1,4 @@
-/** A page as SQL text and parameters, so that any thread can read it. */
+/** As SQL text and parameters, so that any thread can read the page. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 
 export interface Statement {
@@ -7,9 +7,7 @@ export interface Statement {
 }
 
 export interface PageQuery {
-  /** Selects `extId` and `document`, from `offset` on, at most `limit` rows. */
   readonly select: Statement
-  /** Selects `total`. Absent: the number is not needed. */
   readonly count?: Statement
   readonly offset: number
   readonly limit: number
@@ -25,7 +23,7 @@ export interface FoundPage {
   readonly total: number
 }
 
-/** Runs both statements in one read transaction, so that they see one snapshot. */
+/** One read transaction, so that both see one snapshot. */
 export function readPage(
   database: Pick<DatabaseSync, 'exec' | 'isTransaction'>,
   prepare: (text: string) => StatementSync,

@@ -1,8 +1,4 @@
-/**
- * Entities of rows that are read again and again, by the text of their documents. Parsing costs more than all else of a
- * read. A row whose document is unchanged is the same, frozen object at each read, so that callers can keep what they
- * derived from it.
- */
+/** Parsing costs more than the rest of a read. Equal documents give the same frozen object, a key for caches. */
 import { BoundedCache } from '../bounded-cache.ts'
 import type { Table } from '../tables.ts'
 
@@ -11,9 +7,8 @@ interface Parsed {
   readonly entity: object
 }
 
-/** UTF-16 units of the texts; the objects take several times as much memory. */
+/** UTF-16 units; the objects take several times as much memory. */
 const maximumLength = 2 * 1024 * 1024
-/** A larger document would displace many others. */
 const maximumDocument = 64 * 1024
 
 /** Worlds of one seed have rows with equal ids, which may differ. */

@@ -1,4 +1,3 @@
-/** Translates SQLite's query plan to the field names of the contract. */
 import type { QueryPlan } from '../store.ts'
 import type { Table } from '../tables.ts'
 
@@ -6,7 +5,6 @@ import type { Table } from '../tables.ts'
 const search = /^SEARCH (\w+) USING (?:COVERING )?(?:INDEX|INTEGER PRIMARY KEY|PRIMARY KEY)(?: \w+)? \((.*)\)$/
 const sort = /^USE TEMP B-TREE FOR (?:LAST .*)?ORDER BY$/
 
-/** @param steps the rows of EXPLAIN QUERY PLAN */
 export function readPlan(steps: readonly { readonly detail: string }[], table: Table): QueryPlan {
   const pathOf = new Map([...table.columnOf].map(([path, column]) => [column, path]))
   const sought = new Set<string>()

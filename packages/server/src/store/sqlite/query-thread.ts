@@ -1,4 +1,3 @@
-/** The thread of slow queries: a connection of its own that only reads. */
 import type { StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type PageQuery, readPage } from './page-query.ts'

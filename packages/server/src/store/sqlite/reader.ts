@@ -9,14 +9,13 @@ import { parseDocument } from './parsed-documents.ts'
 import { readPlan } from './query-plan.ts'
 import { inTime } from './time-limit.ts'
 
-/** Reference paths of a table that refer to exactly one kind. */
 export function referencesOf(table: Table): { kind: string; paths: ReadonlyMap<string, string> } {
   let cached = referencesByTable.get(table)
   if (cached === undefined) {
     const paths = new Map<string, string>()
     for (const { path, kind } of table.references) {
       const text = path.join('/')
-      // A path of alternatives may refer to several kinds: these are read from the document.
+      // A path of alternatives may refer to several kinds: read from the document.
       if (paths.has(text)) paths.set(text, '')
       else paths.set(text, kind)
     }

@@ -1,7 +1,4 @@
-/**
- * Maintains table `reference`: which entity refers to which, and the limit of referrers. The limit is checked where a
- * reference is written, so that it holds for every referring kind. Source: behaviour platform.md 1 (limits).
- */
+/** The limit is checked where a reference is written, so that it holds for every kind. Source: platform.md 1. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { TooManyReferrers } from '../store.ts'
 import { eachReference, type Reference, type Table } from '../tables.ts'
@@ -15,7 +12,7 @@ export class References {
   readonly #publish: StatementSync
   readonly #count: StatementSync
 
-  /** `maxima`: limits of referrers by counted kind; other kinds have none. */
+  /** Limits of referrers by counted kind; other kinds have none. */
   constructor(
     database: DatabaseSync,
     tables: ReadonlyMap<string, Table>,
@@ -36,7 +33,7 @@ export class References {
     this.#count = database.prepare('SELECT SUM(total) AS found FROM referrer_count WHERE to_kind = ? AND to_id = ?')
   }
 
-  /** Adds the references of a new row. @throws TooManyReferrers */
+  /** @throws TooManyReferrers */
   add(table: Table, document: { readonly extId: string }, published: number): void {
     if (table.references.length === 0) return
     const from = table.resource.kind
@@ -46,7 +43,7 @@ export class References {
     }
   }
 
-  /** Updates the references of a replaced row; unchanged ones are not written again. @throws TooManyReferrers */
+  /** Unchanged references are not written again. @throws TooManyReferrers */
   change(table: Table, document: { readonly extId: string }, isPublished: () => number): void {
     if (table.references.length === 0) return
     const from = table.resource.kind
@@ -81,6 +78,5 @@ export class References {
 
 const keyOf = ({ kind, extId, path }: Reference): string => `${kind} ${extId} ${path}`
 
-/** The references of a document, each once. */
 const referencesIn = (table: Table, document: unknown): Map<string, Reference> =>
   new Map([...eachReference(table, document)].map((reference) => [keyOf(reference), reference]))

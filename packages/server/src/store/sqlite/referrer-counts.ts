@@ -1,13 +1,10 @@
 /**
- * Counts the referrers of each entity by their kind, for kinds declared `counted`, so that reading a count costs the
- * same with 10 and with 100,000 referrers. An entity that refers to another at two places counts once. Triggers
- * maintain the counts in the transaction that writes the reference. A file with other triggers (an older one, or one
- * with other counted kinds) is recounted when it is opened. Source: behaviour platform.md 1 (associations, limits).
+ * Referrers by kind, maintained by triggers, so that reading a count costs the same with 10 and 100,000 referrers.
+ * An entity with two references counts once. Files with other triggers are recounted. Source: behaviour platform.md 1.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Table } from '../tables.ts'
 
-/** Creates the counts, or recounts. Runs inside the transaction that opens the file. */
 export function keepReferrerCounts(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   // The file is opened without kinds (rotation of the key): nothing to count.
   if (tables.size === 0) return
@@ -26,7 +23,6 @@ export function keepReferrerCounts(database: DatabaseSync, tables: ReadonlyMap<s
   for (const trigger of triggers) database.exec(trigger)
 }
 
-/** Entities whose stored count differs from a recount, as `Category …: Vm`. */
 export function miscounted(database: DatabaseSync, tables: ReadonlyMap<string, Table>): readonly string[] {
   const kinds = [...tables.values()].filter(({ resource }) => resource.counted === true)
   const counted = recount(kinds.map(({ resource }) => resource.kind))
@@ -43,12 +39,12 @@ const recount = (kinds: readonly string[]): string =>
 
 const listOf = (kinds: readonly string[]): string => kinds.map((kind) => `'${kind}'`).join(', ')
 
-/** The triggers, ordered by name. All references of one entity are published together. */
+/** All references of one entity are published together. */
 function triggersFor(kinds: readonly string[]): readonly string[] {
   if (kinds.length === 0) return []
   const isRow = (row: string): string =>
     `to_kind = ${row}.to_kind AND to_id = ${row}.to_id AND from_kind = ${row}.from_kind`
-  /** True if the entity refers to this one at no other place. */
+  /** The entity refers to this one at no other place. */
   const isOnly = (row: string, and = ''): string =>
     `NOT EXISTS (SELECT 1 FROM reference
   WHERE ${isRow(row)} AND from_id = ${row}.from_id AND path <> ${row}.path${and})`

@@ -1,4 +1,3 @@
-/** The data file: its format, its tables as the contract declares them, and how it is opened. */
 import { hash } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { diskFault } from '../disk-fault.ts'
@@ -9,14 +8,11 @@ import { registerFunctions } from './dialect.ts'
 import { keepReferrerCounts } from './referrer-counts.ts'
 import type { TimeLimit } from './time-limit.ts'
 
-/** Format of the file. A newer one is refused, never overwritten. */
+/** The service refuses a file with a newer format. */
 const fileFormat = 1
-/**
- * Pages in the write-ahead log (16 MiB) before a checkpoint. Pages that many commits change - the ends of tables and
- * indexes - are checkpointed once for all of them; a commit with a checkpoint takes longer than others.
- */
+/** 16 MiB: pages that many commits change are checkpointed once; a commit with a checkpoint takes longer. */
 export const checkpointPages = 4096
-/** Files up to this size (64 MiB) are checked completely at the start. */
+/** 64 MiB: a complete check of a larger file takes longer than a start may. */
 const checkedPages = 16_384
 
 const anotherFile = 'Restore it from a backup, or start with another --data folder.'
@@ -25,15 +21,14 @@ export interface ConnectionOptions {
   readonly readOnly?: boolean
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
-  /** true: no other connection opens the file. It then needs no write-ahead log, and each page is written once. */
+  /** No other connection: without a write-ahead log each page is written once. */
   readonly isExclusive?: boolean
   readonly timeLimit?: TimeLimit
 }
 
-/** @param durable whether commits wait for the disk */
 export const synchronous = (durable: boolean): string => `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}`
 
-/** @throws StoreRefusal when it cannot be opened */
+/** @throws StoreRefusal */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
   const { readOnly = false, durable = true, isExclusive: isAlone = false, timeLimit } = options
   let database: DatabaseSync | undefined
@@ -54,20 +49,18 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
 const unreadable = (what: string, cause: unknown): StoreRefusal =>
   new StoreRefusal(`${what} (${(cause as Error).message}).`, anotherFile, { cause, isDamage: true })
 
-/** Undefined: the error has another cause than the disk. */
+/** undefined: the error has another cause than the disk. */
 function diskRefusal(cause: unknown): StoreRefusal | undefined {
   const fault = diskFault(cause)
   return fault === undefined ? undefined : new StoreRefusal(fault, 'Free room on it, then try again.', { cause })
 }
 
 export interface MigrationOptions {
-  /** This process closed the file, or it is a copy of such a file: it is not checked for damage. */
+  /** Closed by this process: not checked for damage. */
   readonly isOwn?: boolean
 }
 
-/**
- * Creates missing tables, columns and indexes. @throws StoreRefusal when the file is damaged or newer than this version
- */
+/** Creates what is missing. @throws StoreRefusal when the file is damaged or newer than this version */
 export function migrate(
   database: DatabaseSync,
   tables: ReadonlyMap<string, Table>,
@@ -75,7 +68,6 @@ export function migrate(
 ): void {
   try {
     const { pages } = database.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number }
-    // A complete check of a large file takes longer than a start may; only its structure is read.
     if (pages <= checkedPages && !isOwn) {
       const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string }
       if (check.quick_check !== 'ok') throw new Error(check.quick_check)
@@ -135,7 +127,7 @@ function presentColumns(database: DatabaseSync): ReadonlyMap<string, ReadonlySet
   return new Map([...byTable].map(([table, found]) => [table, new Set(found.map(({ column }) => column))]))
 }
 
-/** A fingerprint of all tables, columns and indexes: a file with the same one needs no changes. */
+/** A file with the same fingerprint needs no changes. */
 function formOf(tables: ReadonlyMap<string, Table>): string {
   let form = forms.get(tables)
   if (form === undefined) {
@@ -151,7 +143,6 @@ function formOf(tables: ReadonlyMap<string, Table>): string {
 }
 const forms = new WeakMap<ReadonlyMap<string, Table>, string>()
 
-/** @param present existing columns; undefined: the table is missing */
 function createTable(database: DatabaseSync, table: Table, present: ReadonlySet<string> | undefined): void {
   if (present === undefined) {
     const columns = table.columns.map((column) => `, ${column.name} ${column.affinity}`).join('')

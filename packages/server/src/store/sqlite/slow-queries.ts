@@ -1,7 +1,4 @@
-/**
- * Runs slow queries on a thread of their own, one at a time, each with a time limit. The thread starts with the first
- * query, and again after it has ended unexpectedly.
- */
+/** One query at a time, each with a time limit. The thread starts with the first query, and again after a crash. */
 import { Worker } from 'node:worker_threads'
 import { QueryStopped } from '../store.ts'
 import { threadOptions, threadProgram } from '../thread-options.ts'
@@ -14,7 +11,6 @@ export interface QueryThreadData {
   readonly limitMilliseconds: number
 }
 
-/** Answer of the thread: the page, the time limit was reached, or an error. */
 export type ThreadAnswer =
   | { readonly found: FoundPage; readonly milliseconds: number }
   | { readonly stopped: true }
@@ -49,7 +45,7 @@ export class SlowQueries {
     })
   }
 
-  /** Immediate without a thread. Waiting and running queries are rejected. */
+  /** Immediate without a thread. Pending queries are rejected. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const { reject } of this.#waiting.splice(0)) reject(new QueryStopped('closing'))

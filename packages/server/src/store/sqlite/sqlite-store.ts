@@ -1,7 +1,4 @@
-/**
- * The embedded store: one SQLite file (WAL), one writer with group commit, one connection for readers, a thread for
- * slow queries.
- */
+/** One SQLite file (WAL): one writer with group commit, one connection for readers, a thread for slow queries. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { BoundedCache } from '../bounded-cache.ts'
@@ -18,29 +15,25 @@ import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
 
 const commitGroup = 128
-/** Maximum for staged work, which arrives one by one while the commit waits: nobody else may wait long for it. */
+/** Others wait while staged work, which arrives one by one, extends a commit. */
 const stagedGroup = 16
 
 export interface SqliteStoreOptions {
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
-  /** Seals a secret of a document that is written. */
   readonly seal: Seal
-  /** false: commits do not wait for the disk (tests). */
   readonly durable: boolean
   readonly queryTime?: QueryTime
-  /** Metadata that is written with each commit, if it changed. */
+  /** Written with each commit, if changed. */
   readonly notesOfCommit?: () => Readonly<Record<string, string>> | undefined
-  /** See `migrate`. */
   readonly isOwn?: boolean
   readonly maximumReferrers?: Readonly<Record<string, number>>
 }
 
-/** Time limits of one bounded query, in milliseconds of real time. */
+/** Milliseconds of real time, for one bounded query. */
 export interface QueryTime {
-  /** On the main thread; a query that exceeds it starts again on the thread for slow queries. */
+  /** A slower query starts again on the thread for slow queries. */
   readonly mainThread: number
-  /** On that thread. Also the limit of the wait for earlier queries. */
   readonly ownThread: number
 }
 
@@ -59,11 +52,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   }
 }
 
-/** Entries of each cache (rows, counts of referrers, texts of slow queries); longer documents are not cached. */
+/** Entries of each cache; longer documents are not cached. */
 const maximumCached = 2000
 const maximumCachedLength = 8192
 
-/** UTF-16 units of the results of queries, of all and of one. */
+/** UTF-16 units: of all cached results, and of one. */
 const maximumResults = 1024 * 1024
 const maximumResult = 256 * 1024
 
@@ -72,20 +65,18 @@ function cache<T>(known: Map<string, T>, key: string, value: T): void {
   known.set(key, value)
 }
 
-/** `any`: the jobs of one commit have results of different types. */
 interface Job {
   readonly work: (transaction: Transaction) => Promise<unknown>
   readonly resolve: (value: any) => void
   readonly reject: (error: unknown) => void
-  /** For staged work: receives the result before the commit. */
   readonly applied?: (result: Promise<any>) => void
 }
 
 class SqliteStore extends SqliteReader implements Store {
-  /** Rows read since the last commit: they cannot have changed, and a query costs most of a read. */
+  /** Since the last commit, so unchanged. */
   readonly #rows = new Map<string, FoundRow>()
   readonly #counts = new Map<string, ReadonlyMap<string, number>>()
-  /** Results of queries since the last commit, by text and parameters: clients that poll ask the same again and again. */
+  /** Since the last commit: clients that poll repeat the same query. */
   readonly #results = new BoundedCache<readonly DocumentRow[] | FoundPage>(maximumResults)
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
@@ -100,7 +91,6 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #timeLimit: TimeLimit
   readonly #queryTime: QueryTime
   readonly #slowQueries: SlowQueries
-  /** Texts of queries that exceeded the limit of the main thread at their last run. */
   readonly #slowTexts = new Map<string, true>()
 
   constructor(writer: DatabaseSync, options: SqliteStoreOptions, timeLimit: TimeLimit) {
@@ -127,10 +117,7 @@ class SqliteStore extends SqliteReader implements Store {
     return entitiesOf(this.table(kind), rows)
   }
 
-  /**
-   * Slow queries are detected by running them: the first run may block the main thread for a moment, and starts again
-   * on the thread for slow queries. Later ones with the same text go there directly, until one is quick.
-   */
+  /** Slow queries are detected by running them; the same text goes to the thread directly, until it is quick. */
   async #bounded(query: PageQuery): Promise<FoundPage> {
     const text = `${query.count?.text} ${query.select.text}`
     if (!this.#slowTexts.has(text)) {
@@ -164,7 +151,7 @@ class SqliteStore extends SqliteReader implements Store {
     )
   }
 
-  /** Reads at once, so that no commit comes between reading and caching. */
+  /** Reads synchronously, so that no commit comes between reading and caching. */
   #once<T extends readonly DocumentRow[] | FoundPage>(
     key: string,
     rowsOf: (result: T) => readonly DocumentRow[],
@@ -219,8 +206,7 @@ class SqliteStore extends SqliteReader implements Store {
         applied: applied.resolve,
         resolve: () => resolve(),
         reject: (error) => {
-          // If the transaction failed before `work` ran, `applied` must reject too. Otherwise it is settled already and
-          // this is a no-op.
+          // If the transaction failed before `work` ran, `applied` must reject too; otherwise it is settled already.
           applied.reject(error)
           reject(error)
         },
@@ -231,7 +217,6 @@ class SqliteStore extends SqliteReader implements Store {
 
   async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const database = this.#writerDatabase
-    // The commit neither waits for the disk nor runs a checkpoint.
     database.exec(`PRAGMA wal_autocheckpoint = 0; ${synchronous(false)}`)
     try {
       const result = await this.transaction(work)
@@ -280,9 +265,7 @@ class SqliteStore extends SqliteReader implements Store {
     this.#running = false
   }
 
-  /**
-   * Runs each job in its own savepoint and commits them together; results are sent only after the commit. Never throws.
-   */
+  /** A savepoint for each job; results are sent only after the commit. Never throws. */
   async #commit(jobs: Job[]): Promise<void> {
     const database = this.#writerDatabase
     const settle: (() => void)[] = []
@@ -342,26 +325,20 @@ class SqliteStore extends SqliteReader implements Store {
     return this.#fault
   }
 
-  /**
-   * Staged work that was queued in reaction to the last result: everything that waited only for it has run when this
-   * resolves.
-   */
+  /** Work that was queued in reaction to the last result has arrived when this resolves. */
   async #nextStaged(): Promise<Job[]> {
     await new Promise<void>((resolve) => process.nextTick(resolve))
     return this.#queue.splice(0, stagedGroup)
   }
 
-  /**
-   * Rolls back a transaction that was not committed. Never throws, so that all callers get their error and the next
-   * transaction begins.
-   */
+  /** Never throws: all callers get their error, and the next transaction begins. */
   #rollBack(): void {
     const database = this.#writerDatabase
     try {
-      // If it was closed, or SQLite rolled it back itself (a full disk), there is nothing to roll back.
+      // SQLite may have rolled back itself (a full disk).
       if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
     } catch {
-      // A transaction that stays open makes the next BEGIN fail, which is reported.
+      // An open transaction makes the next BEGIN fail, which is reported.
     }
   }
 

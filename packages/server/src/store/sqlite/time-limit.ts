@@ -1,10 +1,7 @@
-/**
- * Time limits for statements. node:sqlite cannot interrupt a statement; so the statement itself calls `in_time()`,
- * placed before its other conditions, for each row that it visits.
- */
+/** node:sqlite cannot interrupt statements: they call `in_time()` for each row, before their other conditions. */
 import type { DatabaseSync } from 'node:sqlite'
 
-/** The guard of a condition, always true. One call costs a quarter of a microsecond. */
+/** Always true; a call costs a quarter of a microsecond. */
 export const inTime = 'in_time()'
 
 export class TimeIsUp extends Error {}
@@ -21,7 +18,7 @@ export class TimeLimit {
     })
   }
 
-  /** @throws TimeIsUp when statements of `work` run longer, in real time */
+  /** @throws TimeIsUp after this real time */
   within<T>(milliseconds: number, work: () => T): T {
     this.#until = performance.now() + milliseconds
     try {

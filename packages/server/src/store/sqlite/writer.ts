@@ -1,4 +1,3 @@
-/** The writes of a transaction; its reads see them. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { compileFilter } from '../compile-query.ts'
@@ -11,13 +10,11 @@ import { columnValue } from './schema.ts'
 
 type Doc = Record<string, unknown> & { readonly extId: string }
 
-/** Returns the value that is stored in place of a secret. */
 export type Seal = (plain: string, about: string) => unknown
 
 export class SqliteWriter extends SqliteReader implements Transaction {
   readonly #seal: Seal
   readonly #insertions = new Map<string, StatementSync>()
-  /** Kinds with written rows; the commit clears it. */
   readonly changed = new Set<string>()
   readonly #references: References
 
@@ -144,7 +141,6 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     return Number(this.prepare(`DELETE FROM ${table.name} WHERE ${compiled.sql}`).run(...parameters).changes)
   }
 
-  /** Seals the secrets in a copy of the entity; an entity without secrets is returned as it is. */
   #sealed(table: Table, entity: Doc): Doc {
     let sealed = entity
     for (const path of table.secrets) {
@@ -170,7 +166,6 @@ export class SqliteWriter extends SqliteReader implements Transaction {
   }
 }
 
-/** Returns the value itself if there is nothing to seal at this path. */
 function sealedAt(value: unknown, path: readonly string[], seal: (plain: string) => unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map((item) => sealedAt(item, path, seal))
@@ -185,6 +180,6 @@ function sealedAt(value: unknown, path: readonly string[], seal: (plain: string)
   return sealed === held ? value : { ...value, [name]: sealed }
 }
 
-/** A secret that is not sealed yet. An object is sealed as a whole, as JSON. */
+/** An object is sealed as a whole, as JSON. */
 const isPlain = (value: unknown): boolean =>
   typeof value === 'string' || (typeof value === 'object' && value !== null && !Object.hasOwn(value, '$sealed'))
