@@ -1,4 +1,4 @@
-/** The syntax tree of a query option, before fields are resolved. Positions are columns, from 1. */
+/** Before fields are resolved. Positions are columns, from 1. */
 
 export const comparisonOperators = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'] as const
 export type ComparisonOperator = (typeof comparisonOperators)[number]
@@ -11,7 +11,7 @@ export type ValueFunction = (typeof valueFunctions)[number]
 
 export interface Path {
   readonly kind: 'path'
-  /** The lambda variable at its start; absent: the path starts at the entity. */
+  /** Absent: the path starts at the entity. */
   readonly variable?: string
   /** Empty for a variable alone. */
   readonly names: readonly string[]
@@ -58,7 +58,7 @@ export type Filter =
   | Quantified
   | Path
 
-/** `path/any(variable: body)`. Without a body: the collection is not empty. */
+/** Without a body: the collection is not empty. */
 export interface Quantified {
   readonly kind: 'quantified'
   readonly quantifier: 'any' | 'all'
@@ -76,7 +76,6 @@ export type Orderby = readonly OrderbyKey[]
 
 export interface SelectItem {
   readonly path: Path
-  /** `path(…)` */
   readonly nested?: Select
 }
 export type Select = '*' | readonly SelectItem[]

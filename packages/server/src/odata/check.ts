@@ -1,8 +1,4 @@
-/**
- * Checks a parsed option against an operation: every field is listed and exists, every literal has the type of its
- * field, and every collection on a path becomes an `any` (conventions 10.2). The result can be evaluated or compiled
- * without further checks.
- */
+/** Resolves fields and literal types, and turns collections on a path into `any`. Source: conventions 10.2. */
 import type { AnySchema, ObjectSchema, TextSchema } from '@hyperplane/contract/schema'
 import type {
   Apply,
@@ -36,18 +32,13 @@ import {
 } from './typed-filter.ts'
 
 export interface FieldRules {
-  /** Paths that the operation lists. */
   readonly fields: readonly string[]
   readonly schema: ObjectSchema
-  /** The option that faults name; `$expand` for a nested option. */
   readonly option?: string
 }
 
 export interface FilterRules extends FieldRules {
-  /**
-   * Converts a text to its canonical spelling, if it is compared with a field that the naming profiles spell
-   * differently.
-   */
+  /** For texts that the naming profiles spell differently. */
   readonly canonical?: (named: NonNullable<TextSchema['named']>, text: string) => string
 }
 
@@ -62,7 +53,7 @@ export function checkOrderby(orderby: Orderby, rules: FieldRules): readonly Type
   }))
 }
 
-/** Refuses names that the operation does not expand. Nested options follow the lists of their own kinds. */
+/** Nested options follow the lists of their own kinds. */
 export function checkExpand(expand: Expand, rules: { readonly names: readonly string[] }): readonly ExpandItem[] {
   for (const { name, position } of expand) {
     if (!rules.names.includes(name)) throw unlisted('$expand', name, position, rules.names)
@@ -94,7 +85,7 @@ function orderField(path: Path, rules: PlainRules): Field {
   return { kind: 'field', from: 0, names: hops.flatMap((hop, index) => (index === 0 ? hop : ['0', ...hop])), type }
 }
 
-/** A collection of plain values groups as one value: clusters with the same functions are one group. */
+/** A collection of plain values groups as one value. */
 function groupField(path: Path, rules: PlainRules): Field {
   const { hops, type } = listedPath(path, rules)
   const [names = [], ...elements] = hops
@@ -125,11 +116,8 @@ function noValue(path: Path, { option }: PlainRules): ODataFault {
 
 interface Variable {
   readonly element: AnySchema
-  /** Number of the quantifier that binds it. */
   readonly at: number
-  /** Path of its collection from the entity. */
   readonly path: readonly string[]
-  /** The collection, or one around it, is listed: then all fields of its elements are. */
   readonly listed: boolean
 }
 
@@ -143,11 +131,10 @@ const outside: Scope = { depth: 0, variables: new Map() }
 type LeafType = Pick<ResolvedPath, 'type' | 'values' | 'named'>
 
 interface Typed {
-  /** As written, for messages. */
   readonly name: string
   readonly type: LeafType
   readonly value: Value
-  /** Set for a literal, whose value depends on the type of the other operand. */
+  /** Its value depends on the type of the other operand. */
   readonly literal?: Literal
 }
 
@@ -162,7 +149,7 @@ class FilterCheck {
     this.#fields = new Set(rules.fields)
   }
 
-  /** `!` below: `#about` passes on as many operands as it takes. */
+  /** `!`: `#about` passes on as many operands as it takes. */
   filter(filter: Filter, scope: Scope): TypedFilter {
     switch (filter.kind) {
       case 'and':
@@ -283,10 +270,9 @@ class FilterCheck {
     return { name, type: resolved, value: way.field }
   }
 
-  /** The common type for a comparison of two operands. */
   #commonType(left: Typed, right: Typed, position: number): LeafType {
     if (left.literal !== undefined && right.literal !== undefined) {
-      // A text literal takes the type of the other literal; null fits every type.
+      // Null fits every type.
       return left.type.type === 'text' ? right.type : left.type
     }
     if (left.literal !== undefined) return right.type
@@ -305,7 +291,6 @@ class FilterCheck {
     return isId(as.type) && !isId(type.type) ? call('tolower', value) : value
   }
 
-  /** The value that a literal has for a field of this type. */
   #literal(literal: Literal, type: LeafType, name: string): Scalar | null {
     const { value, position, source } = literal
     if (value === null) return null

@@ -1,13 +1,10 @@
-/** The exact meaning of a filter (conventions 10.2) for one document: true, false or null. */
+/** Three-valued: true, false or null. Source: conventions 10.2. */
 import type { ComparisonOperator, MatchFunction, ValueFunction } from './ast.ts'
 import { type Field, foldId, type Scalar, type TypedFilter, type TypedOrderby, type Value } from './typed-filter.ts'
 
 type Elements = readonly unknown[]
 
-/**
- * Null is not true: a document for which the filter is null is not among the results.
- * Documents are as the store keeps them: instants in UTC with six fractional digits.
- */
+/** Null is not true. Instants of documents are in UTC with six fractional digits. */
 export const evaluateFilter = (filter: TypedFilter, document: unknown): boolean | null => evaluate(filter, [document])
 
 function evaluate(filter: TypedFilter, elements: Elements): boolean | null {
@@ -46,7 +43,7 @@ function evaluate(filter: TypedFilter, elements: Elements): boolean | null {
   }
 }
 
-/** A false term decides `and`, a true one `or`; otherwise a null among the terms makes the result null. */
+/** A false term decides `and`, a true one `or`; otherwise null wins. */
 function junction(terms: readonly TypedFilter[], deciding: boolean, elements: Elements): boolean | null {
   let result: boolean | null = !deciding
   for (const term of terms) {
@@ -75,13 +72,11 @@ function scalarOf(value: Value, elements: Elements): Scalar | null {
   return typeof argument === 'string' ? textFunctions[value.function](argument) : null
 }
 
-/** The value of a field, with ids folded as stores fold them. */
 export function fieldValue(field: Field, elements: Elements): Scalar | null {
   const value = (valueBelow(elements[field.from], field.names) ?? null) as Scalar | null
   return typeof value === 'string' && (field.type === 'uuid' || field.type === 'taskId') ? foldId(value) : value
 }
 
-/** The value below these names; undefined where one is missing. */
 export function valueBelow(from: unknown, names: readonly string[]): unknown {
   let at = from
   for (const name of names) {
@@ -91,7 +86,7 @@ export function valueBelow(from: unknown, names: readonly string[]): unknown {
   return at
 }
 
-/** The text functions of the language. Stores whose own functions differ must call these. */
+/** Stores whose own functions differ must call these. */
 export const textFunctions: { readonly [name in ValueFunction]: (text: string) => string | number } = {
   tolower: (text) => text.toLowerCase(),
   toupper: (text) => text.toUpperCase(),
@@ -110,7 +105,7 @@ const matches: { readonly [name in MatchFunction]: (text: string, pattern: strin
   contains: (text, pattern) => text.includes(pattern),
 }
 
-/** For `sort`: null first ascending and last descending, texts by code point, false before true. */
+/** Null first ascending and last descending, texts by code point. */
 export function sortBy(orderby: readonly TypedOrderby[]): (left: unknown, right: unknown) => number {
   return (left, right) => {
     for (const { field, descending } of orderby) {
@@ -121,10 +116,7 @@ export function sortBy(orderby: readonly TypedOrderby[]): (left: unknown, right:
   }
 }
 
-/**
- * The distinct combinations of these fields, in order, as documents with only these fields. Collections are compared
- * element by element; an empty one counts as absent.
- */
+/** Distinct combinations, in order. Collections are compared by element; an empty one counts as absent. */
 export function groupDocuments(groupby: readonly Field[], documents: Iterable<unknown>): Record<string, unknown>[] {
   const groups = new Map<string, readonly List[]>()
   for (const document of documents) {
@@ -135,7 +127,7 @@ export function groupDocuments(groupby: readonly Field[], documents: Iterable<un
   return ordered.map((values) => documentOf(groupby, values))
 }
 
-/** A value as a list; absent: empty. */
+/** Absent: empty. */
 type List = readonly (Scalar | null)[]
 
 function documentOf(fields: readonly Field[], values: readonly List[]): Record<string, unknown> {
@@ -170,7 +162,7 @@ function compareScalars(left: Scalar, right: Scalar): number {
   return typeof left === 'string' && typeof right === 'string' ? compareText(left, right) : Number(left) - Number(right)
 }
 
-/** Compares by code point, as stores sort UTF-8. `<` of JavaScript puts U+10000 and above before U+E000. */
+/** By code point, as UTF-8 sorts: `<` puts U+10000 and above before U+E000. */
 export function compareText(left: string, right: string): number {
   const length = Math.min(left.length, right.length)
   for (let index = 0; index < length; index += 1) {

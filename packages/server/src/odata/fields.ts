@@ -1,6 +1,6 @@
 import type { Field, TypedFilter, Value } from './typed-filter.ts'
 
-/** Paths of the fields in a filter, as in requests, distinct and sorted. */
+/** As in requests, distinct and sorted. */
 export function fieldsOf(filter: TypedFilter): string[] {
   const found = new Set<string>()
   /** `elements`: path of the collection of each open quantifier. */

@@ -1,7 +1,4 @@
-/**
- * The query language: text -> `parse` -> AST -> `check` (against the operation's fields) -> typed, which `evaluate` gives
- * its meaning. Source: behaviour conventions 10.
- */
+/** text -> `parse` -> AST -> `check` -> typed filter -> `evaluate`. Source: behaviour conventions 10. */
 export * from './check.ts'
 export * from './evaluate.ts'
 export * from './fault.ts'

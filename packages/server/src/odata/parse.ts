@@ -1,7 +1,4 @@
-/**
- * Parses query options. The grammar is that of conventions 10.1: other constructs of OData are refused by name. The
- * limits of 10.3 apply while reading, so that hostile text costs little.
- */
+/** Other constructs of OData are refused by name; limits (10.3) apply while reading. Source: conventions 10.1. */
 import {
   type Apply,
   type ComparisonOperator,
@@ -26,9 +23,9 @@ import { type ODataFault, quoted } from './fault.ts'
 import { type Token, Tokens } from './tokens.ts'
 
 export const limits = {
-  /** Operators, functions, fields and literals of one option together. */
+  /** Operators, functions, fields and literals. */
   nodes: 300,
-  /** Open parentheses, of groups, functions and lambdas together. */
+  /** Parentheses of groups, functions and lambdas. */
   depth: 20,
   names: 20,
   lambdas: 2,
@@ -81,7 +78,6 @@ class Parser {
       this.#count(token)
       terms.push(term())
     }
-    // `!`: the length is checked.
     return terms.length === 1 ? terms[0]! : { kind, terms }
   }
 
@@ -114,7 +110,6 @@ class Parser {
     })
   }
 
-  /** A comparison, or a boolean field alone. */
   #comparison(left: Operand): Filter {
     const token = this.#tokens.peek()
     const { position } = token
@@ -155,7 +150,6 @@ class Parser {
     return found
   }
 
-  /** Parses the parenthesis after a path that ends with `any` or `all`. */
   #quantified(read: Path): Quantified {
     const quantifier = read.names.at(-1)?.toLowerCase()
     const open = this.#tokens.peek()
@@ -371,7 +365,6 @@ class Parser {
     return token
   }
 
-  /** Refuses words that are reserved in OData but not supported here. */
   #nameOf(token: Token): string {
     const name = token.source
     if (/^(?:and|or|not)$/i.test(name)) throw this.#tokens.fault(token, 'a field')

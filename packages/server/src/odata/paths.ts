@@ -1,41 +1,33 @@
 import type { AnySchema, EnumerationSchema, ObjectSchema, TextSchema } from '@hyperplane/contract/schema'
 
-/** The type that a field is compared as. `opaque`: only with null (free JSON, maps, objects without an id). */
+/** `opaque`: comparable only with null (free JSON, maps, objects without an id). */
 export type FieldType = 'text' | 'uuid' | 'taskId' | 'number' | 'boolean' | 'timestamp' | 'enumeration' | 'opaque'
 
 export interface ResolvedPath {
   /**
-   * The names of the path, split where it crosses a collection: `disks/backingInfo/extId` through the collection
-   * `disks` is `[['disks'], ['backingInfo', 'extId']]`, a collection of texts `uris` is `[['uris'], []]`.
+   * Names, split where the path crosses a collection: `disks/backingInfo/extId` is
+   * `[['disks'], ['backingInfo', 'extId']]`, a collection of texts `uris` is `[['uris'], []]`.
    */
   readonly hops: readonly (readonly string[])[]
   readonly type: FieldType
   readonly values?: readonly string[]
-  /** The vocabulary of the naming profiles that the text belongs to. */
   readonly named?: TextSchema['named']
 }
 
-/** A path to a collection: the last of `hops` ends at the array. */
+/** The last of `hops` ends at the array. */
 export interface ResolvedCollection {
   readonly hops: readonly (readonly string[])[]
   readonly element: AnySchema
 }
 
-/**
- * Resolves `a/b/c`, a path in the code base, in a schema.
- * @throws Error when there is no such field
- */
+/** For paths in the code base. @throws Error when there is no such field */
 export function resolvePath(schema: ObjectSchema, path: string): ResolvedPath {
   const found = resolveNames(schema, path.split('/'))
   if (found === undefined) throw new Error(`${schema.objectType ?? 'the schema'} has no field ${path} to compare`)
   return found
 }
 
-/**
- * Resolves a path of a request. A path that ends at an object means its `filteredBy` field, or its `extId` (`parentTask
- * eq '…'`).
- * Undefined if there is no such field, or if it is or lies in a secret.
- */
+/** A path that ends at an object means its `filteredBy` field, or its `extId`. Secrets are not found. */
 export function resolveNames(schema: AnySchema, names: readonly string[]): ResolvedPath | undefined {
   const found = walk(schema, names)
   if (found === undefined) return undefined
@@ -75,7 +67,7 @@ function walk(schema: AnySchema, names: readonly string[]): { hops: string[][]; 
   return { hops, schema: at }
 }
 
-/** Merges alternatives if all of them are objects, or all are collections; otherwise the path ends. */
+/** Merges alternatives that are all objects or all collections. */
 function fieldOf(schema: AnySchema, name: string): AnySchema | undefined {
   if (schema.type === 'object') return Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
   if (schema.type !== 'oneOf' || !schema.alternatives.every(isObject)) return undefined

@@ -1,7 +1,4 @@
-/**
- * Prepares a filter for many evaluations. The scope of an identity with a thousand policies is a thousand alternatives;
- * they are looked up by the document's values instead of being tried one after another.
- */
+/** A scope of a thousand policies has as many alternatives: look them up by the document's values. */
 import { evaluateFilter, fieldValue, valueBelow } from './evaluate.ts'
 import type { Field, Scalar, TypedFilter } from './typed-filter.ts'
 
@@ -9,7 +6,7 @@ export type Predicate = (document: unknown) => boolean
 
 const prepared = new WeakMap<TypedFilter, Predicate>()
 
-/** True where `evaluateFilter` is true. Prepared at the first call for a filter, then cached. */
+/** Cached by filter. */
 export function predicateOf(filter: TypedFilter): Predicate {
   let predicate = prepared.get(filter)
   if (predicate === undefined) {
@@ -30,15 +27,15 @@ function prepare(filter: TypedFilter): Predicate {
     : prepareAlternatives([filter])
 }
 
-/** A necessary condition of a term: one of these values, in a field or in an element of a collection. */
+/** A necessary condition of a term: one of these values. */
 interface Key {
-  /** The collection with the elements to look at; undefined: the document itself. */
+  /** undefined: the document itself. */
   readonly collection: readonly string[] | undefined
   readonly field: Field
   readonly values: readonly (Scalar | null)[]
 }
 
-/** Alternatives that require values of one field: value -> further conditions. */
+/** Value -> further conditions. */
 interface Lookup {
   readonly collection: readonly string[] | undefined
   readonly field: Field
@@ -77,7 +74,6 @@ function isFound({ collection, field, rest }: Lookup, document: unknown): boolea
   return Array.isArray(found) && found.some((element) => leads([document, element]))
 }
 
-/** Undefined: the filter cannot be looked up. */
 function keyOf(filter: TypedFilter): Key | undefined {
   if (filter.kind === 'quantified') {
     if (filter.quantifier !== 'any' || filter.from !== 0 || filter.body === undefined) return undefined

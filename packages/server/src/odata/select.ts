@@ -1,23 +1,21 @@
-/** `$select`: the fields of an entity that a response holds (conventions 10.2). */
+/** Source: conventions 10.2. */
 import type { AnySchema, ObjectSchema } from '@hyperplane/contract/schema'
 import type { Select, SelectItem } from './ast.ts'
 import { unlisted } from './fault.ts'
 import { resolveNames } from './paths.ts'
 
-/** The selected part of a value: all of it, or these fields of an object (of each object in an array). */
 export type SelectedFields = 'all' | ReadonlyMap<string, SelectedFields>
 
 export interface Selection {
   readonly fields: SelectedFields
-  /** Unknown fields that were ignored, for a warning. */
   readonly ignored: readonly string[]
 }
 
 export interface SelectRules {
-  /** Paths that the operation lists, with everything below them. */
+  /** With everything below them. */
   readonly fields: readonly string[] | 'any'
   readonly schema: ObjectSchema
-  /** Unknown fields are ignored and reported (public profile) rather than refused. */
+  /** Unknown fields are ignored and reported rather than refused. */
   readonly lenient?: boolean
   readonly option?: string
 }
@@ -25,7 +23,7 @@ export interface SelectRules {
 const always = ['extId', '$objectType', '$reserved']
 const decorations = new Set(['$objectType', '$reserved'])
 
-/** Ignored fields do not count: if no other field is selected, all are. */
+/** If only ignored fields are selected, all are. */
 export function checkSelect(select: Select, rules: SelectRules): Selection {
   const ignored: string[] = []
   const selected: string[][] = []
@@ -49,7 +47,7 @@ export function checkSelect(select: Select, rules: SelectRules): Selection {
   return { fields: selected.length === 0 ? 'all' : treeOf(selected), ignored }
 }
 
-/** The selected part of a document, plus the properties in `also` (expanded ones). */
+/** `also`: expanded properties. */
 export function applySelection<T>(selection: Selection, document: T, also: readonly string[] = []): T {
   const { fields } = selection
   if (fields === 'all') return document

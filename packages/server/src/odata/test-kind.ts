@@ -1,4 +1,4 @@
-/** A kind with a field of every type, for tests of the query language and the stores. */
+/** A field of every type, for tests. */
 import {
   anything,
   arrayOf,
@@ -55,7 +55,7 @@ export const Machine = object('test.v4.config.Machine', {
   password: secret(text()),
 })
 
-/** Fields that its list accepts. `disks` is listed as a whole: a lambda may use every field of a disk. */
+/** `disks` as a whole: a lambda may use every field of a disk. */
 export const machineFields = [
   'anyValue',
   'clusterExtIds',

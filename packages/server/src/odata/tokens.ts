@@ -4,7 +4,6 @@ import { instantOf } from './instant.ts'
 export const maximumCharacters = 8192
 
 interface Place {
-  /** As written; empty at the end. */
   readonly source: string
   readonly position: number
 }
@@ -22,15 +21,14 @@ const guid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![\w-])/iy
 const wholeGuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 const date = /\d{4}-\d\d-\d\d(?:T[\d:.]*(?:Z|[+-][\d:]*)?)?/iy
 const number = /[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])/iy
-/** A name, a keyword, a qualified name, or one of the `$` and `@` names that only exist to be refused. */
+/** `$` and `@` names exist only to be refused. */
 const word = /[$@]?[a-z_]\w*(?:\.[a-z_]\w*)*/iy
 const symbol = /[(),/:;=*]/y
 const anything = /[^ \t\r\n(),]+/y
 
-/** Literals of OData that look like enumerations. */
 const refusedLiterals = new Set(['binary', 'duration', 'geography', 'geometry'])
 
-/** Tokenizes an option, with one token of look-ahead. Time is linear in the length of any text. */
+/** Linear time in the length of any text. */
 export class Tokens {
   readonly option: string
   readonly #text: string
@@ -119,7 +117,6 @@ export class Tokens {
     throw this.#unreadable('a field, a literal or an operator')
   }
 
-  /** Reads a quoted text; a doubled quote stands for one. */
   #quotedText(): string {
     const open = this.#at
     const parts: string[] = []

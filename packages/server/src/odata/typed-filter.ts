@@ -1,7 +1,4 @@
-/**
- * A filter with resolved fields: the result of `check.ts`, and the form of authorization scopes. `evaluate.ts` defines
- * its meaning over a document; the store's `compile-query.ts` compiles the same meaning to SQL.
- */
+/** With resolved fields; also the form of scopes. `evaluate.ts` defines the meaning, `compile-query.ts` compiles it. */
 import type { ComparisonOperator, MatchFunction, ValueFunction } from './ast.ts'
 import type { FieldType, ResolvedPath } from './paths.ts'
 
@@ -9,11 +6,9 @@ export type Scalar = string | number | boolean
 
 export interface Field {
   readonly kind: 'field'
-  /**
-   * 0: a field of the entity; n: a field of the current element of the nth enclosing quantifier, counted from outside.
-   */
+  /** 0: of the entity; n: of the element of the nth enclosing quantifier, from outside. */
   readonly from: number
-  /** Crosses no collection, but may hold an index into one. Empty for the element itself. */
+  /** May hold an index into a collection. Empty for the element itself. */
   readonly names: readonly string[]
   readonly type: FieldType
 }
@@ -31,7 +26,7 @@ export type TypedFilter =
   | { readonly kind: 'in'; readonly value: Value; readonly literals: readonly (Scalar | null)[] }
   | { readonly kind: 'match'; readonly function: MatchFunction; readonly text: Value; readonly pattern: Value }
   | { readonly kind: 'truth'; readonly field: Field }
-  /** Some or every element of a collection. Without a body: the collection is not empty. */
+  /** Without a body: the collection is not empty. */
   | {
       readonly kind: 'quantified'
       readonly quantifier: 'any' | 'all'
@@ -56,7 +51,7 @@ export function not(term: TypedFilter): TypedFilter {
   return { kind: 'not', term }
 }
 
-/** The field, or any element of the collection that the path crosses, has this value. */
+/** Of the field, or of any element of the collection that the path crosses. */
 export function equals(path: ResolvedPath, value: Scalar | null): TypedFilter {
   return some(path, (field) => ({
     kind: 'compare',
@@ -66,7 +61,7 @@ export function equals(path: ResolvedPath, value: Scalar | null): TypedFilter {
   }))
 }
 
-/** The field, or any element of the collection that the path crosses, has one of these values. */
+/** As `equals`, for several values. */
 export function anyOf(path: ResolvedPath, values: readonly (Scalar | null)[]): TypedFilter {
   if (values.length === 0) return never
   return some(path, (field) => ({
@@ -81,12 +76,12 @@ export interface Hop {
   readonly names: readonly string[]
 }
 
-/** Wraps a condition into `any` over each collection that leads to its element, the first outermost. */
+/** The first hop is the outermost. */
 export function within(hops: readonly Hop[], body: TypedFilter): TypedFilter {
   return hops.reduceRight((inner, hop) => ({ kind: 'quantified', quantifier: 'any', ...hop, body: inner }), body)
 }
 
-/** The collections between the element `from` and the field, if `depth` quantifiers are open already. */
+/** `depth`: number of open quantifiers. */
 export function follow(path: ResolvedPath, from: number, depth: number): { hops: readonly Hop[]; field: Field } {
   const hops: Hop[] = []
   let at = from
@@ -97,11 +92,11 @@ export function follow(path: ResolvedPath, from: number, depth: number): { hops:
   return { hops, field: { kind: 'field', from: at, names: path.hops.at(-1) ?? [], type: path.type } }
 }
 
-/** The stored form of a value: ids are folded, because they are compared without case. */
+/** Ids are compared without case. */
 export const stored = <T extends Scalar | null>(type: FieldType, value: T): T =>
   (typeof value === 'string' && (type === 'uuid' || type === 'taskId') ? foldId(value) : value) as T
 
-/** Folds only A-Z, as stores fold ids. */
+/** Only A-Z, as stores fold ids. */
 export const foldId = (text: string): string => text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase())
 
 function some(path: ResolvedPath, condition: (field: Field) => TypedFilter): TypedFilter {
@@ -122,10 +117,7 @@ function junction(kind: 'and' | 'or', given: readonly TypedFilter[]): TypedFilte
   return { kind, terms: kept }
 }
 
-/**
- * Merges alternatives about one field into one `in`, and those about one collection into one `any`. Access scopes have
- * thousands, and a store would scan the collection once for each.
- */
+/** One `in` for a field, one `any` for a collection: scopes have thousands, each would cost a scan. */
 function mergeAlternatives(terms: readonly TypedFilter[]): readonly TypedFilter[] {
   const groups = new Map<unknown, TypedFilter[]>()
   for (const term of terms) {
