@@ -1,16 +1,11 @@
-/**
- * Durable copies of files. The system keeps a new copy in memory first, and a power failure may lose any part of it: a file counts
- * as written after `flush`, and a new name after `flushFolder`.
- */
+/** A power failure may lose what was not flushed: a file needs `flush`, a new name `flushFolder`. */
 import { constants } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 
 export interface Disk {
-  /** Nobody may write to `from` meanwhile. Clones the file where the file system can; otherwise copies it in another thread. */
+  /** Clones if the file system can. Nobody may write to `from`. */
   copy(from: string, to: string): Promise<void>
-  /** Resolves when the content of the file survives a power failure. */
   flush(file: string): Promise<void>
-  /** Resolves when the names in the folder survive a power failure. */
   flushFolder(folder: string): Promise<void>
 }
 
@@ -24,10 +19,8 @@ const realDisk: Disk = {
   flushFolder: async (folder) => (process.platform === 'win32' ? undefined : sync(folder, 'r')),
 }
 
-/** Does not flush, for tests. */
 const unflushedDisk: Disk = { copy, flush: async () => undefined, flushFolder: async () => undefined }
 
-/** @param durable false: nothing has to survive a power failure */
 export const diskOf = ({ disk, durable }: { readonly disk?: Disk; readonly durable?: boolean }): Disk =>
   disk ?? (durable === false ? unflushedDisk : realDisk)
 

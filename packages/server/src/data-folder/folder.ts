@@ -16,7 +16,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { makeFilesPrivate, makePrivate, makePrivateDatabase } from '../store/private-files.ts'
 
-/** A data folder that this process alone may use until `close`. */
+/** Exclusive to this process until `close`. */
 export interface DataFolder {
   readonly path: string
   close(): void
@@ -26,13 +26,9 @@ const keyBytes = 32
 const sqliteBusy = 5
 
 /**
- * Makes the folder if need be (readable by its owner only) and takes its lock.
- *
- * The lock is an open transaction on the empty database `lock`. The system releases it when the process ends, even by a crash;
- * a stored process id could be reused, and is the same in every container. Do not open `lock` by other means in this process:
- * on POSIX, closing any handle of a file releases all locks that the process holds on it.
- *
- * @param lockWaitMillis how long to wait for the lock: a killed process releases it a moment later
+ * The lock is an open transaction on the database `lock`: the system ends it even after a crash. Never open `lock`
+ * elsewhere in this process: on POSIX, closing any handle of the file releases all its locks.
+ * @param lockWaitMillis a killed process releases the lock a moment later
  * @throws StartRefusal when the folder cannot be written, or another instance uses it
  */
 export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder {
@@ -80,20 +76,16 @@ export interface MasterKey {
 
 export interface BackupKey {
   readonly key: Buffer
-  /** Absent: it came from the environment. */
   readonly path?: string
-  /** The key was generated just now and must be shown to the operator. */
+  /** A new key is shown to the operator. */
   readonly isNew: boolean
 }
 
-/** The configured file of the master key, else the one in the data folder. */
 export const masterKeyPath = ({ path }: Pick<DataFolder, 'path'>, file: string | undefined): string =>
   file ?? join(path, 'master.key')
 
-/** Stores whose secrets the master key protects; `worlds` contains the stores of other worlds. */
 const sealedByMasterKey = ['world.sqlite', 'seed.sqlite', 'control.sqlite', 'worlds.sqlite', 'worlds']
 
-/** True if the folder contains stores, which a new master key could not open. */
 const needsItsMasterKey = (path: string): boolean =>
   sealedByMasterKey.some((name) => {
     const found = statSync(join(path, name), { throwIfNoEntry: false })
@@ -101,8 +93,7 @@ const needsItsMasterKey = (path: string): boolean =>
   })
 
 /**
- * The key that protects the stored secrets: from `file`, else `master.key` in the folder. A missing `master.key` is generated if
- * `mayGenerate` is true and the folder contains no stores, whose secrets a new key could not open.
+ * Generates `master.key` only in a folder without stores: a new key could not open them.
  * @throws StartRefusal when the key is missing, unreadable, or not 32 bytes in base64
  */
 export function readMasterKey(folder: DataFolder, file: string | undefined, mayGenerate: boolean): MasterKey {
@@ -119,8 +110,7 @@ export function readMasterKey(folder: DataFolder, file: string | undefined, mayG
 }
 
 /**
- * The key that encrypts and decrypts backups: from the environment, from `file`, else `backup.key` in the folder, which is
- * generated if it is missing. Backups that were written with a lost key cannot be opened.
+ * Generates `backup.key` if none is given; a backup cannot be opened without its key.
  * @throws StartRefusal when a named file is missing or unreadable, or the key is not 32 bytes in base64
  */
 export function readBackupKey(
@@ -175,7 +165,6 @@ function keyIn(text: string): Buffer | undefined {
   return key.length === keyBytes && key.toString('base64') === text ? key : undefined
 }
 
-/** For a well-formed master key that is not the one with which the store was created. */
 export function wrongMasterKey(folder: DataFolder, masterKey: MasterKey): StartRefusal {
   return new StartRefusal(
     `The master key ${masterKey.path} is not the one that the data folder ${folder.path} was made with: put that one back, or name its file with --master-key-file.`,
@@ -200,7 +189,7 @@ function generateKey(what: KeyFile['what'], path: string): Buffer {
   return key
 }
 
-/** Makes a rename survive a power failure. Windows cannot open folders, and does not need this. */
+/** Makes a rename durable. Windows cannot open folders, and does not need this. */
 export function syncFolderOf(path: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(join(path, '..'), 'r')

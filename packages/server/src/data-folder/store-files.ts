@@ -1,7 +1,4 @@
-/**
- * Replaces the store file by a second one with a single rename, so that a crash leaves either the old or the new store. Both
- * files must be closed. Source: behaviour platform.md 9 (switch); decision a-restore-renames-a-file.
- */
+/** One rename swaps stores: a crash leaves either. Source: platform.md 9; decision a-restore-renames-a-file. */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Disk } from './disk.ts'
@@ -9,7 +6,7 @@ import type { Disk } from './disk.ts'
 export interface StoreFiles {
   readonly first: string
   readonly second: string
-  /** Copy of the first store, until the second one has been opened successfully. */
+  /** Copy of the first store, until the second one was opened successfully. */
   readonly kept: string
 }
 
@@ -19,18 +16,14 @@ export const storeFiles = (folder: string): StoreFiles => ({
   kept: join(folder, 'replaced.sqlite'),
 })
 
-/** False for an empty file as well, which SQLite takes for a new database. */
+/** SQLite takes an empty file for a new database. */
 export const hasStore = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0
 
-/** Deletes a store file and the files that SQLite keeps beside it. */
 export function removeStore(file: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true })
 }
 
-/**
- * The second store must be durable already.
- * @throws Error, and nothing is changed, when a file is still in use or the first store cannot be copied
- */
+/** The second store must be durable. @throws Error, and nothing changed, when a file is in use or cannot be copied */
 export async function swapStoreFiles({ first, second, kept }: StoreFiles, disk: Disk): Promise<void> {
   for (const file of [first, second]) requireClosed(file)
   if (existsSync(first)) {
@@ -43,7 +36,7 @@ export async function swapStoreFiles({ first, second, kept }: StoreFiles, disk: 
 }
 
 export async function restorePrevious({ first, kept }: StoreFiles, disk: Disk): Promise<void> {
-  // Files that SQLite wrote beside the second store; the rename replaces the store itself.
+  // SQLite wrote these for the second store, and would replay them into the first.
   for (const suffix of ['-wal', '-shm']) rmSync(`${first}${suffix}`, { force: true })
   renameSync(kept, first)
   await disk.flushFolder(dirname(first))
