@@ -1,7 +1,6 @@
 /**
- * The authorities that may have issued client certificates of a world, stored beside the world's store: the TLS handshake names
- * them before it is known which world the client wants, and the world may rest. The file is public information; each world
- * still verifies the certificates itself.
+ * Stored beside the store: the TLS handshake names authorities before the world is known, and the world may rest.
+ * Public; each world still verifies the certificates itself.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,25 +1,21 @@
-/** The files of a world: its store, the files of its simulated infrastructure, and its baseline. */
 import { constants, copyFileSync, linkSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf } from '../core/start-refusal.ts'
 import type { Disk } from '../data-folder/disk.ts'
 
-/** Folder of the files of the simulated infrastructure, such as objects in backup locations. */
+/** Files of the simulated infrastructure, such as objects in backup locations. */
 export const filesOf = (folder: string): string => join(folder, 'world')
 
-/** The baseline: a copy of the state after seeding, to which a reset returns. */
+/** A copy of the state after seeding, to which a reset returns. */
 export const baselineOf = (folder: string) => ({
   store: join(folder, 'seed.sqlite'),
   files: join(folder, 'seed-files'),
 })
 
-/** Suffix of files that are being written; they are renamed when they are complete. */
 const unfinished = '.uploading'
 
 /**
- * Links all files of `from` below `to`. Sharing is safe because writers never change such a file in place: they write a new
- * one and rename it. Files that are removed meanwhile are left out.
- * @param link gives a file its second name
+ * Links instead of copies: writers never change a file in place. Skips files that are removed meanwhile.
  * @returns the folders with new names in them, and the files that had to be copied
  */
 export function shareFiles(from: string, to: string, link = linkSync): Links {
@@ -43,7 +39,6 @@ export interface Links {
   readonly copies: readonly string[]
 }
 
-/** Resolves when all of them survive a power failure. */
 export async function flushLinks(disk: Disk, { folders, copies }: Links): Promise<void> {
   await Promise.all(copies.map((file) => disk.flush(file)))
   await Promise.all(folders.map((folder) => disk.flushFolder(folder)))

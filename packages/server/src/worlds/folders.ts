@@ -1,6 +1,6 @@
 /**
- * The folders of worlds. A folder whose world is being created or removed contains a mark: without an entry in the registry the
- * next start deletes it. Any other folder holds a complete world and is never deleted, even if the registry does not know it.
+ * A folder with a mark and without a registry entry is deleted at the next start (unfinished creation or removal).
+ * Any other folder holds a complete world and is never deleted.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -9,7 +9,6 @@ import { ApiError } from '../core/api-error.ts'
 import { reasonOf } from '../core/start-refusal.ts'
 import { syncFolderOf } from '../data-folder/folder.ts'
 
-/** Two names with the same key name the same world. */
 export const keyOf = (name: string): string => name.toLowerCase()
 
 const mark = '.unlisted'
@@ -18,19 +17,14 @@ export const spoolPrefix = '.incoming-'
 
 export interface WorldFolders {
   of(name: string): string
-  /** Creates the marked folder of a new world. @throws ApiError 409 when a folder of an unknown world exists already */
+  /** @throws ApiError 409 when a folder of an unknown world exists already */
   begin(name: string): string
-  /** Marks the folder, before the registry forgets the world. */
   release(name: string): void
-  /** Removes the mark, because the registry knows the world. */
   settle(name: string): void
-  /** The folder has lost its name when this returns; its files are deleted afterwards. */
+  /** The name is free when this returns; files are deleted afterwards. */
   remove(name: string): Promise<void>
   listed(): readonly string[]
-  /**
-   * At the start: deletes marked folders that belong to no world.
-   * @returns unmarked folders that belong to no world, which are not touched
-   */
+  /** @returns unmarked folders that belong to no world, which are not touched */
   tidy(isWorld: (key: string) => boolean): readonly string[]
 }
 
@@ -69,7 +63,7 @@ export function createWorldFolders(place: string): WorldFolders {
     async remove(name) {
       const folder = of(name)
       if (!existsSync(folder)) return
-      // Renamed in one step: a crash must not leave a folder with half of its files.
+      // One step: a crash must not leave a folder with half of its files.
       const removed = join(place, `${removedPrefix}${++removals}-${keyOf(name)}`)
       renameSync(folder, removed)
       await rm(removed, { recursive: true, force: true })
@@ -97,7 +91,6 @@ function isEmpty(folder: string): boolean {
   return statSync(folder).isDirectory() && readdirSync(folder).length === 0
 }
 
-/** For a folder whose creation was interrupted before its mark. @returns whether the folder was empty */
 function removeEmpty(folder: string): boolean {
   try {
     rmdirSync(folder)
@@ -107,5 +100,5 @@ function removeEmpty(folder: string): boolean {
   }
 }
 
-/** These prefixes start with a dot, and no world name does. */
+/** No world name starts with a dot, as these prefixes do. */
 const isRemnant = (entry: string): boolean => [removedPrefix, spoolPrefix].some((prefix) => entry.startsWith(prefix))

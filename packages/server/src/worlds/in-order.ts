@@ -1,14 +1,13 @@
 /**
- * While the clock of a world is frozen, a call begins only when the work started by earlier calls has settled, as if its client
- * had waited. The same calls therefore find the same state on every machine. Concurrent calls do not wait for each other, and
- * no call overtakes an earlier one.
+ * With a frozen clock, a call begins only when work of earlier calls has settled, so that equal calls find equal states
+ * on every machine. Concurrent calls do not wait for each other; no call overtakes an earlier one.
  */
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { HostedWorld } from './world.ts'
 
 export function inOrder(world: HostedWorld): Dispatch {
   let underWay = 0
-  /** The wait of the first call; calls that arrive during it begin after it, in their order. */
+  /** Calls that arrive during the wait begin after it, in order. */
   let settling: Promise<void> | undefined
   const settled = (): Promise<void> | undefined => {
     const clock = world.current?.clock

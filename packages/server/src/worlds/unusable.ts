@@ -1,4 +1,4 @@
-/** Why a world does not open and what to do about it, for clients: refusals to start name command-line options instead. */
+/** For clients; refusals to start name command-line options instead. */
 import { StartRefusal } from '../core/start-refusal.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import { StoreRefusal } from '../store/store.ts'

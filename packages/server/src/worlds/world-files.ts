@@ -1,5 +1,3 @@
-/** Changes to the files of one world: keeps its baseline, discards its state, and installs the baseline as the new state. */
-
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { pino } from 'pino'
@@ -19,10 +17,8 @@ export class WorldFiles {
   readonly #options: WorldFilesOptions
   readonly #stores: ReturnType<typeof storeFiles>
   readonly #baseline: ReturnType<typeof baselineOf>
-  /** Temporary names: the next store of a reset, and the store of a baseline that is being written. */
   readonly #nextStore: string
   readonly #unfinishedBaseline: string
-  /** Names of a state that was discarded, possibly by an earlier process. */
   readonly #discarded: { readonly store: string; readonly files: string }
   #removal: Promise<void>
 
@@ -38,7 +34,6 @@ export class WorldFiles {
     this.#removal = this.#remove([files, store, this.#nextStore, this.#unfinishedBaseline])
   }
 
-  /** Copies the present state of `store` and of the files beside it, for every later reset. */
   async keepBaseline(store: Store): Promise<void> {
     const { folder, disk } = this.#options
     await this.#removal
@@ -55,7 +50,7 @@ export class WorldFiles {
     await disk.flushFolder(folder)
   }
 
-  /** Copies the baseline, durably, to the temporary name that `installBaseline` expects. Without a baseline it does nothing. */
+  /** Durable; for `installBaseline`. Does nothing without a baseline. */
   async copyBaseline(): Promise<void> {
     const { disk } = this.#options
     if (!existsSync(this.#baseline.store)) return
@@ -64,20 +59,18 @@ export class WorldFiles {
     await disk.flush(this.#nextStore)
   }
 
-  /** Discards the closed store first and installs the next one last: a crash between the two repeats the whole reset. */
+  /** The closed store first, the next one last: after a crash between them the whole reset is repeated. */
   async discardStore(): Promise<void> {
     const { first, second, kept } = this.#stores
     await this.#removal
-    // Renamed now and removed later, because the removal of a large file takes long.
+    // Removing a large file takes long.
     if (existsSync(first)) renameSync(first, this.#discarded.store)
-    // An export may still have this file open. Flush the rename before deleting the WAL, so that a crash cannot bring the
-    // database back without it.
+    // An export may have it open. Flush before deleting the WAL: a crash must not bring the database back without it.
     if (existsSync(`${first}-wal`)) await this.#options.disk.flushFolder(this.#options.folder)
     // SQLite would replay a remaining WAL into the next store.
     for (const file of [first, second, kept]) removeStore(file)
   }
 
-  /** Puts the copied baseline in the place of the discarded state. Without a baseline the store stays missing. */
   async installBaseline(): Promise<void> {
     const { folder, disk } = this.#options
     await this.#removal
@@ -89,7 +82,7 @@ export class WorldFiles {
     await disk.flushFolder(folder)
   }
 
-  /** Copies the state between two commits of `store` to the folder of a new world, as its state and as its baseline. */
+  /** Fills the folder of a new world: the copy is its state and its baseline. */
   async copyTo(folder: string, store: Store): Promise<void> {
     const { disk } = this.#options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -106,7 +99,6 @@ export class WorldFiles {
     await disk.flushFolder(folder)
   }
 
-  /** Resolves when discarded files are removed, or were left to the next start. */
   removed(): Promise<void> {
     return this.#removal
   }

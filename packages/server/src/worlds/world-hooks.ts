@@ -1,18 +1,18 @@
-/** Calls from a world to the control interface. Declared here, because worlds do not import the control interface. */
+/** Declared here, because worlds do not import the control interface. */
 
 import type { Faults, FaultyWorld } from '../core/faults.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { CallRecorder } from '../core/recording/recording.ts'
 
 export interface WorldHooks {
-  /** True while the control interface stores something for the world. Only an authorised caller may cause the first entry. */
+  /** Stores something for the world. Only an authorised caller may cause the first entry. */
   readonly isKept: boolean
   readonly dispatch: Dispatch
   readonly recorder: CallRecorder
-  /** Called before an instance is opened: fault rules and journal settings hold from its first moment on. */
+  /** Called before opening: fault rules and journal settings hold from the first moment on. */
   opening(): Promise<void>
   faultsOf(world: FaultyWorld): Faults
-  /** Called before the instance is closed: refuses the requests that a fault keeps waiting. */
+  /** Called before closing: refuses requests that a fault keeps waiting. */
   release(): void
   /** Called when the instance stays open after all. */
   resume(): void

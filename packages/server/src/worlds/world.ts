@@ -1,7 +1,4 @@
-/**
- * One world: its folder, the instance that answers its requests, and the gate in front of that instance. Behind the gate the
- * instance can be closed and opened again: to rest, to reset the world to its baseline, to continue from a backup.
- */
+/** A gate in front of an instance, which is closed and opened again for a rest, a reset or a restore. */
 
 import { mkdirSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
@@ -29,13 +26,11 @@ export interface WorldOptions
   readonly name: string
   readonly localUrl: () => string
   readonly onOpen: (world: HostedWorld) => Promise<void>
-  /** The store was copied from one that this process has open, so it needs no check for damage. */
+  /** Copied from an open store: not checked for damage. */
   readonly isCopy?: boolean
-  /** The folder was never in use: opening the world fills it from its seed. */
   readonly isNew?: boolean
-  /** The hooks of the control interface for a world; undefined while that interface is off. */
   readonly controlOf: (world: HostedWorld) => WorldHooks | undefined
-  /** The world `default`, which judges credentials while this world cannot; undefined: this world is `default`. */
+  /** The world `default`, which judges credentials while this one cannot; undefined: this is `default`. */
   readonly home?: Dispatch
 }
 
@@ -45,24 +40,21 @@ export interface HostedWorld {
   readonly name: string
   readonly config: Config
   readonly state: WorldState
-  /** Opens the world if need be. If it does not open, its requests are refused. */
   readonly dispatch: Dispatch
-  /** The instance that answers now; undefined while the world rests, has failed or is being replaced. */
+  /** undefined while the world rests, has failed or is being replaced. */
   readonly current: Instance | undefined
-  /** @throws StartRefusal, StoreRefusal when the world does not open */
+  /** @throws StartRefusal, StoreRefusal */
   instance(): Promise<Instance>
-  /** Time of the world in milliseconds since 1970; the time of the machine while the world rests. */
+  /** Milliseconds since 1970; the machine's time while the world rests. */
   readonly now: () => number
-  /** Ends the requests under way and returns to the baseline; later requests wait for it. */
   reset(): Promise<void>
-  /** Copies the state between two commits, durably, into a new folder; it is also the baseline of the copy. */
+  /** Between two commits, durable; the copy's baseline too. */
   copyTo(folder: string): Promise<void>
-  /** Frees memory if no request came since the previous call; once, until the next request. */
+  /** Frees memory if no request came since the previous call. */
   relaxUnlessUsed(): void
   rest(): Promise<void>
-  /** For a removal: requests under way end, later ones are answered that there is no such world. */
   end(): Promise<void>
-  /** Closes the world with the process; its tasks resume in the next one. */
+  /** Tasks resume in the next process. */
   close(): Promise<void>
 }
 
@@ -79,15 +71,14 @@ class World implements HostedWorld {
   #instance: Instance | undefined
   #opening: Promise<Instance> | undefined
   #fault: string | undefined
-  /** State of the clock when the previous instance was closed. */
   #clockState: ClockState | undefined
   #wasOpen: boolean
   #isNew: boolean
   #isClosing = false
   #adminPasswordHash: string | undefined
-  /** When the last request came, counted in calls of `relaxUnlessUsed`; `never`: memory is free already. */
+  /** Counted in calls of `relaxUnlessUsed`; `never`: memory is free already. */
   #lastUse: 'since' | 'before' | 'never' = 'never'
-  /** Changes of the instance (reset, rest, restore, copy) run one after another. */
+  /** Changes (reset, rest, restore, copy) run one after another. */
   #lastChange: Promise<unknown> = Promise.resolve()
   #pendingChanges = 0
 
@@ -118,7 +109,7 @@ class World implements HostedWorld {
   readonly dispatch: Dispatch = async (request) => {
     const { home } = this.#options
     const isResting = this.#instance === undefined && this.#opening === undefined
-    // A request without credentials does not open a world: the time which that takes would reveal that the world exists.
+    // A request without credentials opens no world: the time that takes would reveal that it exists.
     if (isResting && home !== undefined && !hasCredentials(request))
       return home({ ...request, misdirected: new ApiError('AUTHENTICATION_REQUIRED') })
     this.#lastUse = 'since'
@@ -126,7 +117,7 @@ class World implements HostedWorld {
     return this.#gate.dispatch(request)
   }
 
-  /** Waits for changes under way, because a change opens the instance itself. */
+  /** Waits for changes, because a change opens the instance itself. */
   async instance(): Promise<Instance> {
     while (this.#pendingChanges > 0) await this.#lastChange
     if (this.#isClosing) throw new ApiError('SERVICE_UNAVAILABLE', { fault: `The world ${this.name} is being closed.` })
@@ -163,7 +154,6 @@ class World implements HostedWorld {
 
   async close(): Promise<void> {
     this.#isClosing = true
-    // Tasks are stopped at once, unless a change has to end first.
     const closed = this.#pendingChanges === 0 ? this.#instance : undefined
     await closed?.close()
     await this.#lastChange
@@ -177,7 +167,7 @@ class World implements HostedWorld {
     return this.#options.controlOf(this)
   }
 
-  /** `default` shows the refusal to administrators only. Without `default` nobody can be identified: everybody gets it. */
+  /** Only administrators see the refusal; without `default` nobody can be identified, so everybody does. */
   #misdirected(request: ApiRequest, refusal: ApiError): Promise<Outcome> {
     const { home } = this.#options
     return home === undefined
@@ -185,7 +175,7 @@ class World implements HostedWorld {
       : home({ ...request, misdirected: refusal })
   }
 
-  /** Opens the world once for all callers; after a failure the next caller tries again. */
+  /** After a failure the next caller tries again. */
   #begin(): Promise<Instance> {
     this.#opening ??= this.#open().then(
       (instance) => {
@@ -205,7 +195,6 @@ class World implements HostedWorld {
     const { name } = this
     this.#opening = undefined
     this.#fault = unusableBecause(error)
-    // The caller reports a refusal; anything else is a bug, and belongs in the log.
     const isRefusal = error instanceof StartRefusal || error instanceof StoreRefusal || diskFault(error) !== undefined
     if (!isRefusal) this.#options.log.error({ err: error, world: name }, 'a world does not open')
     this.#gate.open((request) =>
@@ -239,7 +228,7 @@ class World implements HostedWorld {
       await this.#options.onOpen(this)
       removeStore(this.#stores.kept)
     } catch (error) {
-      // Close it before the store is opened again: two instances must not share one file.
+      // Two instances must not share one store file.
       this.#instance = undefined
       await opened.close()
       throw error
@@ -247,7 +236,7 @@ class World implements HostedWorld {
     return opened
   }
 
-  /** For a new world, and after a first start or a reset that was interrupted. @throws StoreRefusal for a lost store */
+  /** Also after an interrupted first start or reset. @throws StoreRefusal for a lost store */
   async #prepareNewStore(hooks: WorldHooks | undefined): Promise<void> {
     const { data } = this.config
     if (this.#isNew) markBeingSeeded(data)
@@ -284,9 +273,9 @@ class World implements HostedWorld {
 
   async #resetToBaseline(): Promise<void> {
     const { data } = this.config
-    // Without a stored baseline the seed is applied again. Keep the current admin password.
+    // Without a baseline the seed is applied again: keep the admin password.
     this.#adminPasswordHash ??= await (await this.#begin().catch(() => undefined))?.adminPasswordHash()
-    // Copies while the requests under way end; the present state is discarded only when the copy is durable.
+    // During the running requests; the state is discarded only when the copy is durable.
     const copied = this.#files.copyBaseline()
     copied.catch(() => undefined)
     await this.#shut()
@@ -299,12 +288,12 @@ class World implements HostedWorld {
       this.#clockState = this.#initialClockState()
       await this.#files.installBaseline()
     } finally {
-      // After a failure as well: requests may wait at the gate.
+      // After a failure too: requests may wait at the gate.
       await this.#begin()
     }
   }
 
-  /** A frozen clock starts where the seed sets it, because the times of the seed refer to that; others start now. */
+  /** A frozen clock starts at the time that the seed's times refer to; others start now. */
   #initialClockState(): ClockState | undefined {
     const { realClock: machineClock = realClock, startAt } = this.#options.options
     const real = machineClock.now()
@@ -323,8 +312,7 @@ class World implements HostedWorld {
       this.#gate.admit()
       throw error
     }
-    // Not awaited: the present instance closes only when the task that called this has ended. When the process closes,
-    // `close` closes this store.
+    // Not awaited: the instance closes only when the task that called this has ended.
     if (!this.#isClosing) {
       this.#change(() => this.#openRestored()).catch((error) =>
         this.#options.log.fatal({ err: error, world: this.name }, 'neither store opens after a restore'),
@@ -356,7 +344,7 @@ class World implements HostedWorld {
   }
 }
 
-/** True as well for a request that a task of the world sends to its own world. */
+/** Also for a request that a task sends to its own world. */
 const hasCredentials = ({ headers, certificate, onBehalfOf }: ApiRequest): boolean =>
   [headers.authorization, headers.apiKey, certificate, onBehalfOf].some((given) => given !== undefined)
 

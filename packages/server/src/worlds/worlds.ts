@@ -1,4 +1,4 @@
-/** The worlds of a process by name. The folder of `default` is the data folder itself; the others lie below it. */
+/** The folder of `default` is the data folder; the others lie below it. */
 
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,18 +13,16 @@ export const defaultWorld = 'default'
 const maximumWorlds = 500
 
 const relaxMillis = 5_000
-/** After the last of several removals. */
 const quietMillis = 2_000
 
 const seedFileIn = (folder: string): string => join(folder, 'seed.yaml')
 
-/** A seed that is a text, or a file that is moved into the folder of the world, is stored with the world. */
 export type NewSeed = Exclude<Config['seed'], object> | { readonly text: string } | { readonly moved: string }
 
 export interface WorldSettings
   extends Partial<Pick<Config, 'clock' | 'rateLimits' | 'limits' | 'durations' | 'lockout'>> {
   readonly seed?: NewSeed
-  /** Time of the world when it is created, in milliseconds since 1970. */
+  /** World time, milliseconds since 1970. */
   readonly startAt?: number
 }
 
@@ -36,38 +34,30 @@ export interface Worlds {
   readonly place: string
   get(name: string): HostedWorld | undefined
   all(): Iterable<HostedWorld>
-  /** Number of worlds, including those that are being created. */
   readonly size: number
   readonly maximum: number
-  /** Folders of worlds that a registry listed, whether this process knows them or not. */
   listed(): readonly string[]
   add(name: string, settings: WorldSettings): HostedWorld
   draft(name: string): Draft
-  /** First half of a removal: requests under way end, later ones are answered that there is no such world. */
+  /** Before the registry forgets the world: later requests do not find it. */
   retire(name: string): Promise<void>
-  /** Second half, once the registry has forgotten the world. */
+  /** After the registry has forgotten the world. */
   remove(name: string): void
-  /** Instead of the second half: the world is there again. */
+  /** Undoes `retire`. */
   keep(name: string, settings: WorldSettings): Promise<void>
-  /**
-   * After a start, when all worlds are added: removes folders of unfinished creations and removals.
-   * @returns folders that belong to no world, which are not touched
-   */
+  /** Call once, after all `add`. @returns folders that belong to no world, which are not touched */
   tidy(): readonly string[]
   close(): Promise<void>
 }
 
-/**
- * A world that is being created. It counts as a world, but requests find it only after `publish`. The next start removes
- * what a crash leaves of it.
- */
+/** Requests find it only after `publish`; after a crash the next start removes it. */
 export interface Draft {
-  /** Fills the world from its seed; `admin` gets the password of this hash. @throws StartRefusal */
+  /** `admin` gets the password of this hash. @throws StartRefusal */
   fill(settings: WorldSettings, adminPasswordHash: string): Promise<void>
-  /** Copies the present state of another world. @throws StartRefusal, StoreRefusal */
+  /** @throws StartRefusal, StoreRefusal */
   copy(origin: HostedWorld, settings: WorldSettings): Promise<void>
   publish(): void
-  /** Call when the registry has stored the world durably. */
+  /** Call once the registry has stored the world durably. */
   settle(): void
   discard(): Promise<void>
 }
@@ -84,7 +74,6 @@ class WorldsOfProcess implements Worlds {
   readonly #disk: Disk
   readonly #worlds = new Map<string, HostedWorld>()
   readonly #drafts = new Set<string>()
-  /** Creations of worlds and removals of folders that have not ended. */
   readonly #pending = new Set<Promise<unknown>>()
   readonly #relaxing: NodeJS.Timeout
   #removalNotice: NodeJS.Timeout | undefined
@@ -96,7 +85,6 @@ class WorldsOfProcess implements Worlds {
     this.maximum = appOptions.limits?.worlds ?? maximumWorlds
     this.#folders = createWorldFolders(this.place)
     this.#disk = diskOf(appOptions)
-    // Worlds without recent requests keep nothing in memory that they can read again.
     this.#relaxing = setInterval(() => {
       for (const world of this.#worlds.values()) world.relaxUnlessUsed()
     }, relaxMillis)
@@ -161,7 +149,7 @@ class WorldsOfProcess implements Worlds {
   }
 
   async keep(name: string, settings: WorldSettings): Promise<void> {
-    // The failed removal may have left the old instance open; close it first, or two instances share one store file.
+    // A failed removal may leave the instance open; two instances must not share one store file.
     await this.get(name)?.end()
     this.#folders.settle(name)
     this.#put(this.#create(name, this.#folders.of(name), settings))
@@ -195,14 +183,12 @@ class WorldsOfProcess implements Worlds {
       config: { ...config, ...set, seed, data },
       options: isDefault ? appOptions : { ...shared, startAt },
       localUrl: () => localUrl(name),
-      // A draft is announced when it is published.
       onOpen: async (world) => (this.get(name) === world ? onOpen(world) : undefined),
       ...own,
     })
   }
 
   #home(): HostedWorld {
-    // The constructor adds it, and nothing removes it.
     return this.get(defaultWorld) as HostedWorld
   }
 
@@ -229,7 +215,6 @@ class WorldsOfProcess implements Worlds {
     return work
   }
 
-  /** Calls `worldsGone` once for several removals in a row. */
   #noticeRemoval(): void {
     const { worldsGone } = this.#options.options
     if (worldsGone === undefined) return
@@ -246,7 +231,6 @@ interface DraftOptions {
   readonly create: (folder: string, settings: WorldSettings, own: Own) => HostedWorld
   readonly publish: (world: HostedWorld) => void
   readonly withdraw: (world: HostedWorld | undefined) => void
-  /** The draft was published and its registry entry is durable. */
   readonly settled: () => void
   readonly end: () => void
 }
@@ -302,7 +286,7 @@ class DraftOfWorld implements Draft {
     await this.#world.instance()
   }
 
-  /** A reset without a baseline fills the world from its seed again. */
+  /** Stored, because a reset without a baseline needs the seed again. */
   async #storeSeed(folder: string, given: NewSeed | undefined): Promise<void> {
     if (typeof given !== 'object') return
     const file = seedFileIn(folder)
