@@ -6,7 +6,6 @@ import type { LimitName } from '../domains/collected.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { QueryTime } from '../store/sqlite/sqlite-store.ts'
 
-/** Options that only tests and embedding set. */
 export interface AppOptions {
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
@@ -15,14 +14,14 @@ export interface AppOptions {
   readonly realClock?: Clock
   readonly beforeStep?: RunnerOptions<Drivers>['beforeStep']
   readonly logLevel?: string
-  /** Receives progress messages for a user at a terminal. */
+  /** Progress, for a user at a terminal. */
   readonly tell?: (line: string) => void
-  /** Called some time after worlds were removed, when their memory can be collected. */
+  /** Called when the memory of removed worlds can be collected. */
   readonly worldsGone?: () => void
-  /** World time at the start, in milliseconds since 1970. */
+  /** World time, milliseconds since 1970. */
   readonly startAt?: number
   readonly hashCost?: HashCost
-  /** Replaces the hashing of `hashCost`, so that a test decides when a hash is ready. */
+  /** A test decides when a hash is ready. */
   readonly passwords?: Passwords
   readonly version?: string
   readonly limits?: { readonly [N in LimitName | 'worlds']?: number }

@@ -1,5 +1,3 @@
-/** Joins the opened state of an instance with drivers, the domains and the services of the machinery. */
-
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createRestores } from '../backups/restores.ts'
@@ -29,7 +27,7 @@ export interface AssembledInstance extends Assembled<Drivers, TaskRunner<Drivers
   readonly clientCertificates: CertificateTrust
 }
 
-/** Nothing acts yet when this returns: the caller recovers the tasks and starts the schedules. */
+/** Starts nothing: the caller recovers tasks and starts schedules. */
 export function assembleInstance(opening: InstanceOptions, state: InstanceState): AssembledInstance {
   const { config, shared, log, name, localUrl } = opening
   const { store, sealer, clock, ids, tenantId, world, machineClock } = state

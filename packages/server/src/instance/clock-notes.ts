@@ -1,9 +1,9 @@
-/** The state of a world's clock, stored with the world, so that its time continues from there after a restart. */
+/** World time continues from the stored state after a restart. */
 import type { Config } from '../config/config.ts'
 import type { ClockState, WorldClock } from '../core/time/clock.ts'
 import type { Store } from '../store/store.ts'
 
-/** With the configuration at that time: a setting that was changed since then takes precedence over the stored state. */
+/** A clock setting that has changed since takes precedence over the stored state. */
 interface ClockNote extends ClockState {
   readonly configured: Config['clock']
   readonly startAt?: number
@@ -11,7 +11,7 @@ interface ClockNote extends ClockState {
 
 const noteName = 'clock'
 
-/** undefined: nothing is stored, or the world is configured to start at another time. */
+/** undefined: nothing is stored, or another start time is configured. */
 export function storedClockState(store: Store, config: Config, startAt: number | undefined): ClockState | undefined {
   const text = store.meta(noteName)
   if (text === undefined) return undefined
@@ -20,7 +20,7 @@ export function storedClockState(store: Store, config: Config, startAt: number |
   return note.configured === config.clock ? note : { ...note, mode: config.clock }
 }
 
-/** The returned function answers what is to be stored, or undefined if that is unchanged since its last call. */
+/** The returned function gives undefined if nothing changed since its last call. */
 export function clockNotes(
   store: Store,
   clock: WorldClock,

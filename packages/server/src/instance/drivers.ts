@@ -1,4 +1,4 @@
-/** Chooses the drivers: hosts of the simulated world are simulated, all others are reached over the network. */
+/** Hosts of the simulated world are simulated; all others are reached over the network. */
 import type { Config } from '../config/config.ts'
 import type { AddressGuard } from '../core/access/address-guard.ts'
 import type { Faults } from '../core/faults.ts'
@@ -19,16 +19,12 @@ import { isSimulatedHost, webByHost } from '../drivers/web.ts'
 export interface DriverSettings {
   readonly config: Config
   readonly name: string
-  /** URL for clients on this machine; port 0 before the service listens. */
   readonly localUrl: () => string
   readonly world: SimulatedWorld
   readonly folder: string
-  /** Judges every address that clients name, before it is called. */
   readonly guard: AddressGuard
-  /** Judges addresses of managers that are to be registered. */
   readonly registrationGuard: AddressGuard
   readonly real: Clock
-  /** Faults injected into driver calls; undefined: fault injection is off. */
   readonly faults?: Faults | undefined
 }
 
@@ -68,7 +64,7 @@ function chooseDrivers({
   }
 }
 
-/** Host name under which other managers reach this one; undefined: the local address of the connection to them. */
+/** Host under which other managers reach this one; undefined: the local address of the connection. */
 function ownHostOf({ host, publicUrl }: Config, world: string): string | undefined {
   // Requests under any other host name reach the world `default`.
   if (world !== defaultWorld) return `${world.toLowerCase()}.localhost`
@@ -76,7 +72,7 @@ function ownHostOf({ host, publicUrl }: Config, world: string): string | undefin
   return host === '0.0.0.0' || host === '::' ? undefined : host
 }
 
-/** Port of this manager; other managers are assumed to listen on the same one. */
+/** Other managers are assumed to listen on the same port. */
 function portOf({ port, publicUrl }: Config, localUrl: () => string): number {
   if (publicUrl !== undefined) return Number(new URL(publicUrl).port || 443)
   return port === 0 ? Number(new URL(localUrl()).port) || defaultPort : port

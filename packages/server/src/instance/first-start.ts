@@ -1,5 +1,3 @@
-/** Fills the store of a new world from its seed, and collects what the operator is shown once. */
-
 import { generatedPassword } from '../core/access/passwords.ts'
 import { formatTime } from '../core/time/clock.ts'
 import { seedWorld } from '../seeds/seed-world.ts'
@@ -9,8 +7,7 @@ import type { InstanceOptions } from './options.ts'
 import type { InstanceState } from './state.ts'
 
 /**
- * Does nothing but count the start where the store is filled already.
- * @returns lines for the operator: keys and passwords that were generated just now
+ * @returns lines for the operator: generated keys and passwords
  * @throws SeedRefusal, and the store is as empty as before
  */
 export async function prepareStart(
@@ -51,7 +48,7 @@ function fill(
   })
 }
 
-/** A generated password is shown in the banner; one from the configuration is not. */
+/** Only a generated password is shown in the banner. */
 async function hashOfNewPassword({ config, shared }: InstanceOptions, banner: string[]): Promise<string> {
   const password = config.adminPassword ?? generatedPassword()
   if (config.adminPassword === undefined) banner.push(`Password     ${password}   (shown once; kept only as a hash)`)

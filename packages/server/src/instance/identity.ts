@@ -1,4 +1,4 @@
-/** The identity of a world: tenant, random seed and branch, stored with it; its ids and entity tags are derived from them. */
+/** Stored with the world; ids and entity tags derive from it. */
 
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config/config.ts'
@@ -11,16 +11,13 @@ import type { InstanceStore } from './store.ts'
 export interface Identity {
   readonly tenantId: string
   readonly worldSeed: string
-  /** How often the store was opened before. Part of the origin of ids, so that no start repeats those of an earlier one. */
+  /** Part of the origin of ids: no start repeats those of an earlier one. */
   readonly timesOpened: number
   readonly ids: ReturnType<typeof createIds>
   readonly tags: EntityTags
 }
 
-/**
- * The id of a new world's manager, derived from the seed and from the manager's address, so that two worlds with the same
- * seed can register each other. The demo has the same id everywhere, because its documentation names it.
- */
+/** From seed and address, so that worlds of one seed can register each other; the demo's is documented, hence fixed. */
 export function managerIdOf(random: string, { host, publicUrl }: Config, world: string): string {
   if (random === 'demo') return seedId('manager')
   const address = publicUrl ?? (host === defaultHost ? '' : host)
@@ -29,7 +26,7 @@ export function managerIdOf(random: string, { host, publicUrl }: Config, world: 
 }
 const defaultHost = '127.0.0.1'
 
-/** @param plan the seed of a new world, whose identity is stored now; undefined: the store has one */
+/** @param plan undefined: the store has an identity */
 export function identityOf({
   store,
   meta,
@@ -38,10 +35,10 @@ export function identityOf({
   if (plan !== undefined) {
     const tenant = plan.world?.tenantId ?? (plan.random === undefined ? randomUUID() : seedId('tenant'))
     const random = plan.random ?? randomUUID()
-    // An exported world contains rows whose ids were drawn from the same seed: a branch of its own avoids repeating them.
+    // Imported rows may have ids drawn from the same seed: a branch of its own avoids repeating them.
     store.setMetas({ tenant, 'world.seed': random, branch: plan.base === 'nothing' ? plan.digest : '' })
   }
-  // A backup does not contain how often its store was opened: the restored store gets a new branch.
+  // A backup does not hold the number of openings: a restored store gets a new branch.
   const isFromBackup = store.meta('seeded') !== undefined && store.meta('opened') === undefined
   const worldSeed = store.meta('world.seed') as string
   const branch = meta('branch', () => (isFromBackup ? randomUUID() : ''))

@@ -1,7 +1,4 @@
-/**
- * An instance: one open store with its clock, drivers, tasks and pipeline. A restore closes it and opens another one over
- * the restored store.
- */
+/** One open store with its clock, drivers, tasks and pipeline. A restore replaces the instance. */
 
 import { User } from '@hyperplane/contract/iam/user'
 import type { pino } from 'pino'
@@ -24,25 +21,21 @@ import type { InstanceOptions } from './options.ts'
 import { type InstanceState, openState } from './state.ts'
 
 export interface Instance {
-  /** Lines for the operator at the first start, such as the generated password. */
+  /** For the operator at the first start, such as the generated password. */
   readonly banner: readonly string[]
   readonly dispatch: Dispatch
-  /** For a request that brings none. */
   readonly makeRequestId: () => string
   readonly store: Store
   readonly clock: WorldClock
   readonly runner: TaskRunner<Drivers>
   readonly drivers: Drivers
-  /** The simulated infrastructure, for what happens below the interface. */
   readonly world: SimulatedWorld
-  /** Events of the simulated infrastructure, scheduled or requested. */
   readonly events: WorldEvents
   readonly clientCertificates: CertificateTrust
   readonly authenticator: Authenticator
   readonly access: AccessControl
-  /** Hash of the password of `admin`; undefined when that user has none or was removed. */
+  /** undefined: no password, or the user was removed. */
   adminPasswordHash(): Promise<string | undefined>
-  /** Stores the state of the clock, so that the time of the world continues from there after a restart. */
   noteClock(): void
   close(): Promise<void>
 }
@@ -63,12 +56,11 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   opened.defer(stopSchedules)
   const { drivers } = assembled
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
-  // `close` of the instance is responsible from here on.
   opened.move()
   return new OpenInstance(state, assembled, { banner, events, stopSchedules, log: opening.log })
 }
 
-/** How long tasks may take to reach a point from which they can resume. */
+/** Until tasks reach a point from which they can resume. */
 const stopMillis = 4000
 
 interface Running extends Pick<Instance, 'banner' | 'events'> {
@@ -128,7 +120,7 @@ class OpenInstance implements Instance {
       this.noteClock()
       await this.store.transaction(async () => undefined)
     } catch (error) {
-      // Everything that was answered is durable already; without this note the clock continues from the one before.
+      // Answered requests are durable; without this note the clock continues from an earlier one.
       if (diskFault(error) === undefined) throw error
       this.#log.warn({ err: error }, 'the time at which a world was closed cannot be stored')
     } finally {

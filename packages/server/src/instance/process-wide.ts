@@ -1,4 +1,4 @@
-/** Everything that is derived from the contract and the code alone: created once for all worlds of a process. */
+/** Derived from the contract alone: created once for all worlds of a process. */
 
 import { contract } from '@hyperplane/contract'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -23,9 +23,9 @@ export interface Shared {
   readonly tables: ReadonlyMap<string, Table>
   readonly passwords: Passwords
   readonly anonymous: AnonymousLimit
-  /** Counts over all worlds: an address that guesses passwords in one world is refused in all. */
+  /** Counts over all worlds: an address that guesses passwords in one is refused in all. */
   readonly failedSignIns: FailedSignIns
-  /** Limits the threads that read seeds, because each needs memory and a core. */
+  /** Limits threads that read seeds: each needs memory and a core. */
   readonly seedThreads: Semaphore
   readonly version: string
 }

@@ -1,5 +1,3 @@
-/** An instance opens these parts before anything acts on it: store and keys, clock, identity, simulated infrastructure. */
-
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
@@ -17,21 +15,15 @@ export interface InstanceState extends InstanceStore, Identity {
   readonly clock: WorldClock
   readonly machineClock: Clock
   readonly world: SimulatedWorld
-  /** Folder of the files of the simulated infrastructure. */
   readonly filesFolder: string
-  /** The seed that the store has yet to be filled with; undefined for a store that is filled. */
   readonly plan: SeedPlan | undefined
-  /** The state of the clock, if it has to be stored again. */
   readonly notesOfClock: () => Record<string, string> | undefined
 }
 
-/**
- * @param opened receives what has to be closed if a later part of the opening fails
- * @throws StartRefusal, StoreRefusal
- */
+/** @param opened receives what to close if the opening fails. @throws StartRefusal, StoreRefusal */
 export async function openState(opening: InstanceOptions, opened: AsyncDisposableStack): Promise<InstanceState> {
   const { config, options, shared } = opening
-  // The seed is read before anything is written, so that a refused seed leaves a new folder untouched.
+  // Read before anything is written: a refused seed leaves a new folder untouched.
   const isNew = !hasStore(storeFiles(config.data).first)
   const planOfNew = isNew ? await readSeed(config.seed, shared.seedThreads) : undefined
   let notesOfClock: InstanceState['notesOfClock'] = () => undefined
@@ -39,7 +31,7 @@ export async function openState(opening: InstanceOptions, opened: AsyncDisposabl
   const { store } = instanceStore
   opened.defer(() => store.close())
 
-  // A store that exists but is not marked as seeded: the previous start was interrupted while it was filled.
+  // A store that is not marked as seeded: the previous start was interrupted.
   const isSeeded = store.meta('seeded') !== undefined
   const plan = isSeeded ? undefined : (planOfNew ?? (await readSeed(config.seed, shared.seedThreads)))
   const machineClock = options.realClock ?? realClock
@@ -60,7 +52,6 @@ export async function openState(opening: InstanceOptions, opened: AsyncDisposabl
   return { ...instanceStore, ...identity, clock, machineClock, world, filesFolder, plan, notesOfClock }
 }
 
-/** Keeps the facts of the simulated infrastructure in the store of the instance. */
 const durableFacts = (store: Store): FactStore => ({
   load: () => store.find(Fact),
   put: (facts) => store.transaction((transaction) => factsIn(transaction).put(facts)),
@@ -68,6 +59,6 @@ const durableFacts = (store: Store): FactStore => ({
   remove: (facts) => store.transaction((transaction) => factsIn(transaction).remove(facts)),
 })
 
-/** A frozen clock continues at the time of an exported world. A clock that runs starts at the present time. */
+/** Only a frozen clock continues at the time of an exported world. */
 const timeInSeed = (plan: SeedPlan | undefined, { clock }: Config): number | undefined =>
   plan?.world === undefined || clock !== 'frozen' ? undefined : parseTime(plan.world.time)

@@ -1,4 +1,3 @@
-/** Opens the store of an instance with the keys with which it was created. */
 import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from '../core/access/secrets.ts'
 import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from '../data-folder/folder.ts'
 import { storeFiles } from '../data-folder/store-files.ts'
@@ -12,14 +11,12 @@ export interface InstanceStore {
   readonly sealer: Sealer
   readonly masterKey: MasterKey
   readonly backupKey: BackupKey
-  /** A metadata value of the store, created if it is missing. */
   readonly meta: (name: string, make: () => string) => string
 }
 
 export interface InstanceStoreOptions
   extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'isOwn'> {
   readonly isNew: boolean
-  /** Metadata that each commit writes as well. */
   readonly alongside: () => Record<string, string> | undefined
 }
 
