@@ -1,13 +1,10 @@
 /**
- * Resolves imports between the sources of the service without the disk. For each of some 3,500 imports, Node asks the disk
- * whether the file exists, what its real path is and which package it belongs to, which takes more than a quarter of a start.
- * Here a relative path with the extension of this file is a module (`.js` in a published package), and a package of the
- * workspace resolves to the same file from everywhere.
+ * Resolves the service's 3,500 imports without the disk look-ups of Node, which take a quarter of a start.
+ * A relative path with this file's extension is a module; workspace packages resolve equally everywhere.
  */
 import { type ResolveFnOutput, registerHooks } from 'node:module'
 import { extname } from 'node:path'
 
-/** Only imports by files below this folder are resolved here. */
 const sources = new URL('../../../', import.meta.url).href
 const workspacePrefix = '@hyperplane/'
 const extension = extname(import.meta.url)

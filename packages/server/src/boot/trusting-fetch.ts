@@ -1,4 +1,4 @@
-/** A fetch for the typed client that trusts the certificates of one file, and certificates that they issue. */
+/** Trusts the certificates of one file, and those that they issue. */
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'

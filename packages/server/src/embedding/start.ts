@@ -1,4 +1,4 @@
-/** The implementation of `startHyperplane`, imported after the check of the Node version. */
+/** Imported after the check of the Node version. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -28,15 +28,14 @@ const settingNames = [
   'offline',
 ] as const satisfies readonly (keyof Config)[]
 
-/** The next lines fail to compile if an option and the setting of its name differ in their values, or one is missing. */
+/** Fails to compile if an option and its setting differ, or one is missing. */
 type Settings = { readonly [Name in (typeof settingNames)[number]]?: Config[Name] | undefined }
-/** Options without a setting on the command line. */
 const otherNames = ['startTime', 'data', 'adminPassword', 'https', 'logLevel'] as const
 type Others = (typeof otherNames)[number]
 const sameValues = <T>(_: (value: T) => T): void => {}
 sameValues<Required<Settings>>((options: Required<Omit<HyperplaneOptions, Others>>) => options)
 
-/** @throws StartRefusal as `startHyperplane` */
+/** @throws StartRefusal */
 export async function startEmbedded(options: HyperplaneOptions): Promise<Hyperplane> {
   refuseUnknown(options)
   const folder = options.data === undefined ? mkdtempSync(join(tmpdir(), 'hyperplane-')) : resolve(options.data)
@@ -48,7 +47,7 @@ export async function startEmbedded(options: HyperplaneOptions): Promise<Hyperpl
     const config = { ...configIn(folder, options), adminPassword }
     const app = await createApp(config, {
       logLevel: options.logLevel ?? 'silent',
-      // A temporary folder is removed at the end, so it need not survive a power failure.
+      // A temporary folder need not survive a power failure.
       durable: options.data !== undefined,
       ...(options.startTime === undefined ? {} : { startAt: millisecondsOf(options.startTime) }),
     })
@@ -87,7 +86,7 @@ function configIn(data: string, options: HyperplaneOptions): Config {
   const values = Object.fromEntries(settingNames.map((name) => [name, options[name]]))
   const preset = typeof seed === 'object' ? undefined : seed
   const config = configOf({ ...values, port, rateLimits, seed: preset, data, http: !https }, process.cwd())
-  // A seed given as text cannot be parsed from a command line value.
+  // A text seed is no command-line value.
   if (typeof seed !== 'object') return config
   return { ...config, seed: 'file' in seed ? { file: resolve(seed.file) } : seed }
 }
@@ -97,7 +96,7 @@ function newPassword(folder: string): string {
   throw new StartRefusal(`The data folder ${folder} was used before: give the adminPassword that it was created with.`)
 }
 
-/** Checks the options of callers without types. */
+/** For callers without types. */
 function refuseUnknown(options: object): void {
   const names: string[] = [...settingNames, ...otherNames]
   const unknown = Object.keys(options).filter((name) => !names.includes(name))

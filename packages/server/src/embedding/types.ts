@@ -1,10 +1,7 @@
-/** The types of `startHyperplane`, written out so that editors show them in full and a published package needs no other types. */
+/** Written out: editors show them in full, and a published package needs no other types. */
 import type { Client, ClientOptions, ControlClient } from '@hyperplane/client'
 
-/**
- * The settings of the command line, with three other defaults: a free port, plain HTTP, and no rate limits. Rate limits count
- * by the real clock, so the result of a test would depend on the speed of the machine.
- */
+/** As on the command line, but a free port, plain HTTP and no rate limits: tests would depend on real time. */
 export interface HyperplaneOptions {
   /** Default: 0, a free one. */
   readonly port?: number | undefined
@@ -30,7 +27,6 @@ export interface HyperplaneOptions {
   readonly tier?: 'xsmall' | 'small' | 'large' | 'xlarge' | undefined
   /** Lock a user out after failed sign-ins. Default: `on`. */
   readonly lockout?: 'on' | 'off' | undefined
-  /** Serve the control interface below `/control`. Default: `on`. */
   readonly control?: 'on' | 'off' | undefined
   /** Naming profile of requests that show none. Default: `spec`. */
   readonly names?: 'spec' | 'public' | undefined
@@ -54,18 +50,14 @@ export interface HyperplaneOptions {
 
 export type Credentials = Pick<ClientOptions, 'username' | 'password' | 'apiKey'>
 
-/** A running service. */
 export interface Hyperplane extends AsyncDisposable {
   /** Origin, without a trailing slash: the interface is below `/api`, the control interface below `/control`. */
   readonly url: string
   readonly adminPassword: string
   /** Path of the certificates that HTTPS clients trust (PEM); undefined with plain HTTP. */
   readonly certificate: string | undefined
-  /** The interface of the world `default`, as `admin`. */
   readonly client: Client
-  /** The control interface: worlds, clocks, faults, events, journals. */
   readonly control: ControlClient
-  /** The interface of the world `default`, with other credentials. */
   as(credentials: Credentials): Client
   /** The interface of another world, by default as its `admin`, who has the password of `default` unless the world has its own. */
   world(name: string, credentials?: Credentials): Client
