@@ -1,5 +1,3 @@
-/** The process: the lock of the data folder, the HTTP server, and the worlds. Tests start the same app. */
-
 import { contract } from '@hyperplane/contract'
 import { control as controlContract } from '@hyperplane/contract/control'
 import { pino } from 'pino'
@@ -25,14 +23,12 @@ import { StoreRefusal } from './store/store.ts'
 import type { HostedWorld } from './worlds/world.ts'
 import { createWorlds, defaultWorld, type Worlds } from './worlds/worlds.ts'
 
-/** `banner`, `dispatch`, `store` and the like are those of the world `default`, also after a restore has replaced its instance. */
+/** Members of the world `default`, also after a restore has replaced its instance. */
 export interface App
   extends Pick<Instance, 'banner' | 'dispatch' | 'store' | 'clock' | 'runner' | 'drivers' | 'world'> {
   readonly config: Config
   readonly worlds: Worlds
-  /** undefined: there is no such world. */
   siteOf(world: string): Site | undefined
-  /** undefined: the control interface is off. */
   readonly controlSite: Site | undefined
   listen(): Promise<{ url: string }>
   close(): Promise<void>
@@ -40,7 +36,7 @@ export interface App
 
 type DataFolder = ReturnType<typeof openDataFolder>
 
-/** @throws StartRefusal with cause and remedy in one line */
+/** @throws StartRefusal */
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const log = pino(
     { level: options.logLevel ?? 'warn', redact: ['authorization', 'apiKey', 'password', '*.authorization'] },
@@ -164,7 +160,6 @@ function createServicePages({ config, shared, worlds, hasControl, isClosing }: P
 
 interface AppParts extends Pick<App, 'config' | 'worlds' | 'controlSite'> {
   readonly home: HostedWorld
-  /** The first instance of the world `default`. */
   readonly opened: Instance
   readonly sites: WorldSites
 }
@@ -172,7 +167,7 @@ interface AppParts extends Pick<App, 'config' | 'worlds' | 'controlSite'> {
 function createAppObject(parts: AppParts, lifecycle: Pick<App, 'listen' | 'close'>): App {
   const { config, worlds, controlSite, home, opened, sites } = parts
   let latest = opened
-  /** While `default` has no instance, the one before stays visible. */
+  /** While `default` has no instance, the previous one stays visible. */
   const instance = (): Instance => {
     latest = home.current ?? latest
     return latest

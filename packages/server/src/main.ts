@@ -1,16 +1,16 @@
 import './boot/node-version.js'
 import { mkdirSync } from 'node:fs'
 
-// Everything else is imported after the check of the version: an older Node would fail at the first import it does not support.
+// Imports follow the version check: an older Node would fail at the first one that it does not support.
 await import('./boot/source-loader.ts')
 const { readConfig, InformationRequest } = await import('./config/config.ts')
 const { reasonOf, StartRefusal } = await import('./core/start-refusal.ts')
 const { diskFault } = await import('./store/disk-fault.ts')
 
-/** A stop may take 10 s. */
+/** Below the 10 s that a stop may take. */
 const stopMillis = 9_000
 
-/** Long enough for the first answers: the garbage collection takes some 50 ms. */
+/** The first answers come before the garbage collection, which takes some 50 ms. */
 const settleMillis = 1_000
 
 let stopped = false
@@ -25,7 +25,7 @@ async function restore(argv: readonly string[]): Promise<void> {
   print([await restoreOffline(readRestore(argv, process.env, process.cwd()))])
 }
 
-/** Exits with 0 for a good restore point, 1 for a broken one, 2 when the check itself fails. */
+/** Exit code 0: good restore point, 1: broken, 2: the check itself failed. */
 async function checkBackup(argv: readonly string[]): Promise<void> {
   const { checkBackup, readCheck } = await import('./commands/check-backup.ts')
   const { code, lines } = await checkBackup(readCheck(argv, process.env, process.cwd()))
@@ -44,7 +44,6 @@ async function start(): Promise<void> {
   delete process.env['HYPERPLANE_ADMIN_PASSWORD']
   delete process.env['HYPERPLANE_BACKUP_KEY']
 
-  // Later starts read the compiled sources from this cache.
   const { enableCompileCache } = await import('node:module')
   makeFolder(config.data)
   makeFolder(`${config.data}/cache`)
@@ -56,10 +55,9 @@ async function start(): Promise<void> {
     tell: (line) => print([line]),
     worldsGone: () => void giveBackMemory().catch(() => undefined),
   })
-  // A signal during the start takes effect when the start is complete.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
   const app = await opening
-  // Printed before anything else can fail: a generated password is shown only once, and the world with it exists now.
+  // Before anything else can fail: a generated password is shown only once.
   print(app.banner)
   if (stopped) return
   const { url } = await app.listen().catch((error: unknown) => {
@@ -75,11 +73,11 @@ async function start(): Promise<void> {
     `World        ${config.data}`,
     `Ready in ${Math.round(performance.now())} ms: ${api}`,
   ])
-  // Releases memory that only the start needed: sources, intermediate schemas, the young generation.
+  // Frees memory that only the start needed.
   setTimeout(() => giveBackMemory().catch(() => undefined), settleMillis).unref()
 }
 
-/** Only the owner may read the data folder. The compile cache would otherwise create it, readable by everybody. */
+/** Makes the folder private before the compile cache would create it readable by everybody. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -1,4 +1,3 @@
-/** Keeps the certificate authorities that the server requests client certificates of up to date. */
 import type { pino } from 'pino'
 import type { HttpServer } from '../http/server.ts'
 import { storeAuthorities, storedAuthorities } from '../worlds/client-authorities.ts'
@@ -23,13 +22,13 @@ export class ClientAuthorities {
     this.#isClosing = isClosing
   }
 
-  /** Clients are asked for certificates that any world trusts, because the world of a connection is not known yet. */
+  /** Those of all worlds: the world of a connection is not known yet. */
   async refresh(): Promise<void> {
     const authorities = await Promise.all([...this.#worlds.all()].map((world) => this.#authoritiesOf(world)))
     this.#server.askForCertificates([...new Set(authorities.flat())])
   }
 
-  /** A world that is broken or being closed has none, so that it does not hinder the others. */
+  /** A world that is broken or being closed must not hinder the others. */
   async #authoritiesOf({ name, current, config }: HostedWorld): Promise<readonly string[]> {
     try {
       if (current === undefined) return storedAuthorities(config.data)

@@ -1,4 +1,3 @@
-/** The sites of the HTTP server: one for each world, and one for the control interface. */
 import { randomUUID } from 'node:crypto'
 import type { Namespace } from '@hyperplane/contract'
 import type { Control } from '../control/control.ts'
@@ -22,13 +21,11 @@ export class WorldSites {
     this.#envelopes = createEnvelopeWriter({ namespaces })
   }
 
-  /** undefined: there is no such world. */
   get(name: string): Site | undefined {
     const world = this.#worlds.get(name)
     return world === undefined ? undefined : this.#siteOf(world)
   }
 
-  /** @param home makes the request ids of the control interface */
   control(home: HostedWorld): Site | undefined {
     if (this.#control === undefined) return undefined
     return { ...this.#control.site, opening: () => undefined, makeRequestId: requestIdsOf(home) }
@@ -52,5 +49,5 @@ export class WorldSites {
   }
 }
 
-/** Request ids come from the random source of the world, so that a world repeats them; a world that is not open has none. */
+/** From the world's random source, so that a world repeats them. */
 const requestIdsOf = (world: HostedWorld) => (): string => world.current?.makeRequestId() ?? randomUUID()

@@ -1,4 +1,3 @@
-/** Reads and checks the configuration of the service. */
 import { isIP } from 'node:net'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type Config, type SettingName, settingNames, settings } from './options.ts'
@@ -16,9 +15,8 @@ export type { Config } from './options.ts'
 export { InformationRequest } from './sources.ts'
 
 /**
- * A setting comes from the command line, else from the environment, else from `hyperplane.yaml` (or the file of `--config`),
- * else it has its default. Relative paths start from the working directory; those in the file, from the folder of the file.
- * @throws StartRefusal for an unknown name, a bad value, or settings that exclude each other; InformationRequest
+ * Command line, else environment, else `hyperplane.yaml`, else default; the file's paths start from its folder.
+ * @throws StartRefusal for an unknown name, a bad value or a contradiction; InformationRequest
  */
 export function readConfig(argv: readonly string[], env: Environment, cwd: string): Config {
   const commandLine = readCommandLine(argv, cwd)
@@ -31,7 +29,7 @@ export function readConfig(argv: readonly string[], env: Environment, cwd: strin
   return createConfig(writtenValue, { adminPassword, backupKey }, cwd)
 }
 
-/** For programs that set some settings themselves; the others have their defaults. @throws StartRefusal as `readConfig` */
+/** @throws StartRefusal */
 export function configOf(options: { readonly [Name in SettingName]?: unknown }, cwd: string): Config {
   const writtenValue = (name: SettingName): WrittenValue | undefined => {
     const value = options[name]
@@ -46,7 +44,7 @@ function createConfig(
   cwd: string,
 ): Config {
   const values = settingNames.map((name) => [name, parse(name, writtenValue(name), cwd)] as const)
-  // TypeScript does not relate a name to the type of its value through a loop; `settings` does.
+  // TypeScript does not relate a name to its value type through a loop.
   const config = { ...Object.fromEntries(values), ...secrets } as unknown as Config
   refuseContradictions(config)
   return config

@@ -1,4 +1,3 @@
-/** The settings of the service: types, defaults, and how each value is parsed. Paths in values are absolute. */
 import { presets } from '../seeds/presets.ts'
 import type { SeedSource } from '../seeds/read-seed.ts'
 import {
@@ -17,46 +16,44 @@ import {
 
 export interface Config {
   readonly host: string
-  /** 0: the system chooses a free one. */
+  /** 0: any free port. */
   readonly port: number
   readonly data: string
-  /** Content of a new data folder; ignored for an existing one. */
+  /** For a new data folder only. */
   readonly seed: SeedSource
   readonly rateLimits: 'on' | 'report' | 'off'
-  /** The clock that rate limits count by. By the clock of a frozen world, a throttled client would never be served again. */
+  /** By the clock of a frozen world, a throttled client would never be served again. */
   readonly limits: 'real-time' | 'world-clock'
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
-  /** Naming profile of requests that show none. */
   readonly names: 'spec' | 'public'
   readonly durations: 'instant' | 'natural'
-  /** A number is the speed: seconds of the world per real second. */
+  /** Number: world seconds per real second. */
   readonly clock: 'real' | 'frozen' | number
   readonly versions: 'strict' | 'loose'
   readonly lockout: 'on' | 'off'
   readonly control: 'on' | 'off'
-  /** Largest seed that a world may be imported from over HTTP, in MiB. */
   readonly importMebibytes: number
-  /** Plain HTTP instead of HTTPS; only on a loopback address. */
+  /** Only on a loopback address. */
   readonly http: boolean
-  /** Origin under which clients reach the service, without a trailing slash. */
+  /** Origin, without a trailing slash. */
   readonly publicUrl: string | undefined
   /** PEM files; both or none. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
   readonly masterKeyFile: string | undefined
   readonly backupKeyFile: string | undefined
-  /** Loopback, link-local and metadata networks that the service may call nevertheless. */
+  /** Loopback, link-local and metadata networks that may be called nevertheless. */
   readonly allowAddress: readonly string[]
   readonly allowOutbound: boolean
-  /** The service calls no other machine, whatever else is allowed. */
+  /** No other machine is called, whatever else is allowed. */
   readonly offline: boolean
-  /** Password of `admin` at the first start. Secret: read only from the environment, and never quoted in a message. */
+  /** Secret: read only from the environment, never quoted. */
   readonly adminPassword: string | undefined
-  /** The backup key in base64, instead of a file. Secret, like `adminPassword`. */
+  /** Base64. Secret, like `adminPassword`. */
   readonly backupKey: string | undefined
 }
 
-/** `rateLimits` is `rate-limits` on the command line and in the file, and HYPERPLANE_RATE_LIMITS in the environment. */
+/** `rate-limits` on the command line and in the file, HYPERPLANE_RATE_LIMITS in the environment. */
 export type SettingName = Exclude<keyof Config, 'adminPassword' | 'backupKey'>
 
 export const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {

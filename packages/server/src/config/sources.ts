@@ -1,4 +1,3 @@
-/** The places where settings are written: command line, environment, settings file. */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
@@ -9,7 +8,6 @@ import { isMap, isScalar, isSeq, lineCounter, parseDocument } from '../core/yaml
 import { isSettingName, optionName, type SettingName, settingNames, settings, variableName } from './options.ts'
 import { joined } from './values.ts'
 
-/** A value as a person wrote it. */
 export interface WrittenValue {
   readonly text: string
   readonly where: string
@@ -34,12 +32,12 @@ const passwordVariable = 'HYPERPLANE_ADMIN_PASSWORD'
 export const backupKeyVariable = 'HYPERPLANE_BACKUP_KEY'
 const passwordRemedy = `the password of admin is taken only from the variable ${passwordVariable}`
 
-/** @throws InformationRequest for `--help` and `--version`; StartRefusal for an unknown or incomplete option */
+/** @throws InformationRequest; StartRefusal for an unknown or incomplete option */
 export function readCommandLine(
   argv: readonly string[],
   cwd: string,
 ): { readonly values: WrittenValues; readonly configFile: string | undefined } {
-  // Checked before commander parses, because commander would repeat the password in its message.
+  // Checked before commander parses: its message would repeat the password.
   if (argv.some((argument) => /^--admin-?password(=|$)/i.test(argument))) {
     throw new StartRefusal(`Every user of this machine can see a password on the command line: ${passwordRemedy}.`)
   }
@@ -47,7 +45,7 @@ export function readCommandLine(
   let configFile: string | undefined
   for (const [name, value] of Object.entries(parseOptions(argv))) {
     const where = `--${optionName(name)}`
-    // In "--data --http" the value of --data is missing: no folder is called "--http".
+    // In "--data --http" the value of --data is missing.
     if (typeof value === 'string' && value.startsWith('--')) {
       throw new StartRefusal(`${where} has no value: give one after it; ${JSON.stringify(value)} is an option itself.`)
     }
@@ -136,7 +134,7 @@ export function readEnvironment(env: Environment, cwd: string): EnvironmentValue
   return { values, configFile, adminPassword, backupKey }
 }
 
-/** @param file undefined: `hyperplane.yaml` of the working directory, if there is one */
+/** @param file undefined: `hyperplane.yaml` of the working directory, if any */
 export function readFile(file: string | undefined, cwd: string): WrittenValues {
   if (file === '') throw new StartRefusal('--config is empty: give a file or leave it out.')
   const path = resolve(cwd, file ?? configFileName)
@@ -194,6 +192,6 @@ function textOf(value: unknown, name: SettingName, where: string): string {
     return value.items.map((item) => (isScalar(item) ? String(item.value) : '?')).join(',')
   if (!isScalar(value) || value.value === null)
     throw new StartRefusal(`${where} has no plain value: give one after the colon, or remove the line.`)
-  // Values such as 09440 or 1e1 are judged as written, not as YAML reads them.
+  // 09440 or 1e1 are judged as written, not as YAML reads them.
   return value.source ?? String(value.value)
 }

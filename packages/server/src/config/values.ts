@@ -1,4 +1,3 @@
-/** The text of a setting -> its value. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { isNetwork } from '../core/access/address-guard.ts'
@@ -7,10 +6,10 @@ import type { SeedSource } from '../seeds/read-seed.ts'
 
 export interface Setting<Value> {
   readonly about: string
-  /** The value in `--help`; undefined: the setting is a switch. */
+  /** For `--help`; undefined: a switch. */
   readonly argument?: string
   readonly default?: string
-  /** The setting may be repeated, and is a list in the file. `parse` gets the values separated by commas. */
+  /** A list in the file; `parse` gets the values separated by commas. */
   readonly repeatable?: true
   /** @param folder where relative paths start. @throws BadValue */
   parse(text: string, folder: string): Value
