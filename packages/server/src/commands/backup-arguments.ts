@@ -36,7 +36,7 @@ export function readOfflineOptions(
   return { config, from: readPlace(from, env, cwd), point }
 }
 
-/** Never generates a key, because a new key opens no backup. @throws StartRefusal */
+/** Never generated: a new key opens no backup. @throws StartRefusal */
 export function givenBackupKey(
   folder: Pick<DataFolder, 'path'>,
   { backupKeyFile, backupKey }: OfflineOptions['config'],
@@ -48,7 +48,7 @@ export function givenBackupKey(
   return readBackupKey(folder, { file: backupKeyFile, text: backupKey }).key
 }
 
-/** Restore points in the backup location. @throws StartRefusal when the location cannot be read */
+/** @throws StartRefusal when the location cannot be read */
 export const restorePointsIn = (from: OfflinePlace): Promise<FoundRestorePoints> =>
   findRestorePoints(from).catch((error: unknown) => Promise.reject(asStartRefusal(error, from)))
 
@@ -64,7 +64,6 @@ export function pointIn({ manifests, warnings }: FoundRestorePoints, from: Offli
   )
 }
 
-/** Translates faults of a restore point or of its location; any other error is a bug and is returned unchanged. */
 export function asStartRefusal(error: unknown, { place }: OfflinePlace, point?: string): unknown {
   const translated = translatePlaceFault(error, place)
   if (!(translated instanceof BackupFault) && !(translated instanceof Refusal)) return error

@@ -1,7 +1,6 @@
 /**
- * Parses the backup location of an operator's command: a folder, or a bucket in the usual form
- * `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`, by default at Amazon. Credentials come only from the
- * environment, because every user of the machine can read arguments. Source: behaviour platform.md 8 (place), 9 (offline).
+ * A folder, or `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`. Credentials come only from the
+ * environment: every user can read arguments. Source: behaviour platform.md 8 (place), 9 (offline).
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -22,7 +21,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const bucketUsage = 's3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]'
 
-/** No address is forbidden: the operator chooses it, not a client of the service. */
+/** No address is forbidden: the operator chooses it, not a client. */
 const allAddresses = ['0.0.0.0/0', '::/0']
 
 /** @throws StartRefusal that names the expected form */
@@ -33,7 +32,6 @@ export function readPlace(text: string, env: Environment, cwd: string): OfflineP
 export const folderPlace = (folder: string): OfflinePlace => ({
   name: `the folder ${resolve(folder, backups)}`,
   store: createFolderStore(folder),
-  // The folder is the storage of a cluster, mounted or copied.
   place: { kind: 'cluster', clusterExtId: folder },
 })
 
@@ -88,7 +86,7 @@ function credentialsIn(env: Environment): Pick<BucketPlace, 'accessKeyId' | 'sec
   return { accessKeyId, secretAccessKey }
 }
 
-/** Additional certificate authorities, from the variable that other tools read as well. */
+/** From the variable that other tools read as well. */
 function certificateIn(env: Environment): Pick<BucketPlace, 'certificate'> {
   const file = env['AWS_CA_BUNDLE']
   if (!file) return {}
@@ -101,7 +99,7 @@ function certificateIn(env: Environment): Pick<BucketPlace, 'certificate'> {
   }
 }
 
-/** Presents the objects below a prefix as if it were the bucket. */
+/** Objects below a prefix, as a bucket. */
 function within(store: ObjectStore, below: string): ObjectStore {
   if (below === '') return store
   const keyOf = (key: string): string => `${below}/${key}`

@@ -1,8 +1,4 @@
-/**
- * `npm start -- check-backup --from PLACE [--point ID]`: restores a restore point completely into a temporary store and reports
- * the checks and their failures. It changes nothing else, and a service may run meanwhile.
- * Source: behaviour platform.md 8 (verification: on demand by the operator's command).
- */
+/** Restores into a temporary store and reports faults; a service may run. Source: behaviour platform.md 8. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,12 +28,11 @@ export const readCheck = (
 ): OfflineOptions => readOfflineOptions(argv, env, cwd, usage)
 
 export interface Verdict {
-  /** 0: the restore point can be restored. 1: something is broken. */
   readonly code: 0 | 1
   readonly lines: readonly string[]
 }
 
-/** @throws StartRefusal when the check is impossible: no such restore point, another backup key, no answer of the location */
+/** @throws StartRefusal when the check is impossible (no restore point, another key, no answer) */
 export async function checkBackup(
   { config, from, point }: OfflineOptions,
   version = packageJson.version,
@@ -78,7 +73,7 @@ const performedChecks: readonly string[] = [
   'Somebody is an active Super Admin',
 ]
 
-/** Among the restore points that this key opens. @throws StartRefusal when there is none */
+/** @throws StartRefusal when this key opens no restore point */
 function newestOf({ manifests, warnings }: FoundRestorePoints, backupKey: Buffer, place: string): Manifest {
   const keyId = keyIdOf(backupKey)
   const manifest = manifests.find(({ key }) => key.id === keyId)
@@ -95,7 +90,7 @@ function titleOf({ restorePointExtId, creationTime, domainManager, parts }: Mani
   return `Restore point ${restorePointExtId} of the manager "${config.name}" (${extId}) as of ${creationTime}: ${parts.length} parts, ${rows} rows.`
 }
 
-/** Faults of the restore point. @throws `error` when it has another reason */
+/** @throws `error` when it has another reason */
 function faultsIn(error: unknown): readonly string[] {
   const { cause } = error as Error
   if (cause instanceof BackupFault && cause.fault === 'corrupt') return cause.faults

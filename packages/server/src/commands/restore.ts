@@ -1,7 +1,4 @@
-/**
- * `npm start -- restore --from PLACE --point ID`: restores a manager into an empty data folder, without a running service but
- * with the same checks as a restore over the interface. Source: behaviour platform.md 9.
- */
+/** Into an empty data folder, with the checks of a restore over the interface. Source: behaviour platform.md 9. */
 import { existsSync, rmSync } from 'node:fs'
 import packageJson from '../../package.json' with { type: 'json' }
 import { requireReadable } from '../archive/faults.ts'
@@ -40,10 +37,7 @@ export function readRestore(
   return { ...options, point }
 }
 
-/**
- * @returns what to tell the operator
- * @throws StartRefusal, and the folder is as empty as before
- */
+/** @returns lines for the operator. @throws StartRefusal, and the folder is as empty as before */
 export async function restoreOffline(
   { config, from, point }: OfflineRestore,
   version = packageJson.version,
@@ -84,10 +78,7 @@ interface Restoring {
   readonly version: string
 }
 
-/**
- * Loads a restore point into a new store file, checks it, and calls `use`, which takes the file over. On failure the file is deleted.
- * @throws StartRefusal that says why the restore point cannot be restored
- */
+/** `use` takes the file over; on failure the file is deleted. @throws StartRefusal */
 export async function restoreInto(
   file: string,
   { from, manifest, masterKey, backupKey, version }: Restoring,

@@ -1,7 +1,6 @@
 /**
- * Protects the secrets of a data folder with another master key, while the service is stopped. Only the data key of each store
- * is wrapped again, in one write per store; sealed secrets do not change. The store of the world `default` comes last: after an
- * interruption the service still opens with the old key, and the command can be repeated.
+ * Wraps each store's data key again; sealed secrets do not change. `default` comes last: after an interruption the
+ * service still opens with the old key, and the command can be repeated.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +20,6 @@ import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 
 export interface Rotation {
   readonly data: string
-  /** File of the old key; absent: the key in the data folder. */
   readonly masterKeyFile?: string | undefined
   readonly newMasterKeyFile: string
 }
@@ -29,9 +27,8 @@ export interface Rotation {
 const usage = `${rotateKeyCommand} --data DIR [--master-key-file OLD] --new-master-key-file NEW`
 
 /**
- * Idempotent: stores that the new key opens already are skipped.
- * @returns what to tell the operator
- * @throws StartRefusal when there is no data, the service runs, or a key is missing or not the right one
+ * Idempotent. @returns lines for the operator
+ * @throws StartRefusal when there is no data, the service runs, or a key is missing or wrong
  */
 export async function rotateMasterKey({ data, masterKeyFile, newMasterKeyFile }: Rotation): Promise<string> {
   const file = join(data, 'world.sqlite')
@@ -47,7 +44,6 @@ export async function rotateMasterKey({ data, masterKeyFile, newMasterKeyFile }:
   }
 }
 
-/** Stores of other worlds, of baselines, and of the control interface. */
 function otherStores(data: string): readonly string[] {
   const worlds = join(data, 'worlds')
   const folders = existsSync(worlds) ? readdirSync(worlds).map((name) => join(worlds, name)) : []
@@ -76,7 +72,7 @@ async function rewrap(folder: DataFolder, file: string, oldKey: () => MasterKey,
   }
 }
 
-/** Whether `key` is the master key of a store. Stores of the control interface have no key check, only a wrapped data key. */
+/** Stores of the control interface have no key check, only a wrapped data key. */
 function opens(key: Buffer, check: string | undefined, load: () => string | undefined): boolean {
   if (check !== undefined) return checkKey(key, check)
   try {
@@ -88,7 +84,7 @@ function opens(key: Buffer, check: string | undefined, load: () => string | unde
   }
 }
 
-/** @throws StartRefusal as `rotateMasterKey`, and for options that are unknown or missing */
+/** @throws StartRefusal */
 export async function rotateKey(argv: readonly string[]): Promise<string> {
   const values = readOptions(argv)
   const newMasterKeyFile = values['new-master-key-file']
