@@ -5,12 +5,12 @@ import type { Caller } from '../core/caller.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
 import type { Instance } from '../instance/instance.ts'
 
-/** The current instance of the world `default`: a reset or a restore replaces it. */
+/** A reset or a restore replaces the instance. */
 export type Home = () => Promise<Instance>
 
 /**
- * Reads the world once for each request, before its transaction: a reset waits for open transactions, so a transaction that
- * waited for the world would block it for ever.
+ * Reads the world once for each request, before its transaction: a reset waits for open transactions, so a transaction
+ * that waited for the world would block it for ever.
  */
 export function createControlAccess(home: Home): AccessControl {
   const administrators = new WeakSet<Caller>()
@@ -29,7 +29,6 @@ export function createControlAccess(home: Home): AccessControl {
     explain: (caller) => `the role Super Admin in the world default${administrators.has(caller) ? '' : ' is missing'}`,
     hasRole: (caller, roles) => withCurrentInstance(home, ({ access }) => access.hasRole(caller, roles)),
     scopedKind: (operation) => operation.resource?.kind,
-    // No decisions are cached here.
     changed: () => undefined,
   }
 }

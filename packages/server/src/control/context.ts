@@ -1,7 +1,4 @@
-/**
- * Contexts of the handlers of the control interface. They are core's contexts; `drivers` holds what the interface acts on: all
- * worlds for operations on worlds, one world for the operations within it.
- */
+/** Core's contexts for handlers of the control interface: `drivers` holds all worlds, or the world of the operation. */
 
 import type { AnyResource, OperationSet } from '@hyperplane/contract'
 import type { ReadContext, WriteContext } from '../core/context.ts'
@@ -14,12 +11,9 @@ import type { RuleBook } from './faults/rule-book.ts'
 import type { Journal } from './journal/journals.ts'
 import type { OwnPorts } from './worlds/own-ports.ts'
 
-/** The `drivers` of operations on the registry of worlds. */
 export interface WorldsDriver {
   readonly worlds: Worlds
-  /** Tables of the stores of worlds. */
   readonly tables: ReadonlyMap<string, Table>
-  /** Version of the product. */
   readonly version: string
   readonly ports: OwnPorts
   /** Aborted when the process stops: requests must stop waiting. */
@@ -28,16 +22,13 @@ export interface WorldsDriver {
   urlsOf(world: string, ownPort: number | undefined): string[]
 }
 
-/** The `drivers` of operations within one world. */
 export interface WorldDriver {
   readonly world: HostedWorld
   /** Opens the world if it is closed. @throws ApiError 503 when it does not open */
   instance(): Promise<Instance>
   readonly faults: RuleBook
   readonly journal: Journal
-  /** Origin of the world's URLs, `https://localhost:9440`. */
   readonly origin: string
-  /** Version of the product. */
   readonly version: string
 }
 
@@ -50,7 +41,6 @@ export type WorldReadContext<T = unknown> = ReadContext<WorldDriver, T>
 type TurnsOf<O> = (request: Request<O>) => readonly string[]
 
 export interface ControlDomain<D> extends Domain<D> {
-  /** `any`: of many operations in one table, each with an input of its own. */
   readonly turns: Readonly<Record<string, TurnsOf<any>>>
 }
 

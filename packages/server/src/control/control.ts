@@ -49,7 +49,6 @@ export interface ControlOptions {
   readonly home: () => HostedWorld
 }
 
-/** The control interface of a process. */
 export class Control {
   readonly site: Omit<Site, 'opening' | 'makeRequestId'>
   readonly #options: ControlOptions
@@ -88,7 +87,6 @@ export class Control {
     }
   }
 
-  /** The hooks of one world, which keep its fault rules and its journal. */
   ofWorld(world: HostedWorld): WorldHooks {
     let control = this.#worldControls.get(world)
     if (control === undefined) {
@@ -122,7 +120,6 @@ export class Control {
     if (unlisted.length > 0) log.warn({ folders: unlisted, registry: file }, unlistedFolders)
   }
 
-  /** Opens the ports of worlds that have their own. */
   async listening(server: HttpServer, url: string): Promise<void> {
     this.#ports.listening(server)
     this.#origin = new URL(url)

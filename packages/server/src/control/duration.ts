@@ -13,7 +13,6 @@ export function millisecondsOf(text: string): number | undefined {
 /** Ten years with three leap days. */
 const longest = 'P3653D'
 
-/** Why a duration cannot be used on the world clock; undefined if it can. */
 export function durationFault(text: string, mayBeNothing: boolean): string | undefined {
   const milliseconds = millisecondsOf(text)
   const isLong = milliseconds === undefined || milliseconds > (millisecondsOf(longest) as number)

@@ -1,5 +1,3 @@
-/** The pipeline of the interface, over a store of the control interface's own. */
-
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Resource } from '@hyperplane/contract'
@@ -36,7 +34,6 @@ import type { ControlDomain } from './context.ts'
 import type { Journals } from './journal/journals.ts'
 import type { RecorderOptions } from './journal/recorder.ts'
 
-/** Shared by all control pipelines of a process. */
 export interface ControlShared {
   readonly config: Config
   readonly folder: DataFolder
@@ -49,7 +46,6 @@ export interface ControlShared {
   readonly passwords: Passwords
   readonly anonymous: AnonymousLimit
   readonly journals: Journals
-  /** How calls of worlds are told apart, and what their answers look like. */
   readonly recording: Pick<RecorderOptions, 'naming' | 'render'>
 }
 
@@ -57,19 +53,17 @@ export interface ControlPipeline {
   readonly store: Store
   readonly dispatch: Dispatch
   close(): Promise<void>
-  /** The same where the file goes, and the audit trail with it: who is refused meanwhile is not written down. */
+  /** Ends the audit trail too, before its file is deleted: requests that are refused from now on are not recorded. */
   end(): Promise<void>
 }
 
 export const controlRouter = (): Router => createRouter([control], { loose: false, base: '' })
 
-/** @param kinds what is stored in this file */
 export const controlTables = (kinds: readonly Resource[]): ReadonlyMap<string, Table> =>
   tablesOf([...kinds, ...coreRecords], control.operations)
 
 export interface ControlPipelineOptions<D> {
   readonly shared: ControlShared
-  /** Path of the store. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
   /** Kinds that the paths of these operations name, and that are stored here. */
@@ -78,9 +72,7 @@ export interface ControlPipelineOptions<D> {
   readonly drivers: D
   /** The world that entity tags follow from; while it is closed they follow from chance. */
   readonly tagsFrom: () => HostedWorld
-  /** For forms with parts of any length. */
   readonly spool?: Spool
-  /** See `Machinery`. */
   readonly elsewhere?: Machinery<D>['forward']
 }
 

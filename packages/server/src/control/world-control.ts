@@ -1,6 +1,6 @@
 /**
- * The control interface of one world: its fault rules, its journal and their store. A fork of the world does not copy them, a
- * reset removes them. The store file is created by the first operation that stores something.
+ * The control interface of one world. Forks do not copy its fault rules and its journal; a reset removes them.
+ * The store file is created by the first operation that stores something.
  */
 import { existsSync } from 'node:fs'
 import { FaultRule } from '@hyperplane/contract/control/fault'
@@ -27,9 +27,7 @@ export interface WorldControlOptions {
   readonly shared: ControlShared
   readonly world: HostedWorld
   readonly tables: ReadonlyMap<string, Table>
-  /** Origin of the world's URLs, `https://localhost:9440`. */
   readonly origin: () => string
-  /** Version of the product. */
   readonly version: string
 }
 
@@ -48,7 +46,6 @@ export class WorldControl implements WorldHooks {
   #faults: WorldFaults | undefined
   #isClosed = false
   #clearing: Promise<void> | undefined
-  /** How often the world was closed, or its control store was cleared. */
   #closings = 0
   /** Rejects requests that wait for the instance: a reset waits for their transactions, and would wait for ever. */
   readonly #abandonWaits = new Set<() => void>()

@@ -1,4 +1,3 @@
-/** Errors for clients about a world that is closed or does not open. */
 import { ApiError } from '../core/api-error.ts'
 import { unusableBecause } from '../worlds/unusable.ts'
 
@@ -12,7 +11,6 @@ export async function orWorldUnusable<T>(name: string, work: () => Promise<T>): 
   }
 }
 
-/** For a request during which the world was reset, restored or removed. */
 export function worldClosedError(name: string): ApiError {
   const fault = `The world ${name} was closed meanwhile, to begin anew or to go: ask again in a moment.`
   const error = new ApiError('SERVICE_UNAVAILABLE', { fault })

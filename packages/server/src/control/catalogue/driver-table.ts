@@ -5,7 +5,6 @@ const code = (text: string): string => `\`${text}\``
 const formatJson = (value: unknown): string =>
   JSON.stringify(value, undefined, 1).replaceAll(/\n\s*/g, ' ').replaceAll('{ ', '{').replaceAll(' }', '}')
 
-/** Markdown; a row for each driver. */
 export function driverTable(): string {
   const byDriver = Map.groupBy(driverCallEntries(), ({ driver }) => driver)
   const rows = [...byDriver].map(([driver, calls]) => {

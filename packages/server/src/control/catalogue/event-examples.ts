@@ -1,7 +1,4 @@
-/**
- * Events and facts with their parameters, and examples that name entities of one world. Each example is tried first: its event
- * runs until it would write its first fact.
- */
+/** Examples of events and facts with entities of one world. Each is tried: its event runs up to its first write. */
 
 import type { AnySchema, ObjectSchema, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -29,7 +26,6 @@ type Entries = ValueOf<typeof Catalogue>
 type World = Pick<Instance, 'store' | 'world' | 'clock' | 'drivers'>
 type Example = Pick<Entries['events'][number], 'example' | 'missing'>
 
-/** Limits how many entities of a kind are tried for one example. */
 const maximumTriedNames = 200
 
 /** All examples are accepted if they are sent in the order of the answer. */
@@ -88,7 +84,6 @@ class Examples {
     return { example: { event }, missing: `No ${target} of this world was found of which a fact could change.` }
   }
 
-  /** A change of the first field of this entity for which an event is accepted. */
   async #factChange(kind: FactKind, name: string): Promise<Happening | undefined> {
     const { target, schema, read } = kindsOfFacts[kind]
     const entity = await this.#find({ kind: target, text: name, field: 'of' })
@@ -118,7 +113,6 @@ class Examples {
     try {
       return await findTarget(this.#world, naming)
     } catch (error) {
-      // No entity has the name, or several have it.
       if (error instanceof ApiError) return undefined
       throw error
     }
@@ -172,7 +166,6 @@ const shapes = new Map(
 )
 const shapeOf = (type: HappeningType): ObjectSchema => shapes.get(type) as ObjectSchema
 
-/** The kind of entity that an event affects, and the field that names it. */
 const namingOf = (type: HappeningType): Naming => sortOf(type).about({ type } as Happening)
 
 const parametersOf = ({ fields }: ObjectSchema): Entries['events'][number]['parameters'] =>
@@ -195,7 +188,7 @@ function rangeOf(schema: AnySchema): { minimum?: number; maximum?: number } {
 
 const placeholder = (kind: Naming['kind']): string => `name of a ${kind}`
 
-/** A different value if the type of the field allows one to be derived; else the present value. */
+/** Returns the present value if no other value can be derived from the type. */
 function otherValue(schema: AnySchema, present: unknown): unknown {
   switch (schema.type) {
     case 'text':

@@ -1,4 +1,3 @@
-/** Tasks, driver calls and errors that fault rules can name, each with a rule that is accepted as sent. */
 import type { ValueOf } from '@hyperplane/contract'
 import type { Catalogue } from '@hyperplane/contract/control/catalogue'
 import type { ErrorDefinition } from '@hyperplane/contract/error-catalogue'
@@ -17,7 +16,7 @@ type EffectName = Exclude<
   '$objectType' | 'arguments' | 'isRetryable' | 'moment' | 'retryAfterSeconds'
 >
 
-/** One valid example of each effect: if a rule with it is refused, the effect does not fit the match. */
+/** If a rule with the example of an effect is refused, the effect does not fit the match. */
 const effects = (word: string | undefined): Readonly<Record<EffectName, object>> => ({
   error: errorEffect(defaultError),
   driverFault: { driverFault: word ?? '' },
@@ -37,7 +36,6 @@ function errorEffect(key: string): object {
   return { error: key, arguments: Object.fromEntries(required.map((name) => [name, argumentText])) }
 }
 
-/** Effects that a rule with this match may have. */
 const outcomesOf = (match: RequestedRule['match'], word?: string): string[] =>
   Object.entries(effects(word))
     .filter(([, effect]) => faultsOfRule({ match, effect: effect as Effect }).length === 0)

@@ -1,4 +1,3 @@
-/** The rules that may apply to a request or step, with an index by the name patterns of the rules. */
 import { GlobIndex } from './glob.ts'
 import type { Rule } from './rule.ts'
 
@@ -7,7 +6,6 @@ export class Candidates {
   readonly #named: GlobIndex<Rule> | undefined
   readonly isEmpty: boolean
 
-  /** @param rules in the order of creation */
   constructor(rules: readonly Rule[]) {
     this.#unnamed = rules.filter(({ namePattern }) => namePattern === undefined)
     const named = rules.filter(({ namePattern }) => namePattern !== undefined)
@@ -15,12 +13,12 @@ export class Candidates {
     this.isEmpty = rules.length === 0
   }
 
-  /** True if some rules match by name: the caller must resolve names first. */
+  /** Some rules match by name: the caller must resolve names first. */
   get dependsOnNames(): boolean {
     return this.#named !== undefined
   }
 
-  /** Rules without a name pattern, and rules whose pattern matches one of the names, in the order of creation. */
+  /** In the order of creation. */
   matching(names: readonly string[]): readonly Rule[] {
     const fitting = this.#named?.matching(names)
     if (fitting === undefined || fitting.size === 0) return this.#unnamed
@@ -28,7 +26,6 @@ export class Candidates {
   }
 }
 
-/** A full cache is emptied. */
 const maximumEntries = 5000
 
 /** A cache by two keys. Two nested lookups are cheaper than building one joined key on each request. */

@@ -1,4 +1,3 @@
-/** Applies the effects of the rules that strike, in their order. Only the last one may end the event. */
 import { ConnectionDropped, type Cut, WorkerCrash } from '../../core/faults.ts'
 import { draw } from './delay.ts'
 import { errorOf } from './errors.ts'
@@ -7,7 +6,7 @@ import type { Strike } from './strike.ts'
 
 type Moment = 'BEFORE' | 'AFTER'
 
-/** @throws the injected error, in place of the result of `work` */
+/** Only the last rule may end the event. @throws the injected error, in place of the result of `work` */
 export async function applyEffects<T>(strike: Strike, work: () => Promise<T>): Promise<T> {
   const { rules } = strike
   for (const rule of rules) await applyEffect(strike, rule, 'BEFORE')
@@ -35,7 +34,6 @@ async function applyEffect(strike: Strike, rule: Rule, moment: Moment): Promise<
   else if ('error' in effect || 'driverFault' in effect) throw await errorOf(effect, strike)
 }
 
-/** Undefined for effects that are applied elsewhere. */
 function momentOf(effect: Effect, { operation }: Subject): Moment | undefined {
   // After the commit the connection is dropped by cutting the answer, see `cutBy`.
   if ('dropConnection' in effect) return effect.dropConnection === 'BEFORE_COMMIT' ? 'BEFORE' : undefined
@@ -46,7 +44,6 @@ function momentOf(effect: Effect, { operation }: Subject): Moment | undefined {
   return isMomentary ? (effect.moment ?? 'BEFORE') : undefined
 }
 
-/** Waits on the world clock, until the delay is over or the rule is removed. */
 async function wait({ clock, ended }: Strike, { retired: gone }: Rule, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return
   try {

@@ -13,11 +13,9 @@ import { type Place, placeOf, type StoredRule } from './rule.ts'
 import { RuleBook, type StoredCounts } from './rule-book.ts'
 import { isDue } from './trigger.ts'
 
-/** A request, task step or driver call that rules may strike. */
 interface Comer {
   readonly operation?: string
   readonly caller?: string
-  /** Names of the created or addressed entities. */
   readonly called: readonly string[]
   readonly batchElement?: number | undefined
   readonly step?: { readonly task: string; readonly name: string; readonly phase: 'RUN' | 'UNDO' }
@@ -154,7 +152,6 @@ const taskOf = ({ operation, caller, called, step }: Comer): FaultyTask => ({
   affected: called.map((name) => ({ extId: name, name })),
 })
 
-/** As the machinery asks. */
 async function comes(faults: Faults, comer: Comer): Promise<void> {
   const { operation, caller, called, batchElement, step, call } = comer
   const work = async (): Promise<void> => {

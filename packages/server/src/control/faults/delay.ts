@@ -1,4 +1,3 @@
-/** The length of a delay, drawn from its distribution; the same seed gives the same length. */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import { millisecondsOf } from '../duration.ts'
 
@@ -10,7 +9,7 @@ export type Delay =
 
 export const longestDelayMillis = 86_400_000
 
-/** Milliseconds; 0 for a text that is not a duration. */
+/** 0 for a text that is not a duration. */
 export function draw(delay: Delay, seed: string): number {
   const random = drawsFrom(seed)
   return Math.min(drawn(delay, random), 'atMost' in delay ? lengthOf(delay.atMost) : longestDelayMillis)

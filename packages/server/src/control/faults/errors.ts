@@ -1,4 +1,3 @@
-/** Errors that rules inject: errors of the API with their usual messages, and errors of drivers. */
 import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { ApiError } from '../../core/api-error.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -14,11 +13,10 @@ import type { MessageArguments, Strike } from './strike.ts'
 type ErrorEffect = Extract<Effect, { error: string }>
 type DriverFaultEffect = Extract<Effect, { driverFault: string }>
 
-/** Placeholders of messages that the struck request or task fills; a rule need not give arguments for them. */
+/** Placeholders that the struck request or task fills; a rule need not give arguments for them. */
 const alwaysProvided = ['kind', 'id', 'name', 'operation', 'requestId']
 const providedByRequests = ['bucket', 'limit', 'unit']
 
-/** Placeholders of the message that a rule must give arguments for. */
 export function requiredArguments({ message, status }: ErrorDefinition, place: Place): readonly string[] {
   const provided = [
     ...alwaysProvided,
@@ -59,7 +57,6 @@ function apiError(
   return error
 }
 
-/** Rate limit headers of an empty bucket. */
 const emptyBucketHeaders = ({ limit = '', unit }: MessageArguments, seconds: string): Record<string, string> => ({
   'X-Api-Ratelimit-Limit': limit,
   'X-Api-Ratelimit-Remaining': '0',

@@ -1,5 +1,3 @@
-/** Injected faults of a world: decides where a request, a task step or a driver call is struck, by the rules of the world. */
-
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Operation } from '@hyperplane/contract'
 import { ApiError } from '../../core/api-error.ts'
@@ -22,16 +20,13 @@ import type { Rule, Subject } from './rule.ts'
 import type { ApplicableRules, RuleBook } from './rule-book.ts'
 import type { MessageArguments, Strike } from './strike.ts'
 
-/** The request or task that makes a call of a driver. */
 interface CallContext {
   readonly subject: Subject
   readonly names: () => Promise<readonly string[]>
   readonly messageArguments: () => Promise<MessageArguments>
-  /** See `Strike.ended`. */
   readonly ended: AbortSignal
 }
 
-/** Answers the pipeline, the tasks and the drivers of one instance of a world from the rules of that world. */
 export class WorldFaults implements Faults {
   readonly #book: RuleBook
   readonly #world: FaultyWorld & { readonly book: RuleBook }
@@ -77,7 +72,6 @@ export class WorldFaults implements Faults {
     this.#closing.abort(error)
   }
 
-  /** The instance stays open after all: faults may keep requests waiting again. */
   resume(): void {
     this.#closing = new AbortController()
   }

@@ -23,8 +23,8 @@ export function matchesGlob(pattern: string, text: string): boolean {
 }
 
 /**
- * An index of glob patterns. Every text that matches a pattern contains the literal trigrams of the pattern; each pattern is
- * filed under its rarest trigram, so that a text is compared with few patterns.
+ * Every text that matches a pattern contains the literal trigrams of the pattern. Each pattern is filed under its
+ * rarest trigram, so that a text is compared with few patterns.
  */
 export class GlobIndex<T> {
   readonly #byPart = new Map<number, IndexedPattern<T>[]>()
@@ -47,7 +47,6 @@ export class GlobIndex<T> {
     }
   }
 
-  /** Items whose pattern matches one of the texts, in no order. */
   matching(texts: readonly string[]): ReadonlySet<T> {
     let found: Set<T> | undefined
     for (const text of texts) {
@@ -57,7 +56,6 @@ export class GlobIndex<T> {
     return found ?? nothing
   }
 
-  /** Patterns filed under a trigram of the text. */
   #near(text: string): ReadonlySet<IndexedPattern<T>> {
     let near: Set<IndexedPattern<T>> | undefined
     const framed = frame + text + frame
@@ -90,7 +88,7 @@ function globParts(pattern: string): { readonly parts: readonly number[]; readon
   return { parts, length }
 }
 
-/** A number for two or three characters. A collision only costs a comparison that fails. */
+/** A collision only costs a comparison that fails. */
 function partAt(text: string, at: number, length: number): number {
   const two = text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)
   return length === 2 ? two : two * 31 + text.charCodeAt(at + 2)

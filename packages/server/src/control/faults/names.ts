@@ -1,19 +1,16 @@
-/** All names that a fault rule can use in this version of the service. */
 import { contract, type ErrorDefinition, type Operation } from '@hyperplane/contract'
 import { sharedErrors } from '@hyperplane/contract/errors'
 import { collectDomains } from '../../domains/collected.ts'
 import { driverCalls, driverFaults } from '../../drivers/calls.ts'
 
 export interface Names {
-  /** By key, `vmm.createVm`. */
   readonly operations: ReadonlyMap<string, Operation>
-  /** Keys of operations that answer 501. */
   readonly unbuilt: ReadonlySet<string>
   readonly kinds: ReadonlySet<string>
   readonly tasks: ReturnType<typeof collectDomains>['tasks']
   readonly driverCalls: ReadonlyMap<string, ReadonlySet<string>>
   readonly driverFaults: ReadonlyMap<string, ReadonlySet<string>>
-  /** By key; without errors of the control interface, which rules cannot affect. */
+  /** Without errors of the control interface, which rules cannot affect. */
   readonly errors: ReadonlyMap<string, ErrorDefinition>
 }
 
@@ -46,13 +43,11 @@ export function names(): Names {
 const wordsOf = (table: Readonly<Record<string, object>>): ReadonlyMap<string, ReadonlySet<string>> =>
   new Map(Object.entries(table).map(([name, words]) => [name, new Set(Object.keys(words))]))
 
-/** The key itself, or all keys whose last segment is the given name. */
 export const matchingKeys = (keys: Iterable<string>, written: string): readonly string[] => {
   const all = [...keys]
   return all.includes(written) ? [written] : all.filter((key) => key.slice(key.lastIndexOf('.') + 1) === written)
 }
 
-/** Keys of the errors that have this key or this code. */
 export const matchingErrorKeys = (written: string): readonly string[] => {
   const { errors } = names()
   if (errors.has(written)) return [written]

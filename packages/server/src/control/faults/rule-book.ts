@@ -1,6 +1,4 @@
-/**
- * The active rules of one world and their counts. Counts are written to the store in the background: no request waits for them.
- */
+/** The active rules of one world and their counts, which are stored in the background: no request waits for them. */
 import { Candidates, LookupCache } from './candidates.ts'
 import { type Counts, cacheKeyOf, type Place, Rule, type StoredRule, type Subject } from './rule.ts'
 
@@ -15,10 +13,9 @@ export interface RuleBookOptions {
   readonly log: { error(details: object, message: string): void }
 }
 
-/** Rules that may strike requests (or steps) with the same operation, caller and step. */
 export interface ApplicableRules {
   readonly rules: Candidates
-  /** True if rules for driver calls need to know the request or task that makes the call. */
+  /** Some rule for driver calls needs to know the request or task that makes the call. */
   readonly needsContext: boolean
 }
 
@@ -27,13 +24,10 @@ const maximumCachedRules = 100_000
 
 export class RuleBook {
   readonly #options: RuleBookOptions
-  /** In the order of creation. */
   #rules: readonly Rule[] = []
-  /** Enabled rules by place. */
   #active: ReadonlyMap<Place, readonly Rule[]> = new Map()
   readonly #applicable = new LookupCache<ApplicableRules | undefined>()
   readonly #applicableCalls = new LookupCache<Candidates>()
-  /** By the ordinals of their rules: many requests share one set. */
   readonly #sets = new Map<string, Candidates>()
   #cachedRules = 0
   readonly #unwritten = new Set<Rule>()
@@ -48,18 +42,17 @@ export class RuleBook {
     return this.#rules.length === 0
   }
 
-  /** Ordinal of a new rule. Ordinals of removed rules are not reused. */
+  /** Ordinals of removed rules are not reused. */
   nextOrdinal(): number {
     return ++this.#lastOrdinal
   }
 
-  /** Replaces all rules by the stored ones. */
   load(stored: readonly StoredRule[]): void {
     this.#lastOrdinal = 0
     this.#replace(stored.map((rule) => new Rule(rule)).sort((a, b) => a.ordinal - b.ordinal))
   }
 
-  /** Adds a rule, or replaces one and keeps its counts. */
+  /** A replaced rule keeps its counts. */
   put(stored: StoredRule): void {
     const at = this.#rules.findIndex(({ extId }) => extId === stored.extId)
     const rule = new Rule(stored, this.#rules[at])
@@ -102,7 +95,7 @@ export class RuleBook {
     this.#cachedRules = 0
   }
 
-  /** The present counts; the stored ones may lag behind. */
+  /** The stored counts may lag behind these. */
   countsOf(extId: string): StoredCounts | undefined {
     const rule = this.#rules.find((each) => each.extId === extId)
     return rule && storedCountsOf(rule)
@@ -112,10 +105,9 @@ export class RuleBook {
     return this.#active.get(place) ?? none
   }
 
-  /** Rules that may strike a request or step; undefined if there are none. */
   applicableTo(subject: Subject): ApplicableRules | undefined {
     return this.#applicable.getOrCompute(subject.operation?.key ?? '', cacheKeyOf(subject), () => {
-      // Driver calls made by a task belong to the task. A plain request gets a fault context only if an active rule needs it.
+      // Driver calls of a task belong to the task. A plain request gets a fault context only if an active rule needs it.
       const isOfTask = subject.task !== undefined
       const rules = this.#candidatesFor(isOfTask ? 'step' : 'request', subject)
       const isContext = this.active('call').some((rule) => isOfTask || (rule.needsContext && rule.matches(subject)))
@@ -123,7 +115,6 @@ export class RuleBook {
     })
   }
 
-  /** Rules that may strike a driver call which `subject` makes. */
   applicableToCall(driver: string, method: string, subject: Subject): Candidates {
     return this.#applicableCalls.getOrCompute(
       `${driver}\n${method}`,
@@ -148,14 +139,12 @@ export class RuleBook {
     return candidates
   }
 
-  /** Schedules a write of the counts of this rule. */
   noteChange(rule: Rule): void {
     this.#unwritten.add(rule)
     // Deferred, so that several matches of one request share one write.
     this.#writing ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.#write())
   }
 
-  /** Resolves when all counts are written. */
   async countsWritten(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }

@@ -1,4 +1,3 @@
-/** An active rule: what it matches, its counts, and the tasks that it holds. */
 import type { EntityOf, Operation } from '@hyperplane/contract'
 import type { FaultRule } from '@hyperplane/contract/control/fault'
 import { matchingKeys, names } from './names.ts'
@@ -13,7 +12,6 @@ export type Place = 'request' | 'step' | 'cancel' | 'call'
 export interface Subject {
   /** The requested operation, or the one that started the task. */
   readonly operation: Operation | undefined
-  /** Name of the calling user. */
   readonly caller: string | undefined
   /** Index of the request in its batch. */
   readonly batchElement?: number | undefined
@@ -47,7 +45,6 @@ export class Rule {
   readonly #operation: string | undefined
   readonly #gone = new AbortController()
 
-  /** @param working the rule that this one replaces and takes the counts from */
   constructor(stored: StoredRule, working?: Rule) {
     const { match = {} } = stored
     this.#stored = stored
@@ -87,7 +84,7 @@ export class Rule {
     )
   }
 
-  /** True for a rule for driver calls that also looks at the request or task which makes the call. */
+  /** A rule for driver calls that also looks at the request or task which makes the call. */
   get needsContext(): boolean {
     const { operation, kind, namePattern, caller, taskStep } = this.#stored.match ?? {}
     return (
@@ -119,7 +116,7 @@ export class Rule {
     return driverCall?.driver === driver && (driverCall.method === undefined || driverCall.method === method)
   }
 
-  /** Counts a match. @returns whether the trigger is due */
+  /** @returns whether the trigger is due */
   count(worldSeed: string): boolean {
     const { counts } = this
     counts.timesMatched++
@@ -132,7 +129,6 @@ export class Rule {
     this.counts.lastFiredTime = time
   }
 
-  /** Seed for the delay of the last strike. */
   delaySeed(worldSeed: string): string {
     return `${worldSeed}/${this.ordinal}/delay/${this.counts.timesFired}`
   }
@@ -169,6 +165,5 @@ const isStep = (
 ): boolean =>
   (condition.step === undefined || condition.step === step?.name) && (condition.phase ?? 'RUN') === step?.phase
 
-/** True for the one step that would raise the progress above this. */
 const crosses = (percentage: number, step: Subject['step']): boolean =>
   step !== undefined && step.phase === 'RUN' && step.from <= percentage && percentage < step.to

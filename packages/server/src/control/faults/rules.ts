@@ -1,4 +1,3 @@
-/** Validation of fault rules (400): unknown names, with suggestions, and effects that can never happen. */
 import type { Operation } from '@hyperplane/contract'
 import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { type ApiError, invalid } from '../../core/api-error.ts'
@@ -41,7 +40,6 @@ function matchFaults({ match = {}, ...rule }: RequestedRule): ApiError[] {
   return faults
 }
 
-/** True if the rule strikes tasks: its operation must start one. */
 const startsTask = (rule: RequestedRule): boolean => ['step', 'cancel'].includes(placeOf(rule))
 
 function operationFaults(written: string, kind: string | undefined, mustStartTask: boolean): ApiError[] {
@@ -74,7 +72,6 @@ function flagFaults({ trigger = { always: true }, effect }: RequestedRule): ApiE
   )
 }
 
-/** Effects that are impossible where the rule strikes. */
 function placeFaults(rule: RequestedRule): ApiError[] {
   const { match = {}, effect } = rule
   const { batchElement, taskStep, driverCall } = match

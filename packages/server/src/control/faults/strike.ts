@@ -3,12 +3,9 @@ import type { TrackingClock } from '../../core/time/clock.ts'
 import type { Place, Rule, Subject } from './rule.ts'
 import type { RuleBook } from './rule-book.ts'
 
-/** Values for the placeholders of an error message, by name. */
 export type MessageArguments = Readonly<Record<string, string>>
 
-/** A request, step or driver call that rules strike, and what their effects act on. */
 export interface Strike {
-  /** Seed of the world, for random draws. */
   readonly seed: string
   readonly clock: TrackingClock
   readonly book: Pick<RuleBook, 'noteChange' | 'countsWritten'>
@@ -20,6 +17,5 @@ export interface Strike {
   readonly messageArguments: () => Promise<MessageArguments>
   readonly request?: RequestSite
   readonly step?: StepSite
-  /** Name of the called driver. */
   readonly driver?: string
 }

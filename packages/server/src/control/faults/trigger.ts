@@ -1,5 +1,4 @@
 import { drawsFrom } from '../../core/ids/draws.ts'
-/** Which of the matching calls a rule strikes. */
 
 export type Trigger =
   | { readonly nth: number }
@@ -10,11 +9,9 @@ export type Trigger =
   | { readonly probability: number; readonly seed?: string }
 
 export interface Turn {
-  /** Number of the matching call, from 1. */
+  /** From 1. */
   readonly call: number
-  /** Earlier strikes of the rule. */
   readonly fired: number
-  /** Seed of draws for a trigger without its own. */
   readonly seed: string
 }
 

@@ -1,22 +1,19 @@
-/** Calls on their way to the journal thread: packed, by the folder of their journal, in buffers that are reused. */
+/** Calls on their way to the journal thread, packed in buffers that are reused. */
 import { CallPart, longestPacked, packedLength } from './packed-calls.ts'
 import type { CallText, PackedPart } from './protocol.ts'
 
 /** Bytes in flight of all worlds; further calls are dropped and counted as missed. */
 const maximumBytesInFlight = 64 * 1024 * 1024
 const partBytes = 128 * 1024
-/** Parts of a full batch. */
 const maximumParts = 8
 const maximumSpare = 2 * maximumParts
 
 export class Batches {
   readonly #batches = new Map<string, CallPart[]>()
   readonly #spare: ArrayBuffer[] = []
-  /** Dropped calls by journal, until the next batch reports them. */
   readonly #lost = new Map<string, number>()
   #bytesInFlight = 0
 
-  /** Journals that have something to send. */
   folders(): ReadonlySet<string> {
     return new Set([...this.#batches.keys(), ...this.#lost.keys()])
   }
@@ -44,13 +41,12 @@ export class Batches {
     return { parts: parts.map((part) => this.#packedPart(part)), missed }
   }
 
-  /** Called when the thread returns the buffers of a batch. */
   release(parts: readonly PackedPart[]): void {
     this.#bytesInFlight -= lengthOf(parts)
     for (const { buffer } of parts) this.#keepSpare(buffer)
   }
 
-  /** Called when the thread died: its batches will not be returned. */
+  /** For a dead thread, which will not return its buffers. */
   forgetInFlight(): void {
     this.#bytesInFlight = 0
     for (const parts of this.#batches.values()) this.#bytesInFlight += lengthOf(parts)
@@ -60,14 +56,13 @@ export class Batches {
     this.#lost.set(folder, (this.#lost.get(folder) ?? 0) + count)
   }
 
-  /** Called when the journal is deleted or closed. */
   drop(folder: string): void {
     this.#bytesInFlight -= lengthOf(this.#batches.get(folder) ?? [])
     this.#batches.delete(folder)
     this.#lost.delete(folder)
   }
 
-  /** Copies a part that fills less than half of its buffer: buffers of many worlds would pile up while the thread is busy. */
+  /** Copies a part that fills less than half of its buffer: many such buffers could wait while the thread is busy. */
   #packedPart({ bytes, length, count, sizeBytes }: CallPart): PackedPart {
     if (2 * length > bytes.length) return { buffer: bytes.buffer, length, count, sizeBytes }
     const buffer = bytes.buffer.slice(0, length)

@@ -1,6 +1,4 @@
-/**
- * The main thread's side of the journal thread: sends calls in batches, and queries. The first call or query starts the thread.
- */
+/** The main thread's side of the journal thread. The first call or query starts the thread. */
 import { rmSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { QueryStopped } from '../../store/store.ts'
@@ -10,17 +8,13 @@ import type { AnswerTo, Bounds, CallText, FromThread, PackedPart, Question, ToTh
 
 /** Age at which a partial batch is sent: waking the thread costs as much as answering several requests. */
 const batchMilliseconds = 100
-/** The same while a request waits for calls of this journal. */
 const awaitedMilliseconds = 20
-/** Calls that wait to be packed, and the memory that they retain. */
 const maximumWaitingCalls = 16
 const maximumWaitingBytes = 1024 * 1024
 
 export interface JournalThreadOptions {
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void }
-  /** Called after calls were written to this journal. */
   readonly onWritten: (folder: string) => void
-  /** True while a request waits for `onWritten` of this journal. */
   readonly hasListeners: (folder: string) => boolean
 }
 
@@ -34,7 +28,6 @@ export class JournalThread {
   /** Bounds of the open journals. Losses of a journal that is not open are not reported to its successor. */
   readonly #bounds = new Map<string, Bounds>()
   readonly #batches = new Batches()
-  /** Calls whose record is not built yet. */
   #waitingCalls: { readonly folder: string; readonly call: () => CallText }[] = []
   #waitingBytes = 0
   readonly #pending = new Map<number, PendingRequest>()
@@ -44,7 +37,6 @@ export class JournalThread {
   #isClosed = false
   /** Calls sent to the thread, or reported as missed, and not yet written; by journal. */
   readonly #inFlight = new Map<string, number>()
-  /** Journals whose last batch could not be written. */
   readonly #failing = new Set<string>()
 
   constructor(options: JournalThreadOptions) {
@@ -70,7 +62,6 @@ export class JournalThread {
     this.#batches.drop(folder)
   }
 
-  /** Deletes the journal, with calls that are not written yet. */
   async remove(folder: string): Promise<void> {
     this.#packWaiting()
     this.#bounds.delete(folder)
@@ -81,8 +72,7 @@ export class JournalThread {
   }
 
   /**
-   * Only queues the call. Several calls are packed together, which is cheaper than packing each one between two answers, see
-   * [arrivals](../../http/arrivals.ts).
+   * Packs several calls together, which is cheaper than packing each one between two answers, see http/arrivals.ts.
    * @param heldBytes memory that `call` retains until then
    */
   write(folder: string, call: () => CallText, heldBytes: number): void {
@@ -112,7 +102,6 @@ export class JournalThread {
     return this.#options.hasListeners(folder) ? awaitedMilliseconds : batchMilliseconds
   }
 
-  /** Packs and sends all waiting calls. */
   flush(): void {
     this.#packWaiting()
     clearTimeout(this.#timer)
@@ -134,7 +123,6 @@ export class JournalThread {
     })
   }
 
-  /** Writes all waiting calls, then ends the thread. */
   async close(): Promise<void> {
     this.flush()
     this.#isClosed = true

@@ -5,9 +5,7 @@ import { TimeIsUp, TimeLimit } from '../../store/sqlite/time-limit.ts'
 import type { Bounds, FromThread, Question, QuestionAboutCalls, ToThread } from './protocol.ts'
 import { isDamage, StoredJournal } from './storage/stored-journal.ts'
 
-/** Opening one more journal closes the least recently used one. */
 const maximumOpen = 16
-/** Unused journals are closed after this time. */
 const idleMilliseconds = 2000
 const queryTimeoutMilliseconds = 5000
 
@@ -16,7 +14,6 @@ const post = (message: FromThread): void => port.postMessage(message)
 
 const timeLimit = new TimeLimit()
 const bounds = new Map<string, Bounds>()
-/** In the order of last use. */
 const open = new Map<string, { readonly journal: StoredJournal; usedAt: number }>()
 
 function journalOf(folder: string): StoredJournal {
@@ -31,7 +28,7 @@ function journalOf(folder: string): StoredJournal {
 }
 
 /**
- * Replaces a damaged journal by an empty one: a journal only documents test runs. After any other error the journal stays.
+ * Replaces a damaged journal by an empty one: a journal only documents test runs.
  * @param work must leave the journal unchanged when it fails
  */
 function withJournal<T>(folder: string, work: (journal: StoredJournal) => T): T {
@@ -57,7 +54,6 @@ function close(folder: string): void {
   opened?.journal.close()
 }
 
-/** Closes a journal and forgets its bounds: a new journal in this folder has bounds of its own. */
 function forget(folder: string): void {
   close(folder)
   bounds.delete(folder)

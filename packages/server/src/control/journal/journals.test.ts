@@ -65,7 +65,6 @@ const sequences = async (journal: Journal, filter?: string): Promise<number[]> =
 }
 
 const foundOf = (world: string): string => join(journalFolder(world), 'found.sqlite')
-/** The first file of the log. */
 const logOf = (world: string): string => join(journalFolder(world), '0000000000000001.calls')
 const bytesIn = (folder: string): number =>
   readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
@@ -368,7 +367,6 @@ test('calls that could not be written to a removed journal are not counted as mi
   const { journals, folder } = startJournals(t)
   const world = join(folder, 'to-be-made')
   await journals().of(folder).state()
-  // More than one batch: some calls are in flight.
   writeMany(journals().of(world), 40, { decision: 'x'.repeat(60_000) })
   await journals().remove(world)
   mkdirSync(world)

@@ -1,4 +1,3 @@
-/** The journals of a process: one for each world, all written and read by one thread. */
 import { join } from 'node:path'
 import type { TypedFilter } from '../../odata/index.ts'
 import { type Query, QueryStopped } from '../../store/store.ts'
@@ -29,10 +28,7 @@ export const defaultSettings: JournalSettings = {
 export interface Journal {
   readonly settings: JournalSettings
   configure(settings: JournalSettings): void
-  /**
-   * @param call builds the record; called soon, and before the next query of this journal
-   * @param heldBytes memory that `call` retains until then
-   */
+  /** @param call builds the record; called soon, and before the next query of this journal */
   write(call: () => CallText, heldBytes?: number): void
   state(): Promise<JournalState>
   page(query: Query): Promise<PageOfCalls>
@@ -49,7 +45,6 @@ export interface Journal {
 
 export const journalFolder = (world: string): string => join(world, 'journal')
 
-/** The journals of all worlds, addressed by the folder of their world. */
 export class Journals {
   readonly #open = new Map<string, OpenJournal>()
   readonly #thread: JournalThread
@@ -62,7 +57,7 @@ export class Journals {
     })
   }
 
-  /** The journal of a world, created on first use. Touches no file. */
+  /** Created on first use. Touches no file. */
   of(world: string): Journal {
     const folder = journalFolder(world)
     let journal = this.#open.get(folder)
@@ -73,13 +68,11 @@ export class Journals {
     return journal
   }
 
-  /** Deletes all recorded calls: the world is reset. */
   async remove(world: string): Promise<void> {
     this.#end(journalFolder(world))
     await this.#thread.remove(journalFolder(world))
   }
 
-  /** Writes the recorded calls and closes the files: the world is deleted, or the process stops. */
   async closeJournal(world: string): Promise<void> {
     this.#end(journalFolder(world))
     await this.#thread.closeJournal(journalFolder(world))
@@ -100,7 +93,7 @@ export class Journals {
   }
 }
 
-/** A journal until it is closed or removed; then it rejects queries and drops calls. */
+/** Once closed or removed, it rejects queries and drops calls. */
 class OpenJournal implements Journal {
   readonly #thread: JournalThread
   readonly #folder: string

@@ -7,7 +7,6 @@ import type { CallText } from './protocol.ts'
 const times = { began: Date.UTC(2026, 2, 2, 9), ended: Date.UTC(2026, 2, 2, 9) + 1.5 }
 const told = { time: '2026-03-02T09:00:00.000000Z', durationMicros: 1500 }
 
-/** The calls as JSON after packing and unpacking. */
 function throughBytes(given: readonly CallText[]): object[] {
   for (const call of given) assert.ok(packedLength(call) <= longestPacked(call))
   const part = new CallPart(new ArrayBuffer(given.reduce((sum, call) => sum + packedLength(call), 0)))

@@ -1,9 +1,7 @@
 /**
- * The binary form of calls, used for messages to the journal thread and in its log. Objects would cost more than the calls
- * themselves: the garbage collector would move each one twice, and `postMessage` would clone it.
- *
- * A call is a header and up to three UTF-8 texts: the members that it shares with other calls, unless an earlier call of the
- * same part holds them; its own members; the answer.
+ * The binary form of calls. As objects they would cost more than the calls: the garbage collector would move each one
+ * twice, and `postMessage` would clone it. A call is a header and up to three UTF-8 texts: the members that it shares
+ * with other calls, unless an earlier call of the same part holds them; its own members; the answer.
  */
 import { formatTime, lastTime } from '../../core/time/time.ts'
 import type { CallText } from './protocol.ts'
@@ -11,10 +9,9 @@ import type { CallText } from './protocol.ts'
 /** Part of the version of stored journals: change it with the layout below. */
 export const packing = 'header, shared, own, answer'
 
-/** Offsets in a header: lengths and places are 32-bit numbers, times 64-bit. Places count from the beginning of the part. */
+/** Offsets in a header: lengths and places are 32-bit numbers, times 64-bit. Places are relative to the part. */
 const at = { length: 0, shared: 4, sharedLength: 8, ownLength: 12, began: 16, ended: 24 } as const
 const headerBytes = 32
-/** Bytes that UTF-8 takes at most for each UTF-16 code unit. */
 const longestUnit = 3
 
 /** An upper bound of the packed size, without encoding the texts. */
@@ -34,15 +31,11 @@ interface Shared {
 const sizeOf = ({ place, length }: Shared, header: number, end: number): number =>
   end - header + (place === header + headerBytes ? 0 : length)
 
-/** Calls that are sent together in one buffer. */
 export class CallPart {
   readonly bytes: Buffer<ArrayBuffer>
-  /** Bytes in use. */
   length = 0
   count = 0
-  /** Sum of the sizes that bounds count. */
   sizeBytes = 0
-  /** Position of each shared text. */
   readonly #shared = new Map<string, Shared>()
 
   constructor(buffer: ArrayBuffer) {
@@ -78,7 +71,6 @@ export class PackedCall {
   readonly #part: Buffer
   readonly #header: number
   readonly #shared: Shared
-  /** Offset of the next call. */
   readonly end: number
 
   constructor(part: Buffer, header: number) {
@@ -92,7 +84,7 @@ export class PackedCall {
     return sizeOf(this.#shared, this.#header, this.end)
   }
 
-  /** The complete call as JSON. @throws SyntaxError for bytes that are not a call */
+  /** @throws SyntaxError for bytes that are not a call */
   document(sequence: number): string {
     const began = this.#part.readDoubleLE(this.#header + at.began)
     if (!(began >= 0 && began <= lastTime)) throw new SyntaxError('no call has such a time')
@@ -123,7 +115,7 @@ export function* callsIn(part: Buffer): Generator<PackedCall> {
   }
 }
 
-/** The size of each call, oldest first; much faster than `callsIn`. @throws SyntaxError for bytes that are not calls */
+/** Oldest first; much faster than `callsIn`. @throws SyntaxError for bytes that are not calls */
 export function sizesIn(part: Buffer): number[] {
   const sizes: number[] = []
   for (let header = 0; header < part.length; ) {

@@ -2,12 +2,11 @@
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Query } from '../../store/store.ts'
 
-/** A call without its number. */
 export interface CallText {
   /** World times in milliseconds since 1970. */
   readonly began: number
   readonly ended: number
-  /** JSON members that other calls have as well, each after a comma. Stored once for all calls of a part that share them. */
+  /** JSON members that other calls have as well, each after a comma. Stored once for all calls of a part. */
   readonly shared: string
   /** All other members. With `answer`, the text ends inside the answer object, in front of its size. */
   readonly own: string
@@ -15,7 +14,7 @@ export interface CallText {
   readonly answer?: string | undefined
 }
 
-/** Packed calls in the first `length` bytes of a buffer. Messages transfer the buffer to their receiver. */
+/** Packed calls in the first `length` bytes of a buffer, which messages transfer. */
 export interface PackedPart {
   readonly buffer: ArrayBuffer
   readonly length: number
@@ -30,7 +29,7 @@ export interface Bounds {
 }
 
 export interface JournalState {
-  /** Number of the oldest call; `last + 1` in an empty journal. */
+  /** `last + 1` in an empty journal. */
   readonly first: number
   readonly last: number
   readonly sizeBytes: number
@@ -41,7 +40,6 @@ export interface JournalState {
 export interface PageOfCalls {
   readonly documents: readonly string[]
   readonly total: number
-  /** State of the journal when the page was read. */
   readonly state: JournalState
 }
 
@@ -55,10 +53,8 @@ export interface ExcerptRequest {
 
 export interface Excerpt {
   readonly calls: readonly { readonly sequence: number; readonly document: string }[]
-  /** Number to pass as `after` of the next excerpt. */
   readonly readUpTo: number
   readonly isComplete: boolean
-  /** Calls after the requested number that were dropped already. */
   readonly missed: number
   readonly last: number
 }
@@ -66,7 +62,6 @@ export interface Excerpt {
 export interface TallyRequest {
   readonly after: number
   readonly filter?: TypedFilter
-  /** Maximum number of sequence numbers in the result. */
   readonly matching: number
 }
 
@@ -85,7 +80,6 @@ export type Question =
   | QuestionAboutCalls
   | { readonly asks: 'state' }
   | { readonly asks: 'clear' }
-  /** Deletes the journal. */
   | { readonly asks: 'remove' }
   | { readonly asks: 'close' }
 
@@ -116,11 +110,10 @@ export type ToThread =
       readonly missed: number
     }
   | { readonly folder: string; readonly number: number; readonly question: Question }
-  /** Closes all journals and ends the thread. */
   | { readonly end: true }
 
 export type FromThread =
-  /** A batch was written or failed. Returns its buffers. */
+  /** Returns the buffers of a batch that was written or failed. */
   | {
       readonly folder: string
       readonly parts: readonly PackedPart[]

@@ -1,5 +1,3 @@
-/** Records calls: builds the record from a request, its trace and its answer. */
-
 import { type Dispatch, type Outcome, RefusedRequest } from '../../core/pipeline/request.ts'
 import type { CallRecorder, EndedCall } from '../../core/recording/recording.ts'
 import { noteRewrite, Trace } from '../../core/recording/trace.ts'
@@ -9,11 +7,9 @@ import { answerText, type BodyText, type Naming, rawText, requestText } from './
 import { maximumTextLength, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
 
 export interface RecorderOptions {
-  /** Undefined after the world was closed. */
   readonly journal: () => Journal | undefined
   /** False until the stored settings are read: a closed world reads them with its first request. */
   readonly areSettingsKnown: () => boolean
-  /** World time, in milliseconds since 1970. */
   readonly now: () => number
   readonly naming: Naming
   readonly render: EndedCallRenderer
@@ -72,7 +68,6 @@ function recordBatchElements(
   }
 }
 
-/** Renders the answer that a batch element would get as a request of its own. */
 export type EndedCallRenderer = (
   request: EndedCall['request'],
   outcome: Outcome | undefined,
@@ -90,7 +85,6 @@ function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming
   return { began: trace.began, ended, shared, own, answer: isOpen ? answer?.text : undefined }
 }
 
-/** JSON members of a body; without size and text for a body that the journal thread measures. */
 const bodyMembers = ({ mediaType, sizeBytes, isCut, text }: BodyText): string =>
   (mediaType === undefined ? '' : mediaTypeMember(mediaType)) +
   (sizeBytes === undefined ? '' : `"sizeBytes":${sizeBytes}${member('isCut', isCut)}${member('text', text)}`)
@@ -102,6 +96,5 @@ function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
   return answerText(operationOf(call, trace), body, refused === undefined)
 }
 
-/** The common media type skips JSON.stringify. */
 const mediaTypeMember = (mediaType: string): string =>
   mediaType === 'application/json' ? '"mediaType":"application/json",' : `"mediaType":${JSON.stringify(mediaType)},`

@@ -1,5 +1,3 @@
-/** Recorded calls of a world, from its journal. */
-
 import { Call, callOperations } from '@hyperplane/contract/control/call'
 import { notFound } from '../../core/standard.ts'
 import { implementWithinWorld, type WorldReadContext } from '../context.ts'

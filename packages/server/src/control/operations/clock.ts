@@ -1,4 +1,3 @@
-/** The clock of a world: read, freeze, resume, scale, move. */
 import { clockOperations } from '@hyperplane/contract/control/clock'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../../core/time/clock.ts'

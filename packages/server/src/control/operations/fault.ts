@@ -13,7 +13,7 @@ const maximumRules = 1000
 export const fault = implementWithinWorld(
   faultOperations,
   {
-    // Counts are written with a delay: wait for them, so that a read shows every match.
+    // Counts are written with a delay: a read must show every match.
     async listFaultRules(ctx, request) {
       await ctx.drivers.faults.countsWritten()
       return standardList(ctx, { ...request, body: undefined }, 'all')

@@ -1,4 +1,3 @@
-/** Operations of the control interface by kind: those on worlds, and those within one world. */
 import type { Resource } from '@hyperplane/contract'
 import { FaultRule } from '@hyperplane/contract/control/fault'
 import { Journal } from '@hyperplane/contract/control/journal'

@@ -1,4 +1,3 @@
-/** The journal of a world: settings, assertions, exports, streams. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Journal, journalOperations } from '@hyperplane/contract/control/journal'
 import { ApiError, invalid } from '../../core/api-error.ts'
@@ -23,7 +22,7 @@ export const journal = implementWithinWorld(
       const before = journal.settings
       const settings = { ...defaultSettings, ...settingsIn(body) }
       let counts = {}
-      // Apply the settings before they are stored: lower bounds drop calls, and the answer must count the remaining ones.
+      // Apply before storing: lower bounds drop calls, and the answer must count the remaining ones.
       return new TwoPhaseEffect({
         async make() {
           journal.configure(settings)
@@ -98,7 +97,6 @@ export const journal = implementWithinWorld(
   },
 )
 
-/** The stored settings. A new control store gets the default ones. */
 export async function loadJournalSettings(store: Store): Promise<JournalSettings> {
   const [stored] = await store.find(Journal)
   if (stored !== undefined) return { ...defaultSettings, ...settingsIn(stored) }
@@ -161,7 +159,6 @@ function durationFaults(text: string | undefined): readonly ApiError[] {
   return [invalid('within', `expected an ISO 8601 duration such as PT5S, found ${JSON.stringify(text)}`)]
 }
 
-/** @throws ApiError 400 */
 function lastSeen(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)

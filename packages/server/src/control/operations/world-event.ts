@@ -1,5 +1,3 @@
-/** Events of a world: scheduled, listed, called off. `drivers/simulated/events/` says what each event changes. */
-
 import type { EntityOf } from '@hyperplane/contract'
 import { type WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
 import type { ApiError } from '../../core/api-error.ts'
@@ -82,7 +80,7 @@ function faultsOfDuration(path: string, text: string | undefined, mayBeNothing: 
   return fault === undefined ? [] : [invalid(path, fault)]
 }
 
-/** Begin and end in milliseconds since 1970. @throws ApiError 400 for a time in the past */
+/** Milliseconds since 1970. @throws ApiError 400 for a time in the past */
 function resolveTimes({ after, at, duration, until }: Plan, now: number): { at?: number; until?: number } {
   const length = (text: string): number => millisecondsOf(text) as number
   const begins = after !== undefined ? now + length(after) : at === undefined ? undefined : (parseTime(at) as number)

@@ -1,4 +1,3 @@
-/** Worlds: created from seeds, imported, forked, reset, exported, deleted. The registry stores one row for each. */
 import { statSync } from 'node:fs'
 import type { EntityOf } from '@hyperplane/contract'
 import { World, worldOperations } from '@hyperplane/contract/control/world'
@@ -140,7 +139,6 @@ export const world = implementForWorlds(
   },
 )
 
-/** @throws ApiError 400 */
 function millisecondsWithin(text: unknown): number {
   if (text === undefined) return 0
   const found = millisecondsOf(text as string)
@@ -149,7 +147,6 @@ function millisecondsWithin(text: unknown): number {
   return found
 }
 
-/** The remedy in the refusal of an export that unfinished tasks prevent. */
 function exportAdvice(mode: ClockMode): string {
   const first =
     mode === 'frozen'
@@ -212,7 +209,6 @@ async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
   return hash
 }
 
-/** Builds a new world as a draft, which gets its row and its name when it is complete. */
 function createWorldEffect(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: WorldRow) => Promise<void>) {
   const row = rowOf(body, formatTime(ctx.clock.now()))
   let draft: Draft | undefined
@@ -240,7 +236,6 @@ function createWorldEffect(ctx: WorldsContext, body: NewWorld, build: (draft: Dr
   })
 }
 
-/** @throws ApiError 409, 422 */
 function draftOf(worlds: Worlds, name: string): Draft {
   if (worlds.get(name) !== undefined) throw new ApiError('WORLD_EXISTS', { name })
   const { size, maximum } = worlds
@@ -271,7 +266,6 @@ function hostedOf({ drivers }: WorldsReadContext, { name }: WorldRow): HostedWor
   return hosted
 }
 
-/** @param own the port that the world will have when the request commits; default: its present port */
 function worldView(
   { drivers }: WorldsReadContext,
   row: WorldRow,
@@ -305,7 +299,7 @@ const settingsView = ({ rateLimits, limits, durations, lockout, clock }: Config)
 const sizeOf = (file: string): number =>
   [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
 
-/** An iterator and not a generator: `return` of a generator that never started would not end `rest`. */
+/** An iterator: `return` of a generator that never started would not end `rest`. */
 function bytesOf(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncIterableIterator<Uint8Array> {
   const encoder = new TextEncoder()
   let pending: IteratorResult<string> | undefined = first

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type TaskWait, waitForTasks } from './ended-tasks.ts'
 
-/** A world with an unfinished task; its clock advances with each reading, or is frozen. */
 function aSite(mode: TaskWait['clock']['mode']) {
   let elapsed = 0
   let counted = 0

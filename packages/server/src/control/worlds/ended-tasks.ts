@@ -1,6 +1,6 @@
 /**
- * Waits until no task of a world is under way, or until a timeout on the world clock. While that clock is frozen, the timeout
- * counts real time instead. No request waits longer than a minute of real time. Assertions wait in the same way.
+ * Waits until no task of a world is under way, or until a timeout on the world clock; on real time while it is frozen.
+ * No request waits longer than a minute of real time.
  */
 import { Task } from '@hyperplane/contract/platform/task'
 import { pathOf } from '../../core/standard.ts'
@@ -14,7 +14,6 @@ export interface TaskWait {
   readonly store: Pick<Store, 'count' | 'watch'>
   readonly clock: Pick<WorldClock, 'now' | 'mode'>
   readonly real: Pick<Clock, 'now' | 'setTimer'>
-  /** True when the world was closed or the process stops. */
   readonly isOver: () => boolean
 }
 

@@ -1,4 +1,3 @@
-/** Stores uploaded form files (seeds to import) in temporary files that live as long as their request. */
 import { createHash } from 'node:crypto'
 import { createWriteStream, mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -10,7 +9,6 @@ import { ApiError } from '../../core/api-error.ts'
 import { malformed } from '../../core/input/multipart.ts'
 import type { Spool } from '../../core/input/spooled-form.ts'
 
-/** @param folder where each request gets a temporary folder */
 export function createSpool(folder: string, prefix: string, maximumBytes: number): Spool {
   return {
     maximumBytes,
@@ -50,7 +48,6 @@ export function createSpool(folder: string, prefix: string, maximumBytes: number
   }
 }
 
-/** Decompresses a gzip file: clients compress files inside a form more often than the request itself. */
 async function* decompressed(
   name: string,
   chunks: AsyncIterable<Buffer>,
@@ -92,7 +89,7 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 
-/** Replaces CR LF by LF, also when a chunk ends between the two. */
+/** Also when a chunk ends between the two characters. */
 async function* withUnixLineEnds(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held = false
   for await (const chunk of chunks) {

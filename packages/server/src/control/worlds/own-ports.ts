@@ -3,13 +3,10 @@ import type { HttpServer } from '../../http/server.ts'
 
 type Listener = Pick<HttpServer, 'listenFor' | 'unlisten'>
 
-/** A port that was opened for a world while its previous port is still open. */
 export interface OpenedPort {
   /** Absent: the world gets no port, or the service does not listen yet. */
   readonly port?: number
-  /** Makes it the port of the world, and closes the previous one. */
   commit(): void
-  /** Closes it; the previous port stays. */
   rollback(): void
 }
 
@@ -52,7 +49,6 @@ export class OwnPorts {
     }
   }
 
-  /** Closes the port of a world that was deleted. */
   close(world: string): void {
     const port = this.#ports.get(world)
     this.#ports.delete(world)

@@ -1,4 +1,3 @@
-/** Settings of a world in three forms: in the request, in its row, and as options of the world. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { presets, World } from '@hyperplane/contract/control/world'
 import { defined } from '../../core/defined.ts'
@@ -22,7 +21,6 @@ export function rowOf({ adminPassword: _, ...stored }: NewWorld, createTime: str
   return defined({ ...stored, extId: stored.name, createTime })
 }
 
-/** @param seed the seed of a new world that is not created from a preset */
 export function settingsOf(row: WorldRow, seed?: NewSeed): WorldSettings {
   const { preset, rateLimits, limits, durations, lockout, clock } = row
   const source: NewSeed | undefined = seed ?? preset

@@ -6,7 +6,6 @@ import { readCallFilter } from './call-filter.ts'
 
 const beginning = Date.parse('2026-03-02T09:00:00Z')
 
-/** A journal with a number of matching calls, a running real clock, and a world clock. */
 function aSite(mode: 'frozen' | 'real' = 'frozen') {
   let calls = 0
   let world = beginning

@@ -1,7 +1,4 @@
-/**
- * Waits until enough calls match, or until a timeout on the world clock. While that clock is frozen, the timeout counts real
- * time instead: nobody may move the clock, and the request would wait for ever.
- */
+/** Waits until enough calls match, or until a timeout on the world clock; on real time while that clock is frozen. */
 import type { Clock, WorldClock } from '../../../core/time/clock.ts'
 import { formatTime } from '../../../core/time/time.ts'
 import { and, evaluateFilter, fieldsOf, type TypedFilter } from '../../../odata/index.ts'
@@ -13,7 +10,6 @@ export interface CallAssertion {
   readonly atLeast?: number | undefined
   readonly atMost?: number | undefined
   readonly exactly?: number | undefined
-  /** On the world clock. */
   readonly withinMilliseconds: number
 }
 
@@ -70,7 +66,7 @@ export async function evaluateAssertion({ journal, clock, real }: AssertionConte
   }
 }
 
-/** The verdict, if more calls cannot change it; undefined: keep waiting. */
+/** Undefined: more calls can still change the verdict. */
 function earlyVerdict({ atMost, exactly, ...asserted }: CallAssertion, count: number): boolean | undefined {
   if (atMost !== undefined) return count > atMost ? false : undefined
   if (exactly !== undefined) return count === exactly ? true : count > exactly ? false : undefined
@@ -99,7 +95,6 @@ async function nearest(journal: AssertionContext['journal'], filter: TypedFilter
   })
 }
 
-/** A path through a list gives the values of all its elements. */
 function valueAt(value: unknown, path: string): unknown {
   const memberOf = (at: unknown, name: string): unknown => (at as Record<string, unknown> | undefined)?.[name]
   return path

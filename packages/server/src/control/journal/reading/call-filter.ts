@@ -1,4 +1,3 @@
-/** Filters for calls in request bodies; the language is that of `$filter`. */
 import { Call, callFilter } from '@hyperplane/contract/control/call'
 import { ApiError } from '../../../core/api-error.ts'
 import { pathOf } from '../../../core/standard.ts'

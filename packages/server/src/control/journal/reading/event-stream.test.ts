@@ -29,7 +29,6 @@ function aJournal(t: TestContext) {
       for (let index = 0; index < count; index++)
         journal.write(() => ({ began: 0, ended: 0, shared: '', own: `,"path":"${text}"` }))
     },
-    /** Real time without a recorded call. */
     beat: () => beats[0]?.(),
     read(wanted: Partial<StreamRequest> = {}) {
       const events = streamEvents(journal, { after: undefined, filter: undefined, ...wanted }, clock)

@@ -1,13 +1,11 @@
 /**
- * Streams recorded calls as server-sent events (HTML standard, section "Server-sent events"). A stream holds a position in the
- * journal and at most one batch of calls, and reads as fast as its client. A client that is too slow gets a `gap` event with the
- * number of calls that were dropped before it read them.
+ * Recorded calls as server-sent events. Holds at most one batch of calls and reads as fast as its client; a client that
+ * is too slow gets a `gap` event with the number of dropped calls. Source: HTML standard, "Server-sent events".
  */
 import type { Clock } from '../../../core/time/clock.ts'
 import type { TypedFilter } from '../../../odata/index.ts'
 import type { Journal } from '../journals.ts'
 
-/** Real time without a call after which a heartbeat is sent. */
 const heartbeatMilliseconds = 15_000
 const maximumBytes = 256 * 1024
 const maximumCalls = 200
@@ -65,6 +63,5 @@ export async function* streamEvents(
 
 const event = (name: string, content: object): Uint8Array => Buffer.from(eventText(name, JSON.stringify(content)))
 
-/** @param data JSON, which has no line breaks */
 const eventText = (name: string, data: string, id?: number): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`

@@ -1,4 +1,3 @@
-/** Exports all calls as one file. Calls are read in batches, so that memory stays bounded. */
 import type { TypedFilter } from '../../../odata/index.ts'
 import type { Journal } from '../journals.ts'
 import { type HarOptions, harEntry, harFrame } from './har.ts'

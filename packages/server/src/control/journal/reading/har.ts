@@ -1,4 +1,4 @@
-/** Calls as an HTTP Archive, HAR 1.2 (W3C Web Performance group, "HTTP Archive (HAR) format"). */
+/** Source: HAR 1.2 (W3C Web Performance group, "HTTP Archive (HAR) format"). */
 
 import type { EntityOf } from '@hyperplane/contract'
 import type { Call } from '@hyperplane/contract/control/call'
@@ -7,13 +7,11 @@ import { STATUS_CODES } from '../../../core/node-http.ts'
 type CallEntity = EntityOf<typeof Call>
 
 export interface HarOptions {
-  /** Origin of the service, `https://localhost:9440`. */
   readonly origin: string
   readonly version: string
   readonly comment: string
 }
 
-/** The text before and after the entries, which are separated by commas. */
 export function harFrame({ version, comment }: HarOptions): { begin: string; end: string } {
   const creator = { name: 'Hyperplane', version }
   return {

@@ -25,7 +25,6 @@ export interface Naming {
   readonly names: CanonicalNames
 }
 
-/** Undefined if the request had no body, or if its body was not read. */
 export function requestText(request: ApiRequest, trace: Trace, naming: Naming): BodyText | undefined {
   const { operation, bytes } = trace
   const { onBehalfOf } = request
@@ -63,7 +62,6 @@ export function answerText(operation: Operation | undefined, body: string, isSuc
   return truncated(JSON.stringify({ ...envelope, data }), sizeBytes, mediaType)
 }
 
-/** Keeps texts; of other files only the size. */
 export function rawText({ contentType, content, contentLength }: RawAnswer): BodyText {
   const keepsText =
     typeof content === 'string' || (content instanceof Uint8Array && /^text\/|[/+](?:json|xml)$/.test(contentType))
@@ -89,7 +87,6 @@ function redactedText(
   return JSON.stringify(redacted(operation.body, body))
 }
 
-/** The body of a batch before validation: any part may be missing or of another type. */
 interface UncheckedBatch {
   readonly metadata?: { readonly uri?: unknown } | null
   readonly payload?: unknown
@@ -122,7 +119,6 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** UTF-8 takes at most three bytes for each UTF-16 code unit. */
 const isShort = (text: string): boolean => text.length * 3 <= maximumBodyBytes
 
 function truncated(content: string | Uint8Array, sizeBytes: number, mediaType: string | undefined): BodyText {

@@ -1,5 +1,5 @@
 /**
- * The JSON of a recorded call, without its bodies. It is concatenated member by member because every request pays for it:
+ * The JSON of a recorded call, without its bodies. Concatenated member by member because every request pays for it:
  * building an object and calling JSON.stringify takes several times as long.
  */
 
@@ -11,16 +11,12 @@ import type { EndedCall } from '../../../core/recording/recording.ts'
 import type { Search, Trace } from '../../../core/recording/trace.ts'
 import { unreadFields } from '../../../core/recording/watched-body.ts'
 
-/** Longer texts are truncated. */
 export const maximumTextLength = 2000
 
 export const operationOf = ({ outcome, refused }: EndedCall, trace: Trace): Operation | undefined =>
   trace.operation ?? outcome?.operation ?? refused?.operation
 
-/**
- * Members that many calls have in common: caller, address, operation, status, decision. Most calls equal the previous one of
- * their operation, and reuse its text.
- */
+/** Members that many calls have in common. Most calls equal the previous one of their operation, and reuse its text. */
 export function sharedText(call: EndedCall, trace: Trace): string {
   const { caller, decision } = trace
   const { status, refused } = call
@@ -53,7 +49,6 @@ interface CallContext {
   readonly decision: string | undefined
 }
 
-/** The latest successful call of each operation. */
 const latestSuccess = new WeakMap<Operation, CallContext & { readonly text: string }>()
 
 const isSameContext = (one: CallContext, other: CallContext): boolean =>
@@ -64,7 +59,7 @@ const isSameContext = (one: CallContext, other: CallContext): boolean =>
   one.profile === other.profile &&
   one.decision === other.decision
 
-/** Members that differ between calls, or are rare. Few pieces, because V8 copies each one again when the text is written. */
+/** Members that differ between calls, or are rare. Few pieces: V8 copies each one again when the text is written. */
 export function ownText(call: EndedCall, trace: Trace): string {
   const { request, outcome, refused } = call
   const { onBehalfOf, query } = request
@@ -99,7 +94,6 @@ function lists(
 const listsText = (all: object): string => `,${JSON.stringify(all).slice(1, -1)}`
 const emptyLists = listsText({ unreadFields: [], warnings: [], rewrites: [], faults: [] })
 
-/** Nothing for an undefined value. */
 export function member(name: string, value: unknown): string {
   if (value === undefined) return ''
   return `,"${name}":${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`
@@ -109,7 +103,6 @@ export function member(name: string, value: unknown): string {
 const quoted = (text: string): string => (isPlain.test(text) ? `"${text}"` : JSON.stringify(text))
 const isPlain = /^[ !#-[\]-~]*$/
 
-/** The text in front of the id, by kind. */
 const targetTexts = new Map<string, string>()
 function targetText({ kind, extId }: NonNullable<Trace['target']>): string {
   let text = targetTexts.get(kind)
@@ -137,7 +130,6 @@ function codesOf(refusal: unknown): string[] {
 const headersOf = (refused: RefusedRequest | undefined): Readonly<Record<string, string>> | undefined =>
   refused?.refusal instanceof Refusal ? { ...refused.headers, ...refused.refusal.headers } : refused?.headers
 
-/** The exhausted rate limit bucket, as the error message names it. */
 const throttledBy = (refusal: unknown): string | undefined =>
   refusal instanceof ApiError && refusal.key === 'RATE_LIMIT_EXCEEDED'
     ? refusal.appMessage.argumentsMap?.['bucket']

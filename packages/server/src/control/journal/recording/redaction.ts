@@ -1,14 +1,9 @@
-/**
- * Redacts secrets in bodies. If the schema of a body has secret fields, only fields that the contract declares are stored: an
- * unknown field may be a misspelled secret.
- */
+/** In schemas with secret fields only declared fields are recorded: an unknown one may be a misspelled secret. */
 import { type AnySchema, walk } from '@hyperplane/contract'
 import { chooseAlternative } from '../../../core/input/validate.ts'
 import { canonicalType } from '../../../http/profiles/names.ts'
 
-/** Replaces a secret. */
 const secretMark = '[secret]'
-/** Replaces a value that may be a secret. */
 export const unknownMark = '[not kept]'
 
 const secretsBySchema = new WeakMap<AnySchema, boolean>()
@@ -26,7 +21,6 @@ export function holdsSecrets(schema: AnySchema | undefined): schema is AnySchema
 /** Members such as `$objectType`, which naming profiles add. */
 const isDecoration = (name: string): boolean => name.startsWith('$') && name !== '$reserved'
 
-/** A copy in which marks replace secrets and fields that the schema does not declare. */
 export function redacted(schema: AnySchema, value: unknown): unknown {
   if (value === undefined || value === null) return value
   if (schema.secret === true) return secretMark

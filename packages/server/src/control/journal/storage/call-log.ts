@@ -1,8 +1,6 @@
 /**
- * An append-only log of packed calls that no query has needed yet, in files that are deleted whole. Every call is written here;
- * most are dropped before anybody queries the journal, so indexing them at once would be wasted.
- *
- * A file is named by the number of its first call. It is a sequence of parts: a header, then packed calls.
+ * An append-only log of calls that no query has needed yet, in files that are deleted whole: most calls are dropped
+ * before anybody queries them, so indexing them at once would be wasted. Each file is named by its first call's number.
  */
 import {
   closeSync,
@@ -24,7 +22,6 @@ const maximumFileBytes = 4 * 1024 * 1024
 const headerBytes = 12
 
 export interface LoggedPart {
-  /** Number of its newest call. */
   readonly last: number
   readonly count: number
   readonly sizeBytes: number
@@ -33,18 +30,16 @@ export interface LoggedPart {
 
 interface LogFile {
   readonly path: string
-  /** Number of its first call. */
   readonly first: number
   /** Number of its newest call; `first - 1` for an empty file. */
   last: number
   length: number
-  /** Sizes of its calls, oldest first; undefined until they are read after a restart. */
+  /** Oldest first; undefined until they are read after a restart. */
   sizes: number[] | undefined
 }
 
 export class CallLog {
   readonly #folder: string
-  /** Oldest first; calls are appended to the last one. */
   readonly #files: LogFile[]
   #descriptor: number | undefined
 
@@ -71,16 +66,11 @@ export class CallLog {
     if (statSync(newest.path).size > newest.length) truncateSync(newest.path, newest.length)
   }
 
-  /** Number of the newest call; undefined for an empty log. */
   get last(): number | undefined {
     return this.#files.at(-1)?.last
   }
 
-  /**
-   * @param first number of their first call
-   * @returns undoes the append
-   * @throws the error of the file system; the log is then unchanged
-   */
+  /** @returns undoes the append @throws the error of the file system; the log is then unchanged */
   append(parts: readonly PackedPart[], first: number): () => void {
     if (parts.length === 0) return () => undefined
     const bytes = parts.flatMap((part) => [headerOf(part), new Uint8Array(part.buffer, 0, part.length)])
@@ -112,7 +102,6 @@ export class CallLog {
       if (file.last > number) yield [...recordParts(file)].filter(({ last }) => last > number)
   }
 
-  /** Size of a call as bounds count it. */
   sizeOf(number: number): number {
     const file = this.#files.find(({ last }) => last >= number)
     if (file === undefined) throw missing(number)
@@ -122,7 +111,7 @@ export class CallLog {
     return size
   }
 
-  /** Deletes the files whose calls all have numbers up to this. A deletion that fails is repeated with the next one. */
+  /** A deletion that fails is repeated with the next one. */
   removeFilesUpTo(number: number): void {
     for (let oldest = this.#files[0]; oldest !== undefined && oldest.last <= number; oldest = this.#files[0]) {
       if (this.#files.length === 1) this.close()
@@ -140,7 +129,6 @@ export class CallLog {
     this.#descriptor = undefined
   }
 
-  /** The newest file, or a new one if that is full. */
   #fileFor(first: number): { readonly file: LogFile; readonly descriptor: number } {
     let file = this.#files.at(-1)
     if (file === undefined || file.length >= maximumFileBytes) {

@@ -1,4 +1,3 @@
-/** The tables of a journal. Columns for filters are in a table of their own, because the documents are long. */
 import { hash } from 'node:crypto'
 import { Call, callOperations } from '@hyperplane/contract/control/call'
 import { type Table, tablesOf } from '../../../store/tables.ts'
@@ -37,16 +36,14 @@ function callTable(): Table {
 /** The table as the query compiler sees it; in the database it is a view. */
 export const journalTable = callTable()
 
-/** Without the number, which is the primary key. */
 export const callColumns = journalTable.columns.filter(({ path }) => path !== 'sequence')
 
 const columnTypes = callColumns.map(({ name, affinity }) => `${name} ${affinity}`).join(', ')
 const columnNames = callColumns.map(({ name }) => name).join(', ')
 
 /**
- * Calls that a query needed: `record` holds their documents, `found` their columns. All others are in the [log](call-log.ts).
- * There is no index: rows are inserted and deleted in the order of their numbers, and a scan of 100,000 narrow rows takes
- * milliseconds.
+ * Columns for filters are in a table of their own, because the documents are long. Without an index: rows are inserted
+ * and deleted in the order of their numbers, and a scan of 100,000 narrow rows takes milliseconds.
  */
 export const journalTables = `
   CREATE TABLE record (sequence INTEGER PRIMARY KEY, size INTEGER NOT NULL, document TEXT NOT NULL);
@@ -59,7 +56,7 @@ export const journalTables = `
     dropped INTEGER NOT NULL, missed INTEGER NOT NULL);
   INSERT INTO state VALUES (1, 0, 0, 0, 0, 0);`
 
-/** Version of the stored form: a journal with other columns or another packing is replaced by an empty one. */
+/** A journal with other columns or another packing is replaced by an empty one. */
 export const journalForm = hash('sha256', journalTables + packing, 'buffer').readInt32LE(0)
 
 export const insertFound = `INSERT INTO found (sequence, ${columnNames}) VALUES (?${', ?'.repeat(callColumns.length)})`

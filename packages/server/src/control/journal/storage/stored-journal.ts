@@ -1,7 +1,4 @@
-/**
- * The journal of one world: a folder with the log of its calls, and a database with the calls that queries needed. Used by the
- * journal thread only.
- */
+/** The journal of one world: a log of all calls, and a database of those that queries needed. Journal thread only. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
@@ -37,7 +34,6 @@ import {
   updateState,
 } from './journal-table.ts'
 
-/** The newest calls that a search for near misses compares at most. */
 const maximumCompared = 20_000
 
 interface State extends Omit<JournalState, 'sizeBytes'> {
@@ -156,7 +152,6 @@ export class StoredJournal {
       lookedUpTo = sequence
       break
     }
-    // Calls in the requested range that were dropped already.
     const missed = Math.max(0, Math.min(this.#state.first, lookedUpTo + 1) - after - 1)
     return { calls, readUpTo: lookedUpTo, isComplete: lookedUpTo >= last, missed, last: this.#state.last }
   }
@@ -173,7 +168,7 @@ export class StoredJournal {
     return { count: counted.count, matching: rows.map(({ sequence }) => sequence), last: this.#state.last }
   }
 
-  /** Calls that satisfy most of these terms but not all: nearest first, among equals the newest. */
+  /** Calls that satisfy most of these terms but not all: nearest first, then newest first. */
   near(terms: readonly TypedFilter[], limit: number): NearMisses {
     if (terms.length === 0) return { documents: [] }
     const compiled = terms.map((term) => this.#where(term))
@@ -238,7 +233,6 @@ export class StoredJournal {
     this.#state.unpacked = last
   }
 
-  /** Drops the oldest calls until the rest is within bounds. */
   #trim(): void {
     const { maximumCalls, maximumSizeBytes } = this.bounds
     const state = this.#state
@@ -254,7 +248,6 @@ export class StoredJournal {
     if (hasRows) this.#deleteRows()
   }
 
-  /** Sizes of all calls in the journal, oldest first. */
   *#sizes(): Generator<number> {
     const { first, unpacked, last } = this.#state
     const rows = this.#database.prepare('SELECT size FROM record ORDER BY sequence').iterate()
@@ -280,9 +273,7 @@ export class StoredJournal {
   #reclaimSpace(): void {
     try {
       this.#database.exec('VACUUM')
-    } catch {
-      // Harmless: SQLite reuses the pages of deleted rows.
-    }
+    } catch {}
   }
 
   /** @throws the error of SQLite; the journal is then unchanged */
@@ -304,7 +295,7 @@ export class StoredJournal {
 
 const incomplete = (): SyntaxError => new SyntaxError('calls are missing from the log')
 
-/** Opens the database. A journal of another stored form is replaced by an empty one. */
+/** A journal of another stored form is replaced by an empty one. */
 function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
   // Not recursive: a late write must not recreate the folder of a deleted world.
   if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
