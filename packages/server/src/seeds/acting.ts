@@ -1,8 +1,6 @@
 /**
- * Performs operations of the API while a world is made: as a request after its validation does, with the steps of its
- * tasks, in the transaction that makes the world, on the infrastructure as that transaction writes it. A described
- * entity has the rules, the refusals and the effects of the request that creates it. No task is stored, and no audit
- * record.
+ * Performs operations of the API in the transaction that creates a world, like validated requests with the steps of
+ * their tasks: described entities get the same rules and effects. No task and no audit record is stored.
  */
 
 import { contract, type Operation } from '@hyperplane/contract'
@@ -24,22 +22,20 @@ import type { Store, Transaction } from '../store/store.ts'
 import type { SeedContext } from './context.ts'
 import { seedSnapshots } from './demo/backups.ts'
 
-/** The input of one operation. */
 export interface Performance {
   /** Name of the created entity; its id and the ids of its parts are derived from the name. */
   readonly called: string
-  /** Id of the created entity, which its handler draws first. Default: follows from the name. */
+  /** Id of the created entity, which its handler requests first. Default: derived from the name. */
   readonly extId?: string | undefined
-  /** The ids that the handler draws next, where they do not follow from the name. */
+  /** The ids that the handler requests next, where they do not follow from the name. */
   readonly partIds?: readonly string[]
-  /** Values of the path; the one that is called `extId` is the target. */
+  /** The path parameter `extId` is the target. */
   readonly path?: Readonly<Record<string, string>>
   readonly clusterId?: string | undefined
-  /** As validation has left it. */
+  /** After validation. */
   readonly body: unknown
 }
 
-/** Operations that change something, by key. */
 export const mutations: ReadonlyMap<string, Operation> = new Map(
   contract.flatMap(({ operations }) => operations.filter(({ mutates }) => mutates).map((each) => [each.key, each])),
 )
@@ -64,14 +60,13 @@ export class Acting {
     return this.#collected.rules
   }
 
-  /** Whether the operation is built, and needs no file. */
+  /** False for operations that answer 501, and for those that need a file. */
   canPerform({ key, form }: Operation): boolean {
     return this.#collected.handlers.has(key) && form?.spooled === undefined
   }
 
   /**
-   * Performs an operation, and the tasks that it starts.
-   * @returns ids among which is that of the entity that it created
+   * Performs an operation, and the tasks that it starts. @returns ids among which is that of the created entity
    * @throws the error of its handler or of a step
    */
   async perform(operation: Operation, performance: Performance): Promise<readonly string[]> {
@@ -94,7 +89,6 @@ export class Acting {
         profile: 'spec',
         unknown: 'refuse',
       },
-      // Nobody else changes the entities of an unfinished world: no entity tag is needed.
       operation: { ...operation, ifMatch: 'optional' },
       caller: adminOf(this.#ctx),
       scope: 'all',
@@ -152,7 +146,7 @@ export class Acting {
   }
 }
 
-/** The transaction of the seed, as the store of a mutation: its transactions are parts of that one. */
+/** Transactions of the handlers become parts of the seed's transaction. */
 function asStore(transaction: Transaction): MutationMachinery<Drivers>['store'] {
   const parts: Pick<Store, 'transaction'> = { transaction: (work) => work(transaction) }
   return new Proxy(transaction as Transaction & Store, {
@@ -171,7 +165,6 @@ const unlimited = (access: AccessControl): AccessControl => ({
   referScope: async () => 'all',
   isView: (operation, resource) => access.isView(operation, resource),
   reachOfUnseen: async () => undefined,
-  // Only the audit trail asks.
   explain: () => '',
   hasRole: (caller, roles) => access.hasRole(caller, roles),
   scopedKind: (operation) => access.scopedKind(operation),
@@ -189,12 +182,10 @@ const adminOf = ({ adminId, tenantId }: SeedContext): Caller => ({
 
 interface WaitingTask {
   readonly extId: string
-  // Definitions of many kinds, each with its own input.
   readonly definition: TaskDefinition<Drivers, any>
   readonly input: unknown
 }
 
-/** The tasks that one operation starts, one after another. */
 class SeedTasks {
   readonly #world: World<Drivers>
   readonly #ctx: SeedContext

@@ -1,4 +1,4 @@
-/** The context of a seed. Ids are derived from names, so that each seed can refer to entities of any other. */
+/** Ids are derived from names, so that each seed can refer to entities of any other. */
 
 import type { Ids } from '../core/caller.ts'
 import type { Kinds } from '../core/ports.ts'
@@ -15,19 +15,16 @@ export interface SeedContext {
   /** The simulated infrastructure, written in the same transaction. */
   readonly world: SimulatedWorld
   readonly drivers: Drivers
-  /** Folder for the world's files. */
   readonly folder: string
   readonly clock: TrackingClock
   readonly ids: Ids
   readonly tenantId: string
-  /** Id of this manager: see `managerIdOf` in instance/identity.ts. */
+  /** See `managerIdOf` in instance/identity.ts. */
   readonly managerExtId: string
-  /** Id of the user `admin`. */
   readonly adminId: string
   readonly adminPasswordHash: string
-  /** ISO time that many seconds ago. */
+  /** ISO time. */
   readonly ago: (seconds: number) => string
-  /** Size of this manager. */
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
   readonly version: string
   readonly backup: SeedBackup
@@ -40,18 +37,14 @@ export interface SeedContext {
   readonly machinery: SeedMachinery
 }
 
-/** Dependencies of operations that run while the world is seeded. */
 export interface SeedMachinery {
   readonly services: Services
   readonly secrets: SecretReader
   readonly kinds: Kinds
 }
 
-/** Dependencies for writing restore points of the demo. */
 export interface SeedBackup {
   readonly key: Buffer
-  /** All kinds that are stored. */
   readonly tables: ReadonlyMap<string, Table>
-  /** Decrypts a secret of the store. */
   readonly open: (sealed: string, about: string) => string
 }

@@ -1,5 +1,3 @@
-/** Writes the exact rows and facts of a seed, with replacements for what an export leaves out. */
-
 import { UniqueViolation } from '../store/store.ts'
 import { eachReference, type Table } from '../store/tables.ts'
 import type { SeedContext } from './context.ts'
@@ -20,7 +18,6 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
     const document = putBackInEntity(table, value() as Record<string, unknown>, standIns)
     const at = { line, column, path: `entities.${group}` }
     try {
-      // The row was validated against its kind when the seed was read.
       await ctx.store.insert(table.resource, document as never)
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error

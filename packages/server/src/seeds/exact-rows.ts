@@ -1,17 +1,14 @@
 /**
- * Exact rows in a seed: an export writes them, and an import recreates the world from them. ```yaml entities: Category:
- * - {"extId":"…","key":"Environment", …} facts: hardware.clusters: "6f1c…": {"settings":{ … }} ``` This is YAML with
- * one line of JSON per row, so rows are streamed, however many there are. Rows in any other YAML form count as
- * handwritten text and its size limit.
+ * Exact rows in a seed, written by exports: YAML with one line of JSON per row, `    - {"extId":"…", …}`, so that rows
+ * can be streamed. Rows in any other YAML form count as handwritten text, and its size limit applies to them.
  */
 import { createReadStream } from 'node:fs'
 import type { Place } from './yaml-values.ts'
 
-/** The head of a row. Its place is the beginning of its value or of its id. */
+/** Its place is the beginning of the value or of the id. */
 export interface RowHead extends Place {
   /** A kind, or a collection of facts. */
   readonly group: string
-  /** Key of a fact. */
   readonly id?: string
 }
 
@@ -20,10 +17,9 @@ export interface ExactRow extends RowHead {
   readonly value: () => unknown
 }
 
-/** A row on one line. */
 export interface RowLine extends ExactRow {
   readonly json: string
-  /** Column at which `json` begins, from 1. */
+  /** From 1. */
   readonly jsonColumn: number
 }
 
@@ -32,34 +28,29 @@ const sections: readonly Section[] = ['entities', 'facts']
 
 export const groupLine = (group: string): string =>
   `  ${/^[A-Za-z][\w.-]*$/.test(group) ? group : JSON.stringify(group)}:\n`
-/** @param json on one line */
 export const entityLine = (json: string): string => `    - ${json}\n`
 export const factLine = (id: string, json: string): string => `    ${JSON.stringify(id)}: ${json}\n`
 
-/** The part of a text, or of a file in bytes, with one row per line. */
+/** Part of a text in characters, or of a file in bytes, with one row per line. */
 export interface Span {
   readonly section: Section
-  /** Behind the line `entities:`. */
   readonly from: number
   readonly to: number
-  /** Line of `from`, from 1. */
+  /** From 1. */
   readonly line: number
 }
 
 export interface SplitText {
-  /** The text without those rows. */
   readonly rest: string
-  /** The line of the text in which a line of `rest` stands. */
+  /** The line of the whole text for a line of `rest`. */
   readonly lineOf: (restLine: number) => number
   readonly spans: readonly Span[]
 }
 
-/** Splits off the sections with one row per line. */
 export function splitExactRows(text: string): SplitText {
   const spans = sections.flatMap((section) => spanOf(text, section) ?? []).sort((a, b) => a.from - b.from)
   let rest = ''
   let at = 0
-  /** Lines of `rest` behind which lines were taken out, and how many. */
   const gaps: { readonly behind: number; readonly lines: number }[] = []
   for (const span of spans) {
     const heading = span.from - span.section.length - 2
@@ -91,7 +82,6 @@ function spanOf(text: string, section: Section): Span | undefined {
   return { section, from, to, line: countLines(text, 0, from) + 1 }
 }
 
-/** The same spans in the bytes that `text` was read from. */
 export function spansInBytes(bytes: Buffer, text: string, spans: readonly Span[]): Span[] {
   return spans.map((span) => {
     const from = behindLines(bytes, 0, span.line - 1)
@@ -115,7 +105,7 @@ export function* rowsInText(text: string, span: Span | undefined): Generator<Row
   for (const [line] of linesFrom(text, span.from, span.to)) yield* reader.read(line)
 }
 
-/** Streams rows from the file and yields to other work. */
+/** Yields to other work between chunks of rows. */
 export async function* rowsInFile(file: string, span: Span | undefined): AsyncGenerator<RowLine> {
   if (span === undefined || span.to === span.from) return
   const reader = new RowReader(span)
@@ -128,7 +118,6 @@ export async function* rowsInFile(file: string, span: Span | undefined): AsyncGe
   yield* reader.read(withoutReturn(begun))
 }
 
-/** Lines of one span, one after another. */
 class RowReader {
   readonly #section: Section
   #line: number
@@ -139,7 +128,6 @@ class RowReader {
     this.#line = line - 1
   }
 
-  /** The row of the next line, if it is one. */
   *read(text: string): Generator<RowLine> {
     const line = ++this.#line
     if (text.trim() === '' || /^ *#/.test(text)) return
@@ -157,7 +145,7 @@ class RowReader {
   }
 }
 
-/** Each line without its end, and where the next one begins. */
+/** Each line without its end, and the offset of the next one. */
 function* linesFrom(text: string, from: number, to = text.length): Generator<readonly [string, number]> {
   for (let at = from; at < to; ) {
     const end = text.indexOf('\n', at)

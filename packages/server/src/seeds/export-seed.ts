@@ -1,9 +1,6 @@
 /**
- * Exports a running world as a seed that recreates it: every row of every kind and every fact of the simulated
- * infrastructure, one per line. It reads a snapshot of the store while requests continue, and streams it, so memory
- * does not grow with the world. A world with an unfinished task is not exported, because the task has done part of its
- * work, holds secrets, and belongs to a process (a fork does copy it). File contents (backups, uploaded images) are not
- * part of an export.
+ * Exports a running world as a seed, streamed from a snapshot of the store: memory does not grow with the world.
+ * Unfinished tasks prevent an export: they hold secrets and belong to a process. Contents of files are not exported.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -25,18 +22,14 @@ import {
 } from './left-out.ts'
 
 export interface ExportedWorld {
-  /** Path of the store file. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
-  /** Version of Hyperplane. */
   readonly version: string
-  /** Present time of the world. */
   readonly time: string
 }
 
-/** The world has unfinished tasks. */
 export class UnfinishedTasks extends Error {
-  /** @param tasks for people: some of the `count` */
+  /** @param tasks names for people, of some of the `count` tasks */
   constructor(count: number, tasks: readonly string[]) {
     const many = count === 1 ? '1 task has' : `${count} tasks have`
     const more = count > tasks.length ? `, and ${count - tasks.length} more` : ''
@@ -46,7 +39,6 @@ export class UnfinishedTasks extends Error {
 
 const listedTasks = 10
 
-/** Size of a chunk in characters. */
 const chunkLength = 64 * 1024
 
 /** @throws UnfinishedTasks before the first chunk */
@@ -104,7 +96,6 @@ function* entitiesOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): 
   const isPlain = !holdsLeftOut(table)
   let count = 0
   for (const { document, published } of snapshot.rows(table.name)) {
-    // Pending rows belong to unfinished tasks, and there are none.
     if (published === 0) throw new Error(`${kind} is half made, and no task is under way`)
     count++
     if (isLeftOutKind(kind)) continue
@@ -119,7 +110,6 @@ function* entitiesOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): 
   if (isLeftOutKind(kind)) leftOut.noteKind(kind, count)
 }
 
-/** Groups facts by collection, whatever the order in which they were written. */
 function* factsOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): Generator<string> {
   for (const collection of snapshot.distinct(table.name, 'c_collection')) {
     if (isLeftOutCollection(collection)) {

@@ -1,7 +1,6 @@
 /**
- * The format of seed files, as schemas of the contract. The reader, its faults, the types and the JSON Schema for
- * editors are derived from it. Fields have the names of the interface where it has them; the files of `format/` declare
- * the sections.
+ * The format of seed files: reader, types and the JSON Schema for editors are derived from it. Fields are named as in
+ * the interface; the files of `format/` declare the sections.
  */
 import {
   type AnySchema,
@@ -39,7 +38,6 @@ const Category = object('', {
 const section = <S extends AnySchema>(description: string, items: S, maxItems = 1000) =>
   optional(about(description, arrayOf(items, { maxItems })))
 
-/** Sections that describe entities; other fields are derived. */
 const declared = {
   categories: section('What things are sorted by.', Category),
   roles: section('Roles beside those of the system.', Role),
@@ -87,7 +85,6 @@ const declared = {
   batches: section('Creations of many categories at once that have ended.', PastBatch, 100),
 }
 
-/** Sections of an export: exact rows. */
 const exact = {
   world: optional(
     about('Of an exported world: what is its own and in no row.', object('', { tenantId: uuid(), time: timestamp() })),
@@ -130,7 +127,6 @@ export const SeedFile = object('', { ...base, ...declared, ...exact })
 export type SeedContent = NonNullable<ValueOf<typeof SeedFile>>
 export type Declared = Pick<SeedContent, keyof typeof declared>
 type Section = keyof Declared
-/** One element of a section. */
 export type DeclaredOf<S extends Section> = Extract<NonNullable<Declared[S]>, readonly unknown[]>[number]
 export type DeclaredCluster = DeclaredOf<'clusters'>
 export type DeclaredSubnet = DeclaredOf<'subnets'>

@@ -1,10 +1,8 @@
-/** Finds the position of a value in JSON text, for error messages. */
-
 export type JsonPath = readonly (string | number)[]
 
 /**
- * Offset of the value at this path, or of its name; of the nearest existing parent if there is none.
- * @param json a text that `JSON.parse` takes
+ * Offset of the value, or of its name; of the nearest existing parent if there is none.
+ * @param json valid JSON
  */
 export function offsetIn(json: string, path: JsonPath, of: 'value' | 'name' = 'value'): number {
   const scan = new Scan(json)
@@ -29,7 +27,6 @@ class Scan {
     this.#json = json
   }
 
-  /** Offset of the next character that is not blank. */
   next(at: number): number {
     let next = at
     while (' \t\r\n'.includes(this.#json[next] ?? '.')) next++
@@ -59,13 +56,11 @@ class Scan {
     return found
   }
 
-  /** Start of the next item or name, or the end of the container. */
   #afterComma(value: number): number {
     const at = this.next(this.#end(value))
     return this.#json[at] === ',' ? this.next(at + 1) : at
   }
 
-  /** End of the value that begins here. */
   #end(at: number): number {
     if (this.#json[at] === '"') return this.#endOfText(at)
     let depth = 0

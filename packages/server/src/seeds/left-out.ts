@@ -1,7 +1,4 @@
-/**
- * Removes from an export what must not leave the world: secrets, credentials, and state of the single instance. The
- * export has `null` in place of a secret; `stand-ins.ts` declares the replacements.
- */
+/** Removes secrets, credentials and state of the single instance from an export, with `null` in place of a secret. */
 import { AuditRecord, RememberedAnswer } from '../core/records.ts'
 import { ServiceKey, SignInLock } from '../domains/iam/records.ts'
 import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts'
@@ -30,7 +27,6 @@ const leftOutCollections: ReadonlyMap<string, { readonly what: string; readonly 
 export const isLeftOutKind = (kind: string): boolean => leftOutKinds.has(kind)
 export const isLeftOutCollection = (collection: string): boolean => leftOutCollections.has(collection)
 
-/** Counts what was left out. */
 export class LeftOut {
   readonly #found = new Map<string, { what: string; count: number; instead: string }>()
 
@@ -56,7 +52,6 @@ export class LeftOut {
   }
 }
 
-/** Rules of a kind: its own ones, and all fields that the contract declares secret. */
 function rulesOf({ resource, secrets }: Table): readonly Rule[] {
   const own = entityRules[resource.kind] ?? []
   const isOwn = (path: Path): boolean => own.some((rule) => rule.path.join() === path.join())
@@ -67,17 +62,15 @@ function rulesOf({ resource, secrets }: Table): readonly Rule[] {
   ]
 }
 
-/** Whether rows of the table may contain something to leave out; other documents are exported as stored text. */
+/** Other documents are exported as stored text. */
 export const holdsLeftOut = (table: Table): boolean => rulesOf(table).length > 0
 export const factHoldsLeftOut = (collection: string): boolean =>
   factRules[collection] !== undefined || collection === 'hardware.clusters' || collection === 'remotes.inventories'
 
-/** Changes `document` in place. */
 export function leaveOutOfEntity(table: Table, document: Doc, leftOut: LeftOut): void {
   for (const rule of rulesOf(table)) empty(document, rule, leftOut)
 }
 
-/** Changes `value` in place. */
 export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut): void {
   for (const rule of factRules[collection] ?? []) empty(value, rule, leftOut)
   // Settings contain digests of secrets and inventories contain sealed secrets, at many paths.
@@ -94,7 +87,7 @@ function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
   }
 }
 
-/** The document to import for an exported row: replacements where declared, and otherwise no `null` fields. */
+/** Replacements where declared, otherwise no `null` fields. */
 export const putBackInEntity = (table: Table, document: Doc, ctx: StandIns): Doc =>
   filled(document, rulesOf(table), document['extId'], ctx)
 export const putBackInFact = (collection: string, id: string, value: Doc, ctx: StandIns): Doc =>
@@ -114,7 +107,6 @@ function filled(document: Doc, rules: readonly Rule[], id: string, ctx: StandIns
 interface Found {
   readonly holder: Doc
   readonly name: string
-  /** Map keys that matched `*`. */
   readonly keys: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** `count: 500` with `web-{n}`: one description, and each of those that it stands for. */
+/** Expands `count: 500` with `web-{n}`. */
 import { namesOfEntity } from '../core/pipeline/fault-site.ts'
 import type { Declared } from './format.ts'
 
@@ -7,13 +7,13 @@ interface Countable {
   readonly value?: string
   readonly extId?: string
   readonly count?: number
-  /** Of an operation, which may have its name there. */
+  /** The body of an operation may contain its name. */
   readonly body?: unknown
 }
 
 const place = /\{(n+)\}/g
 
-/** `web-{n}` -> `web-7`; `{nnn}` -> `007`. In every text of a value. */
+/** Replaces `{n}` by `7`, `{nnn}` by `007`, in every text of a value. */
 export function withNumber<T>(value: T, number: number): T {
   if (typeof value === 'string')
     return value.replace(place, (_, zeros: string) => String(number).padStart(zeros.length, '0')) as T
@@ -22,7 +22,7 @@ export function withNumber<T>(value: T, number: number): T {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withNumber(item, number)])) as T
 }
 
-/** Each of those that an item stands for, with its number from 1 on. */
+/** Numbers start at 1. */
 export function* eachOf<T extends Countable>(item: T): Generator<readonly [T, number]> {
   const { count } = item
   if (count === undefined) {
@@ -32,7 +32,6 @@ export function* eachOf<T extends Countable>(item: T): Generator<readonly [T, nu
   for (let number = 1; number <= count; number++) yield [withNumber(item, number), number]
 }
 
-/** Faults of the counts in a seed. */
 export function countsIn(declared: Declared): { path: string; message: string }[] {
   const faults: { path: string; message: string }[] = []
   for (const [section, items] of Object.entries(declared)) {

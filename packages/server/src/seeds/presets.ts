@@ -1,4 +1,4 @@
-/** Worlds that come with the product: what `--seed` takes beside a file, and what a file may extend. */
+/** Accepted by `--seed`, and by `extends` in a seed file. */
 export const presets = ['empty', 'tiny', 'demo', 'lab', 'large'] as const
 
 export type SeedPreset = (typeof presets)[number]

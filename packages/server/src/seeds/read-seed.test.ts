@@ -299,7 +299,7 @@ describe('a long seed is read by a thread', () => {
       readSeed({ text }, threads).then(note('long')),
     ]
     await readSeed({ text: 'extends: demo' }, threads).then(note('short'))
-    // Takes as long as the waiting one would.
+    // Reading `text` takes as long as the read that waits.
     await readSeed({ text })
     before.resolve()
     await Promise.all(inTurn)

@@ -1,7 +1,4 @@
-/**
- * Reads a preset, file or text into the plan of a world. Reading finds faults of form; dangling names and conflicts are
- * found while the world is filled.
- */
+/** Reading finds faults of form; dangling names and conflicts are found while the world is filled. */
 
 import { join } from 'node:path'
 import { Semaphore } from '../core/concurrency/semaphore.ts'
@@ -16,7 +13,7 @@ import { type Place, placeIn } from './yaml-values.ts'
 
 export type SeedSource = SeedPreset | SeedText
 
-/** The content of one text; a seed that extends a preset has two layers. */
+/** A seed that extends a preset has two layers. */
 export interface Layer {
   /** For people: `The seed /tmp/lab.yaml`. */
   readonly name: string
@@ -30,19 +27,15 @@ export interface ExactRows {
 }
 
 export interface SeedPlan {
-  /** For people. */
   readonly name: string
-  /** Base of the layers: the demo, the entities of every world, or nothing. */
   readonly base: 'demo' | 'empty' | 'nothing'
-  /** Random seed. Absent for the preset `empty` alone, whose worlds all differ. */
+  /** Absent for the preset `empty` alone, whose worlds all differ. */
   readonly random?: string
-  /** Equal for equal texts. */
   readonly digest: string
   /** Names in this world by name in the demo. */
   readonly names: Readonly<Record<string, string>>
   readonly rows: ExactRows
   readonly layers: readonly Layer[]
-  /** Present in the seed of an exported world. */
   readonly world?: NonNullable<SeedContent['world']>
 }
 

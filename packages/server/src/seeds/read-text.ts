@@ -1,7 +1,4 @@
-/**
- * Parses the text of a seed and reports all faults of its form. Long texts block the thread, so `seed-reader.ts` reads
- * them in another one.
- */
+/** Long texts block the thread, so `seed-reader.ts` reads them in another one. */
 import { hash } from 'node:crypto'
 import { splitExactRows } from './exact-rows.ts'
 import { type SeedContent, SeedFile } from './format.ts'
@@ -21,7 +18,6 @@ export function readText(name: string, text: string): SeedReading {
     const message = `has ${rest.length} characters that are not rows one a line: expected at most ${largestHandwritten}`
     throw new SeedRefusal(name, [{ path: '', message: `${message}; use count, or write it as an export does` }])
   }
-  // A seed may consist of exact rows only.
   const isRowsOnly = rest.trim() === '' && text.trim() !== ''
   const { value, faults: found, places } = readYaml(isRowsOnly ? '{}' : rest, SeedFile, lineOf)
   if (found.length > 0) throw new SeedRefusal(name, found)

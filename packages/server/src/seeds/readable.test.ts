@@ -18,7 +18,6 @@ import { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { addressIn, bodyOf, type Names, prefixIn, readable, written } from './readable.ts'
 
-/** Refuses by throwing; ids of others are their names in capitals. */
 const names: Names = {
   idOf: async (kind, name) => `${kind} ${name.toUpperCase()}`,
   refuse(path, message) {

@@ -1,8 +1,6 @@
 /**
- * Readable forms of the interface's shapes in a seed: an address is `10.0.0.1`, a prefix `10.0.0.0/24`, a reference is
- * a name, and the fields present decide between alternative shapes. Fields set by the server are left out, and so are
- * secrets, because seeds are kept in repositories. The result is the body of a request, which the rules of its
- * operation then check.
+ * Readable forms of request bodies in a seed: an address is `10.0.0.1`, a prefix `10.0.0.0/24`, a reference is a name.
+ * Fields of the server and secrets are left out, because seeds are kept in repositories.
  */
 import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
 import { defined } from '../core/defined.ts'
@@ -10,17 +8,15 @@ import { chooseAlternative } from '../core/input/validate.ts'
 import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/addressing/ip-address.ts'
 import { writeSubnet } from '../domains/networking/ip-subnet.ts'
 
-/** Schemas of these fields in readable form, whose values have no types: `bodyOf` converts them to a body. */
+/** Values of readable schemas have no types: `bodyOf` converts them to a body. */
 type Written<F, N extends keyof F> = {
   readonly [K in N]: F[K] extends { readonly optional: true } ? Schema<any> & { readonly optional: true } : Schema<any>
 }
 
-/** The readable schemas of the chosen fields of a kind. */
 export function written<F extends Fields, const N extends keyof F & string>(fields: F, ...chosen: N[]): Written<F, N> {
   return Object.fromEntries(chosen.map((one) => [one, readable(fields[one] as AnySchema)])) as never
 }
 
-/** The same fields, all optional. */
 export const allOptional = <F extends Fields>(
   fields: F,
 ): { readonly [K in keyof F]: F[K] & { readonly optional: true } } =>
@@ -52,7 +48,6 @@ const prefixTypes = ['IPv4Subnet', 'IPv6Subnet', 'IPSubnet']
 const typeName = ({ objectType = '' }: ObjectSchema): string => objectType.replace(/^.*\./, '')
 const asText = (schema: ObjectSchema): boolean => [...addressTypes, ...prefixTypes].includes(typeName(schema))
 
-/** Fields of every entity that only the server sets. */
 const ofTheServer = new Set(['extId', 'links', 'tenantId'])
 const isWritten = ([name, schema]: [string, AnySchema]): boolean =>
   schema.readOnly !== true && schema.secret !== true && !ofTheServer.has(name)
@@ -64,19 +59,17 @@ const fieldsOf = ({ fields }: ObjectSchema): Fields =>
       .map(([name, field]) => [name, readable(field)]),
   )
 
-/** The fields of all alternatives; those present decide which one is used. */
 const fieldsOfAny = (alternatives: readonly ObjectSchema[]): Fields =>
   allOptional(Object.assign({}, ...alternatives.map(fieldsOf)))
 
-/** Callbacks of `bodyOf`: name resolution and faults. */
 export interface Names {
-  /** The id of the entity with this name. @param kind undefined: the contract does not say to which kind the id belongs */
+  /** @param kind undefined: the contract does not say to which kind the id belongs */
   idOf(kind: string | undefined, name: string, path: string): Promise<string>
   refuse(path: string, message: string): never
   all<T extends readonly unknown[]>(lookups: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T>
 }
 
-/** Converts readable values of these fields to the body of a request; absent fields stay absent, others are left out. */
+/** Absent fields stay absent; fields that are not in `fields` are left out. */
 export async function bodyOf(fields: Fields, value: object, path: string, names: Names): Promise<Record<string, any>> {
   const own = Object.entries(value).filter(
     ([name, item]) => item !== undefined && Object.hasOwn(fields, name) && fields[name]?.readOnly !== true,
@@ -96,8 +89,8 @@ async function sentFields(fields: Fields, value: object, path: string, names: Na
 }
 
 /**
- * The value that a request sends for a value of a seed: names become ids, texts become addresses and prefixes. Values
- * that are written as a request sends them stay as they are, and so does everything that the contract will refuse.
+ * Converts names to ids, texts to addresses and prefixes. Values in request form, and values that the contract will
+ * refuse, stay as they are.
  */
 export async function sentOf(schema: AnySchema, value: unknown, path: string, names: Names): Promise<unknown> {
   switch (schema.type) {
@@ -126,7 +119,7 @@ export const isUuid = (text: string): boolean => uuidForm.test(text)
 const isMapping = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The alternative as validation chooses it, else the first one that has all fields of the value. */
+/** The alternative that validation chooses, else the first one that has all fields of the value. */
 function alternativeFor(
   alternatives: readonly AnySchema[],
   value: object,
@@ -170,7 +163,6 @@ export function prefixIn(text: string, path: string, names: Pick<Names, 'refuse'
   return prefix
 }
 
-/** An address of one family, or of either. */
 export function addressIn(text: string, path: string, names: Pick<Names, 'refuse'>, family?: 'IPV4' | 'IPV6'): Address {
   const found =
     (family === 'IPV6' ? undefined : parseAddress('IPV4', text)) ??

@@ -36,7 +36,7 @@ export function* faultsOfRows(text: string, rows: Rows): Generator<SeedFault> {
 }
 
 interface Judged extends RowHead {
-  /** A SyntaxError when it is not JSON. */
+  /** A SyntaxError if the row is not JSON. */
   readonly value: unknown
   readonly placeOf: (fault: RowFault) => Place
 }

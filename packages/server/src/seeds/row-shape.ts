@@ -1,7 +1,4 @@
-/**
- * Validates a row against its kind: unknown names and values that no request could have stored are refused. Required
- * fields may be missing, because many fields are derived.
- */
+/** Refuses unknown names and values that no request could have stored. Missing fields are allowed: many are derived. */
 import { type AnySchema, contract, type Resource, text, uuid } from '@hyperplane/contract'
 import { didYouMean } from '../core/input/nearest.ts'
 import { canonicalTime } from '../core/time/clock.ts'
@@ -14,9 +11,9 @@ export interface RowFault {
   readonly message: string
 }
 
-/** Fields of every row, also of kinds whose answers lack them. */
+/** Also of kinds whose answers lack these fields. */
 const ofEveryRow = { extId: text(), tenantId: uuid() }
-/** Internal kinds have ids that are composed of others. */
+/** Internal kinds have composite ids. */
 const kindsOfContract = new Set(contract.flatMap(({ operations }) => operations.map(({ resource }) => resource?.kind)))
 
 export function* rowFaults(resource: Resource<any, any>, row: unknown): Generator<RowFault> {
@@ -73,7 +70,7 @@ function* valueFaults(schema: AnySchema, value: unknown, at: JsonPath): Generato
   }
 }
 
-/** The expectation of the schema if the value itself, without its members, does not meet it. */
+/** The expectation that the value itself, without its members, does not meet. */
 export function expectedIn(schema: AnySchema, value: unknown): string | undefined {
   switch (schema.type) {
     case 'anything':

@@ -1,4 +1,4 @@
-/** Reads seeds without blocking requests: small ones in this thread, others in a thread of their own. */
+/** Reads small seeds in this thread, others in a thread of their own, because reading blocks requests. */
 
 import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -12,34 +12,27 @@ import { type SeedFault, SeedRefusal } from './seed-refusal.ts'
 
 export type SeedText = { readonly file: string } | { readonly text: string }
 
-/** For people: `The seed /tmp/lab.yaml`. */
 export interface SeedOrder {
   readonly name: string
   readonly source: SeedText
 }
 
-/** Message of the thread. */
 export type SeedAnswer =
   | { readonly reading: SeedReading }
   | { readonly faults: readonly SeedFault[] }
   | { readonly refused: string }
 
-/** Size in characters or bytes below which reading is faster than starting a thread. */
+/** Characters or bytes below which reading is faster than starting a thread. */
 const quicklyRead = 4 * 1024
 /** Larger files exceed the engine's limit for one string. */
 const largestFileBytes = 400 * 1024 ** 2
 
-/**
- * Spans of rows count characters of the text, or bytes of the file.
- * @param threads limits concurrent threads
- * @throws SeedRefusal, StartRefusal
- */
+/** Spans of rows count characters of the text, or bytes of the file. @throws SeedRefusal, StartRefusal */
 export async function readSource({ name, source }: SeedOrder, threads: Semaphore): Promise<SeedReading> {
   const length = 'text' in source ? source.text.length : sizeOf(source.file)
   return length <= quicklyRead ? readHere({ name, source }) : threads.use(() => readInThread({ name, source }))
 }
 
-/** Reads synchronously in the calling thread. */
 export function readHere({ name, source }: SeedOrder): SeedReading {
   if ('text' in source) return readText(name, source.text)
   const bytes = bytesOf(source.file)

@@ -1,4 +1,3 @@
-/** A refused seed, with all faults and their positions. */
 import { StartRefusal } from '../core/start-refusal.ts'
 
 export interface SeedFault {
@@ -7,17 +6,14 @@ export interface SeedFault {
   readonly column?: number
   /** `vms[3].nics[0].subnet`; '' for the whole. */
   readonly path: string
-  /** Names the expectation, the value found and the remedy. */
   readonly message: string
 }
 
-/** Largest number of reported faults. */
 export const maximumFaults = 100
 
 export class SeedRefusal extends StartRefusal {
   readonly faults: readonly SeedFault[]
 
-  /** @param name for people: `The seed /tmp/lab.yaml` */
   constructor(name: string, faults: readonly SeedFault[], options?: ErrorOptions) {
     const reported = [...faults].sort(inOrder).slice(0, maximumFaults)
     super(`${name}: ${reported.map(textOf).join('; ')}`, options)

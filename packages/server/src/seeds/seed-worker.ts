@@ -5,7 +5,7 @@ import { StartRefusal } from '../core/start-refusal.ts'
 import { readHere, type SeedAnswer, type SeedOrder } from './seed-reader.ts'
 import { SeedRefusal } from './seed-refusal.ts'
 
-// It ends when it has answered, and would not keep what it was the first to load.
+// This thread exits after its answer; without a flush its compile cache would be lost.
 flushCompileCache()
 const answer = (message: SeedAnswer): void => (parentPort as MessagePort).postMessage(message)
 try {

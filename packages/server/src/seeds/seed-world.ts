@@ -1,5 +1,3 @@
-/** Fills a new world according to a plan, in one transaction. */
-
 import { drawsFrom } from '../core/ids/draws.ts'
 import { createIds } from '../core/ids/ids.ts'
 import { seedId } from '../core/ids/named-id.ts'
@@ -42,14 +40,13 @@ import { SeedRefusal } from './seed-refusal.ts'
 
 export interface SeedOptions {
   readonly plan: SeedPlan
-  /** Random seed; that of the plan, if it has one. */
+  /** That of the plan, if it has one. */
   readonly random: string
   readonly store: Store
   readonly world: SimulatedWorld
   readonly drivers: Drivers
   readonly clock: TrackingClock
   readonly tenantId: string
-  /** Id of this manager. */
   readonly managerExtId: string
   readonly adminPasswordHash: string
   readonly tier: SeedContext['tier']
@@ -104,7 +101,6 @@ function contextOf(options: SeedOptions, transaction: SeedContext['store']): See
   return { ...ctx, places: createSeedPlaces(ctx) }
 }
 
-/** The demo inventory: categories first, referring entities last. */
 async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedIamDemo(ctx)
   await seedClustermgmtDemo(ctx)
@@ -115,7 +111,6 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedPlatformDemo(ctx)
 }
 
-/** Sections in the order of their references. */
 async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: Layer): Promise<void> {
   const { declared } = layer
   const filling = new Filling(ctx, layer)
@@ -139,7 +134,6 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillManagers(filling, declared)
   await fillOperations(filling, declared.operations)
   await fillHistory(filling, declared)
-  // Unregistered clusters are removed with everything on them.
   await fillUnregistered(filling, declared.clusters)
   await fillPolicies(filling, declared.authorizationPolicies)
   if (filling.faults.length === 0) await fillBackups(filling, declared.backupTargets)

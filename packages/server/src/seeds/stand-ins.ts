@@ -1,7 +1,6 @@
 /**
- * Secrets and hashes that exports leave out, and their replacements in the imported world. Both ends of a secret that
- * the manager shares with its simulated infrastructure are derived from one ephemeral key of the import, so that they
- * match. `instead` tells clients which credentials changed.
+ * Replacements for secrets and hashes that exports leave out. Both ends of a secret that the manager shares with its
+ * simulated infrastructure are derived from one ephemeral key of the import, so that they match.
  */
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'
@@ -11,7 +10,6 @@ import { remotePasswordDigest } from '../drivers/simulated/remote-managers.ts'
 import { demoBucket, demoClusterLogin } from './demo/backups.ts'
 import { demoRemoteLogin } from './demo/registrations.ts'
 
-/** Generators of replacement values. */
 export interface StandIns {
   readonly adminPasswordHash: string
   /** Equal results for both ends of one secret. */
@@ -32,19 +30,16 @@ export function standInsOf(key: Buffer, adminPasswordHash: string): StandIns {
   }
 }
 
-/** A document of any kind. */
 export type Doc = Record<string, any>
 export type Path = readonly string[]
 /** @param about id of the entity or fact, and the names of map keys on the way */
 type StandIn = (ctx: StandIns, document: Doc, about: readonly string[]) => unknown
 
-/** A value that is left out. */
 export interface Rule {
   /** `*` matches every key of a mapping; the path applies to each item of a list. */
   readonly path: Path
   readonly what: string
   readonly instead: string
-  /** Absent: the field is left out without a replacement. */
   readonly standIn?: StandIn
   /** Not a field of the kind: the export omits its name too. */
   readonly isInternal?: true
@@ -55,7 +50,7 @@ const madeAnew = 'made anew, at both ends'
 const ofAdmin = 'the password of admin'
 const opensNothing = 'are listed and open nothing: make others'
 
-/** By kind, in addition to the secrets of the contract. */
+/** In addition to the secrets of the contract. */
 export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
   BmcInfo: [
     {
@@ -107,7 +102,6 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
   ],
 }
 
-/** By collection. */
 export const factRules: Readonly<Record<string, readonly Rule[]>> = {
   'blockStorage.targets': [
     {

@@ -1,6 +1,6 @@
 /**
- * Reads YAML against a schema of the contract and reports all faults with line and column. Anchors and aliases are
- * supported up to a limit of their expanded size.
+ * Reads YAML against a schema of the contract and reports all faults with line and column.
+ * Anchors and aliases are limited by their expanded size.
  */
 import type { AnySchema } from '@hyperplane/contract'
 import type { Document, Node } from 'yaml'
@@ -19,7 +19,6 @@ export interface YamlReading {
   /** Meaningless if there are faults. */
   readonly value: unknown
   readonly faults: readonly SeedFault[]
-  /** See `placeIn`. */
   readonly places: ReadonlyMap<string, Place>
 }
 
@@ -165,7 +164,6 @@ class Reading {
     return node.items.map((item, index) => this.read(item, schema.items, `${path}[${index}]`, depth + 1))
   }
 
-  /** The alternatives of a seed differ by their YAML type: number, text, list, mapping. */
   #oneOf(node: Node | null, alternatives: readonly AnySchema[], path: string, depth: number): unknown {
     const fitting = alternatives.find((alternative) => formOf(alternative) === formOfNode(node))
     if (fitting !== undefined) return this.read(node, fitting, path, depth + 1)
@@ -182,7 +180,7 @@ class Reading {
     }
   }
 
-  /** Records positions within the node, but not within aliases, whose targets are elsewhere. */
+  /** Aliases are skipped: their targets are elsewhere. */
   #noteWithin(node: unknown, path: string): void {
     if (isMap(node))
       for (const { key, value } of node.items) {

@@ -1,5 +1,3 @@
-/** Described clusters: with hosts, storage containers, a virtual switch, settings, and their registration. */
-
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -24,7 +22,6 @@ const usualHosts = 3
 /** Default networks of 256 addresses, one for each cluster, from 10.64.0.0/10. */
 const firstNetwork = 0x0a400000n
 const networks = 16_384
-/** Layout of the addresses in a cluster's network. */
 const places = { cluster: 10, dataServices: 11, host: 21, cvm: 85, bmc: 149 } as const
 
 export async function fillClusters(filling: Filling, clusters: readonly DeclaredCluster[] | undefined): Promise<void> {
@@ -42,7 +39,6 @@ export async function fillClusters(filling: Filling, clusters: readonly Declared
   }
 }
 
-/** Removes the clusters that the seed describes as unregistered, as unregistering them would. */
 export async function fillUnregistered(
   filling: Filling,
   clusters: readonly DeclaredCluster[] | undefined,
@@ -62,7 +58,6 @@ export async function fillUnregistered(
 
 type Taken = Map<string, string>
 
-/** Addresses of clusters and hosts with their owners, to detect duplicates. */
 async function addressesIn({ ctx }: Filling): Promise<Taken> {
   const taken: Taken = new Map()
   for (const { name, network } of await ctx.store.find(Cluster)) {
@@ -161,7 +156,6 @@ const managementServer = (value: string) => ({
   isDrsEnabled: false,
 })
 
-/** Settings in the form in which the cluster stores them. */
 async function settingsOf(filling: Filling, item: DeclaredCluster, path: string): Promise<ClusterSettings> {
   if (item.settings === undefined) return {}
   const at = `${path}.settings`
@@ -174,7 +168,7 @@ async function settingsOf(filling: Filling, item: DeclaredCluster, path: string)
   return withDigests(extId, sectionsOf(withSettingDefaults(body)))
 }
 
-/** SNMP users need keys, which seeds do not contain: random keys are used. */
+/** SNMP users need keys, which seeds do not contain. */
 export function withRandomKeys(settings: Record<string, any>, { ctx }: Filling): Record<string, any> {
   const { snmpConfig } = settings
   if (snmpConfig?.users === undefined) return settings
@@ -187,7 +181,6 @@ export function withRandomKeys(settings: Record<string, any>, { ctx }: Filling):
   return { ...settings, snmpConfig: { ...snmpConfig, users } }
 }
 
-/** The switch of a described cluster. */
 const switchOf = (clusterName: string): string => seedId(`virtual-switch/${clusterName}/vs0`)
 
 type DeclaredHost = Extract<NonNullable<DeclaredCluster['hosts']>, readonly unknown[]>[number]
@@ -197,7 +190,7 @@ function hostsOf({ name, hosts = usualHosts }: DeclaredCluster): readonly Declar
   return Array.from({ length: hosts }, (_, index) => ({ name: `${name}-${index + 1}` }))
 }
 
-/** First address of its network; a cluster with an address uses the network around it. */
+/** A cluster with an address uses the network around it. */
 function networkOf(filling: Filling, { address }: DeclaredCluster, path: string, taken: Taken): bigint {
   if (address !== undefined) {
     const given = parseAddress('IPV4', address)

@@ -1,5 +1,3 @@
-/** Described storage containers: created by their operation, except for the system's own. */
-
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
@@ -30,7 +28,6 @@ async function fillContainer(filling: Filling, cluster: ClusterEntity, item: Des
   const { name, extId = seedId(`container/${cluster.name}/${name}`), isInternal, datastores = [] } = item
   const hosts = await hostsOf(filling.ctx.store, cluster.extId)
   const body = {
-    // With one host there is only one copy, whatever the seed says.
     ...(hosts.length === 1 ? { affinityHostExtId: hosts[0]?.extId } : {}),
     ...(await bodyOf(
       StorageContainer.schema.fields,

@@ -1,6 +1,6 @@
 /**
- * Shared state while described entities are created: the transaction, entity names, and faults. A fault skips its
- * entity only; at the end all faults are reported together, and nothing is stored.
+ * Shared state while described entities are created. A fault skips its entity only; at the end all faults are reported
+ * together, and nothing is stored.
  */
 
 import type { AnyResource, EntityOf, Operation } from '@hyperplane/contract'
@@ -34,10 +34,8 @@ import { maximumFaults, type SeedFault } from '../seed-refusal.ts'
 export type ClusterEntity = EntityOf<typeof Cluster>
 type ContainerEntity = EntityOf<typeof StorageContainer>
 
-/** Thrown to skip an entity whose faults are recorded. */
 class Ended extends Error {}
 
-/** The fields that any item of a section may have. */
 interface Described {
   readonly name?: string
   readonly value?: string
@@ -51,16 +49,14 @@ type Make<T> = (item: T, path: string, number: number) => Promise<void>
 export class Filling implements Names {
   readonly ctx: SeedContext
   readonly faults: SeedFault[] = []
-  /** Described settings of clusters, by id; they take precedence over those of a profile. */
+  /** By cluster id; they take precedence over settings of a profile. */
   readonly settings = new Map<string, ClusterSettings>()
   readonly #layer: Layer
-  /** Described entities that could not be created: references to them are not reported as further faults. */
+  /** References to these entities are not reported as further faults. */
   readonly #failed = new Set<string>()
   readonly #described = new Set<string>()
   readonly #cache = new Map<string, unknown>()
-  /** Keys of bodies that are valid, see `judge`. */
   readonly #valid = new Set<string>()
-  /** Ids of the entities that operations of the seed created, by kind and name. */
   readonly #created = new Map<string, string>()
   #acting: Acting | undefined
 
@@ -69,17 +65,14 @@ export class Filling implements Names {
     this.#layer = layer
   }
 
-  /** Further faults would not be reported. */
   get isFull(): boolean {
     return this.faults.length >= maximumFaults
   }
 
-  /** Creates each entity of a section, expanding counts. */
   async each<T extends Described>(section: string, items: readonly T[] | undefined, make: Make<T>): Promise<void> {
     for (const [index, item] of (items ?? []).entries()) await this.described(section, index, item, make)
   }
 
-  /** Creates one item of a section, expanding its count. */
   async described<T extends Described>(section: string, index: number, described: T, make: Make<T>): Promise<void> {
     const path = `${section}[${index}]`
     for (const [item, number] of eachOf(described)) {
@@ -94,7 +87,7 @@ export class Filling implements Names {
     }
   }
 
-  /** Creates one entity. @returns whether it succeeded; otherwise its faults are recorded, or those of what it names */
+  /** @returns false if the entity was not created because of a recorded fault: its own, or one of an entity it names */
   async item(path: string, make: () => Promise<void>): Promise<boolean> {
     const before = this.faults.length
     try {
@@ -110,7 +103,7 @@ export class Filling implements Names {
     this.faults.push({ ...this.#layer.placeOf(path), path, message })
   }
 
-  /** Resolves several names, and reports all dangling ones before the entity is skipped. */
+  /** Reports all dangling names before the entity is skipped. */
   async all<T extends readonly unknown[]>(lookups: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T> {
     const results: unknown[] = []
     let hasEnded = false
@@ -133,8 +126,7 @@ export class Filling implements Names {
   }
 
   /**
-   * Validates the body by the rules of its create operation. `like`: bodies with equal values of this key are
-   * equivalent for the rules, so only the first one is validated.
+   * Validates the body by the rules of its create operation; only the first of several bodies with equal `like`.
    * @returns the body after defaults
    */
   judge(path: string, key: string, body: object, { like, clusterId }: { like?: string; clusterId?: string } = {}) {
@@ -144,17 +136,13 @@ export class Filling implements Names {
     return value
   }
 
-  /** Validates the body and runs the operation. */
   async perform(path: string, key: string, performance: Performance): Promise<void> {
     const operation = operationOf(key)
     const body = this.#validated(operation, performance, this.#notesOf(path))
     await this.#act().perform(operation, { ...performance, body })
   }
 
-  /**
-   * As `perform`, of a body that is written in the seed: faults are reported at their places in it.
-   * @returns ids among which is that of the entity that it created
-   */
+  /** Reports faults at their places in the seed. @returns ids among which is that of the created entity */
   async performWritten(path: string, operation: Operation, performance: Performance): Promise<readonly string[]> {
     const note: NoteFault = (attributePath = '$', message) =>
       this.note(`${path}.body${attributePath === '$' ? '' : `.${attributePath.replaceAll('/', '.')}`}`, message)
@@ -194,8 +182,6 @@ export class Filling implements Names {
     return this.#acting
   }
 
-  // --- Names
-
   cluster = (name: string, path: string) => this.named(Cluster, name, path)
   subnet = (name: string, path: string) => this.named(Subnet, name, path)
   vpc = (name: string, path: string) => this.named(Vpc, name, path)
@@ -205,7 +191,7 @@ export class Filling implements Names {
   role = (name: string, path: string) => this.named(Role, name, path)
   category = (name: string, path: string) => this.named(Category, name, path)
 
-  /** The entity of this kind with this name; a category is named `Environment/Dev`. */
+  /** A category is named `Environment/Dev`. */
   named<R extends AnyResource>(kind: R, name: string, path: string): Promise<EntityOf<R>> {
     const all = async (): Promise<EntityOf<R>[]> => this.ctx.store.find(kind, { limit: 10_000 })
     return this.#resolve(
@@ -217,12 +203,11 @@ export class Filling implements Names {
         if (where !== undefined) return this.ctx.store.findWhere(kind, where)
         return (await all()).filter((each) => namesOfEntity(each).includes(name))
       },
-      // The distance to each name takes time, and a seed may have many faults.
       async () => (await all()).slice(0, 1000).flatMap((each) => namesOfEntity(each).slice(0, 1)),
     )
   }
 
-  /** The columns that hold the name; undefined where it has none: there are few entities of such kinds. */
+  /** Undefined for kinds without a name column, which have few entities. */
   #whereName({ kind }: AnyResource, name: string): Record<string, string> | undefined {
     const columns = this.ctx.backup.tables.get(kind)?.columnOf
     if (kind === Category.kind) {
@@ -233,7 +218,7 @@ export class Filling implements Names {
     return field === undefined ? undefined : { [field]: name }
   }
 
-  /** The id of an entity that a body refers to by name; without a kind, `Kind/name` or the name of an earlier operation. */
+  /** Without a kind: `Kind/name`, or the name of an earlier operation. */
   async idOf(kind: string | undefined, name: string, path: string): Promise<string> {
     if (kind === undefined) return this.#idOfAny(name, path)
     const created = this.#created.get(`${kind} ${name}`)
@@ -253,11 +238,9 @@ export class Filling implements Names {
     return this.refuse(path, `expected an id, or Kind/name such as Image/ubuntu; found "${name}"`)
   }
 
-  /** As `idOf`, for a text that may be an id. */
   idOrName = async (kind: string, text: string, path: string): Promise<string> =>
     isUuid(text) ? text.toLowerCase() : this.idOf(kind, text, path)
 
-  /** The entity of an operation, for later references to its name. */
   noteCreated(kind: AnyResource, name: string, extId: string): void {
     this.#created.set(`${kind.kind} ${name}`, extId)
     this.forget()
@@ -267,7 +250,7 @@ export class Filling implements Names {
     this.#failed.add(`${sectionOf(kind)} ${name}`)
   }
 
-  /** `default` is what the cluster's own is called by. */
+  /** `default` names the cluster's own default container. */
   container = (cluster: ClusterEntity, name: string, path: string): Promise<ContainerEntity> => {
     const own = async (): Promise<ContainerEntity[]> =>
       this.ctx.store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
@@ -307,7 +290,6 @@ export class Filling implements Names {
     return this.refuse(path, `cluster is missing: ${which}`)
   }
 
-  /** Clears the cache of names after a change. */
   forget(): void {
     this.#cache.clear()
   }
@@ -329,7 +311,6 @@ export class Filling implements Names {
     })
   }
 
-  /** Caches results, but not failures. */
   async #once<T>(key: string, find: () => Promise<T>): Promise<T> {
     if (this.#cache.has(key)) return this.#cache.get(key) as T
     const found = await find()
@@ -338,7 +319,6 @@ export class Filling implements Names {
   }
 }
 
-/** Sections of a seed by kind, where they are not called as the kind is. */
 const sections: Readonly<Record<string, string>> = {
   Category: 'categories',
   DirectoryService: 'directories',
@@ -357,7 +337,6 @@ function keyOf(section: string, item: { readonly name?: string; readonly value?:
 
 const messagesOf = (error: ApiError): readonly AppMessage[] => [error.appMessage, ...error.further]
 
-/** Faults that the author of the seed can correct; any other error is a bug and is thrown. */
 function messageOf(error: unknown): string {
   if (error instanceof ApiError)
     return messagesOf(error)

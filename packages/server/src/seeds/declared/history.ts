@@ -1,4 +1,3 @@
-/** Described tasks and batches that ended before the start of the world. */
 import type { AnyResource } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { User } from '@hyperplane/contract/iam/user'
@@ -32,7 +31,6 @@ async function fillTask(filling: Filling, item: DeclaredOf<'tasks'>, index: numb
   })
 }
 
-/** Kinds of the entities that a past task may name, by field. */
 const kinds = { cluster: Cluster, image: Image, subnet: Subnet, user: User, vm: Vm, volumeGroup: VolumeGroup } as const
 const fields = Object.keys(kinds) as (keyof typeof kinds)[]
 

@@ -1,5 +1,3 @@
-/** Described images and virtual machines. */
-
 import type { EntityOf } from '@hyperplane/contract'
 import type { Image } from '@hyperplane/contract/vmm/content/image'
 import { defined } from '../../core/defined.ts'
@@ -65,16 +63,14 @@ export const fillImages = (filling: Filling, images: Declared['images']): Promis
     })
   })
 
-/** State shared by all VMs of a layer. */
 interface Machines {
   readonly filling: Filling
   /** Reserved addresses that a NIC has taken already. */
   readonly macAddresses: Set<string>
   nextMac: number
-  /** Next cluster for round robin, by section item and candidate clusters. */
+  /** Round robin, by section item and candidate clusters. */
   readonly turns: Map<string, () => ClusterEntity>
   readonly draws: Map<string, () => number>
-  /** Largest size of a disk in bytes, by container. */
   readonly largestDisks: Map<string, number>
 }
 
@@ -113,7 +109,6 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
     ...more,
     ...busesOf(item),
   }
-  // The VMs of a count differ in their numbers only.
   const like = `${group} ${vcpus} ${memoryGiB} ${name.length}`
   filling.judge(path, 'vmm.createVm', { ...body, memorySizeBytes: memoryGiB * GiB }, { like })
   const [wanted, subnets, images, isos, owner, categoryExtIds] = await filling.all([
@@ -200,11 +195,9 @@ async function cdRomsOf(
   })
 }
 
-/** Fields with the names of the interface. */
 const plainOf = (item: DeclaredVm): Partial<VmEntity> =>
   Object.fromEntries(plainVmFields.flatMap((field) => (item[field] === undefined ? [] : [[field, item[field]]])))
 
-/** Checks the bus addresses as a create does. */
 function busesOf({ disks = [], cdRoms = [] }: DeclaredVm): object {
   const buses = disks.flatMap((disk) => (typeof disk === 'number' ? [] : (disk.busType ?? [])))
   if (buses.length === 0 && cdRoms.length === 0) return {}
@@ -220,7 +213,6 @@ function busesOf({ disks = [], cdRoms = [] }: DeclaredVm): object {
   }
 }
 
-/** The named clusters, or all native ones. */
 async function wantedClusters(filling: Filling, { cluster: named }: DeclaredVm, path: string) {
   const natives = await filling.natives()
   if (named === undefined) return natives

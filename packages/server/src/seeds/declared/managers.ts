@@ -1,5 +1,3 @@
-/** Described remote managers, object stores, and backup targets of this manager. */
-
 import type { EntityOf } from '@hyperplane/contract'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { defined } from '../../core/defined.ts'
@@ -87,7 +85,6 @@ async function fillBackupTargets(filling: Filling, targets: Declared['backupTarg
   }
 }
 
-/** Runs after everything that the backups contain. */
 export async function fillBackups(filling: Filling, targets: Declared['backupTargets']): Promise<void> {
   const { ctx } = filling
   for (const [index, { cluster: name, hasBackup }] of (targets ?? []).entries()) {
@@ -105,7 +102,6 @@ const clusterLocation = (extId: string): Location => ({
   config: { $objectType: 'platform.v4.management.ClusterReference', extId },
 })
 
-/** Uses the keys of the described bucket. */
 function bucketLocation(filling: Filling, bucket: string, rpoInMinutes: number, path: string): Location {
   const { ctx } = filling
   const found = ctx.world.collection<{ readonly service: string }>('objectStore.buckets').get(bucket)

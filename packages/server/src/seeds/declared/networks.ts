@@ -1,5 +1,3 @@
-/** Described subnets and VPCs, created in the order of their references: external subnets, VPCs, overlay subnets. */
-
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -133,7 +131,6 @@ async function attachmentOf(
   const found = await filling.subnet(subnet, typeof described === 'string' ? path : `${path}.subnet`)
   if (found.isExternal !== true) filling.refuse(path, `expected an external subnet; ${subnet} is none`)
   const body = await bodyOf(
-    // The items of a list have no type of their own in the contract.
     { externalIps: (Vpc.schema.fields.externalSubnets.items as any).fields.externalIps },
     { externalIps },
     path,

@@ -1,5 +1,3 @@
-/** Entries of `operations`: each performs an operation of the API, so that every kind can be created without a section. */
-
 import type { Operation } from '@hyperplane/contract'
 import { seedId } from '../../core/ids/named-id.ts'
 import { didYouMean } from '../../core/input/nearest.ts'

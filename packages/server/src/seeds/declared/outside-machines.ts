@@ -1,5 +1,3 @@
-/** Described VMs of external clusters: on their external manager, and mirrored here. */
-
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { defined } from '../../core/defined.ts'
@@ -64,7 +62,6 @@ export async function fillExternVms(filling: Filling, vms: Declared['externalVms
   })
 }
 
-/** The named cluster, else the only external one. */
 async function externalOr(
   filling: Filling,
   { cluster: name }: DeclaredOf<'externalVms'>,

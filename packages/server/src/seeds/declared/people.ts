@@ -1,5 +1,3 @@
-/** Described categories, users, groups, roles, policies and identity providers. */
-
 import { type RoleName, systemRoles } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -30,7 +28,6 @@ export const fillCategories = (filling: Filling, categories: Declared['categorie
     await seedCategory(filling.ctx, { key, value, description, extId })
   })
 
-/** In the order of their references: providers, users, policies. */
 export async function fillPeople(filling: Filling, declared: Declared): Promise<void> {
   const { roles, directories, samlIdentityProviders, userGroups, users, certAuthProviders } = declared
   // Granting rights requires those of the administrator, who has them by a system role.
@@ -78,7 +75,6 @@ const fillRoles = (filling: Filling, roles: Declared['roles']): Promise<void> =>
     await filling.perform(path, 'iam.createRole', { called: `role/${name}`, extId, body })
   })
 
-/** The id of a system role, or of a role that the seed describes. */
 async function roleId(filling: Filling, name: string, path: string): Promise<string> {
   if ((systemRoles as readonly string[]).includes(name)) return systemRoleId(name as RoleName)
   const found = await filling.ctx.store.findOne(Role, { displayName: name })
@@ -124,7 +120,6 @@ async function fillDirectories(filling: Filling, directories: Declared['director
   })
 }
 
-/** A directory, or a SAML provider. */
 async function providerOf(
   filling: Filling,
   name: string,
@@ -218,7 +213,6 @@ const idsOf = async (
   filling: Filling,
 ): Promise<string[]> => filling.all(names.map((name, index) => async () => (await find(name, index)).extId))
 
-/** Filter attributes that contain ids of other kinds. */
 const kindOf: Readonly<Record<string, string>> = { category_uuid: 'Category', cluster_uuid: 'Cluster', vpc_uuid: 'Vpc' }
 
 /** The filter with ids where it has names: `{ virtual_machine: { category_uuid: { anyof: [Environment/Dev] } } }`. */

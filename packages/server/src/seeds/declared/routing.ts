@@ -1,5 +1,3 @@
-/** Described routing policies, BGP gateways and sessions. */
-
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
@@ -82,10 +80,7 @@ function portsOf(written: number | string): { startPort: number; endPort: number
   return { startPort: Number(first), endPort: Number(last) }
 }
 
-/**
- * No operation creates gateways and sessions yet, so their rules are checked here. Source: behaviour networking.md 1.9,
- * 1.10.
- */
+/** No operation creates gateways and sessions yet, so their rules are checked here. Source: networking.md 1.9, 1.10. */
 const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
   filling.each('gateways', gateways, async (item, path) => {
     const { name, extId = seedId(`gateway/${name}`), description, asn, address } = item

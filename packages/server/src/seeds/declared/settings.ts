@@ -1,5 +1,3 @@
-/** Described cluster profiles with their clusters, virtual switches, and storage arrays. */
-
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'

@@ -1,5 +1,3 @@
-/** Described volume groups with their disks and attachments, created by their operations. */
-
 import type { AnyResource } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
@@ -56,7 +54,6 @@ async function identityOf(filling: Filling, item: DeclaredOf<'iscsiClients'>, pa
   return bodyOf(IscsiClient.schema.fields, { iscsiInitiatorName, iscsiInitiatorNetworkId }, path, filling)
 }
 
-/** A random CHAP secret of 12 to 16 characters. */
 const randomSecret = ({ ctx }: Filling): string => ctx.ids.secretBytes(12).toString('base64url')
 
 export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroups']): Promise<void> =>
@@ -121,7 +118,6 @@ async function clusterOf(
 
 type DeclaredAttachment = NonNullable<DeclaredVolumeGroup['vms']>[number]
 
-/** The name of the VM, and its position in the seed. */
 const vmIn = (attachment: DeclaredAttachment, path: string): [name: string, path: string] =>
   typeof attachment === 'string' ? [attachment, path] : [attachment.vm, `${path}.vm`]
 
@@ -161,7 +157,6 @@ async function disksOf(
   return described
 }
 
-/** Fills the disks to the described level. */
 async function fillUp({ ctx }: Filling, { extId, fullBytes }: DescribedDisk): Promise<void> {
   const facts = blockDiskFacts(ctx.world)
   const fact = facts.get(extId)
@@ -218,7 +213,6 @@ const protocols = {
   },
 } as const
 
-/** The id of a described or existing client of the cluster with this name. */
 async function presentClient(
   { ctx }: Filling,
   protocol: keyof typeof protocols,

@@ -1,7 +1,6 @@
 /**
- * Backups that the demo can restore from: one of this manager on its hosting cluster, three of the remote manager
- * `dr-site` in a bucket. They are real backups of the seeded inventory, encrypted with the backup key of this instance.
- * Source: behaviour platform.md 8, 13.
+ * Real backups of the seeded inventory, encrypted with the backup key of this instance: one of this manager, three of
+ * the remote manager `dr-site`. Source: behaviour platform.md 8, 13.
  */
 
 import { createHash } from 'node:crypto'
@@ -79,11 +78,7 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
   }
 }
 
-/**
- * A backup of this manager on this cluster, one minute old, with everything seeded so far.
- * @param name the id of the restore point is derived from it
- * @returns the fields of its backup target
- */
+/** One minute old, with everything seeded so far. @param name the id of the restore point is derived from it */
 export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name: string) {
   const described = describeOwn(await ownManager(ctx.store), sizeOfTier[ctx.tier], ctx.version)
   const lastSyncTime = ctx.ago(minute)
@@ -91,7 +86,6 @@ export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name
   return { lastSyncTime, lastSizeBytes: sizeOf(manifest), nextRunTime: ctx.ago(minute - 30 * minute) }
 }
 
-/** Address and login by which an instance without a registration of the cluster reaches it as a backup place. */
 export const seedClusterLogin = (ctx: SeedContext, clusterExtId: string, address: string): Promise<void> =>
   ctx.world.collection('objectStore.clusters').put(clusterExtId, {
     address,
@@ -105,7 +99,6 @@ interface SeedBucket {
   readonly address?: string
 }
 
-/** Seeds a bucket and, unless a bucket of the same endpoint has done so, its object store. */
 export async function seedBucket(ctx: SeedContext, { bucket, endpoint, address }: SeedBucket): Promise<void> {
   const service = endpoint === demoBucket.endpoint ? 'demo' : endpoint
   const services = ctx.world.collection<object>('objectStore.services')
@@ -144,7 +137,7 @@ async function write(
   )
 }
 
-/** Backups of the unfinished world, for operations that make one: its transaction has not reached the file yet. */
+/** Backups of the unfinished world, whose transaction has not reached the file yet. */
 export const seedSnapshots = (ctx: SeedContext): Snapshots => ({
   backupKey: ctx.backup.key,
   async *take(restorePointExtId, dataKey) {
@@ -155,7 +148,7 @@ export const seedSnapshots = (ctx: SeedContext): Snapshots => ({
   rehearse: async () => undefined,
 })
 
-/** The seeded rows, with `domainManager` in place of this manager. A preset is small enough to be read at once. */
+/** A preset is small enough to be read at once. */
 async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {
   const inBackup = backupSealer(dataKey)
   const lines: Line[] = [{ section: 'manager', kind: 'meta', pieces: metaLine('tenant', ctx.tenantId) }]

@@ -1,4 +1,4 @@
-/** Clusters of a new world. Source: behaviour clustermgmt.md 4. */
+/** Source: behaviour clustermgmt.md 4. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -155,7 +155,6 @@ async function seedCloudCluster(ctx: SeedContext): Promise<void> {
 interface SeedCluster {
   readonly extId?: string
   readonly address: string
-  /** A cluster of one host has no host for failover. */
   readonly hosts?: number
   readonly dataServices?: string
   readonly hypervisor: 'AHV' | 'ESX'

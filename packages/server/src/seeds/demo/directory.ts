@@ -1,7 +1,4 @@
-/**
- * The directory corp-ad of a new world: people and groups as facts of the world, and its entities in the store.
- * Source: behaviour iam.md 12.
- */
+/** The directory corp-ad of a new world. Source: behaviour iam.md 12. */
 
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
@@ -31,9 +28,8 @@ interface DescribedDirectory {
   readonly host: string
   readonly domainName: string
   readonly people: readonly Person[]
-  /** Members by name: people or groups. */
   readonly groups: readonly { readonly name: string; readonly members: readonly string[] }[]
-  /** If true, any well-formed name that is not listed is a person as well. */
+  /** Any well-formed name that is not listed is a person as well. */
   readonly isEverybodyKnown: boolean
 }
 interface Person {
@@ -128,14 +124,12 @@ export async function seedDirectory(ctx: SeedContext): Promise<void> {
 const numbered = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `person-${String(from + index).padStart(2, '0')}`)
 
-/** 39 people: one with a user in the store, a disabled one, and others. */
 const people: readonly Person[] = [
   { name: 'alice', displayName: 'Alice Example' },
   { name: 'dora', displayName: 'Dora Departed', isDisabled: true },
   ...numbered(1, 37).map((name) => ({ name })),
 ]
 
-/** One group contains another: platform-team is a member of vm-admins. */
 const groups = [
   { name: 'vm-admins', members: ['alice', 'dora', ...numbered(1, 3), 'platform-team'] },
   { name: 'platform-team', members: numbered(4, 8) },

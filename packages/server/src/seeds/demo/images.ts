@@ -1,7 +1,4 @@
-/**
- * Images of the demo, as if they had been downloaded; two more are on the cluster, but unknown to this manager.
- * Source: behaviour vmm.md 4.
- */
+/** Images as if downloaded; two more are on the cluster, but unknown to this manager. Source: behaviour vmm.md 4. */
 
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { defined } from '../../core/defined.ts'
@@ -63,7 +60,6 @@ export interface SeedImage {
   /** Key from which its URL and, by default, its id are derived. Default: the name. */
   readonly key?: string
   readonly extId?: string
-  /** URL of its source. Default: derived from the key. */
   readonly url?: string
   readonly description?: string
   readonly type: 'DISK_IMAGE' | 'ISO_IMAGE'

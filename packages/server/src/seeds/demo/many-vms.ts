@@ -1,7 +1,4 @@
-/**
- * Seeds a requested number of VMs: powered off, without disks and NICs, spread evenly over the native clusters. Their
- * other properties are drawn from the random seed of the world.
- */
+/** VMs without disks and NICs, powered off, spread evenly over the native clusters. */
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
@@ -15,7 +12,7 @@ const GiB = 1024 ** 3
 const memoryGiB = [1, 2, 4, 8]
 const sockets = [1, 2, 4]
 
-/** A VM that is off needs no fact: its host learns of it when it is powered on. @returns the number of created VMs */
+/** Hosts need no fact of a VM that is off. @returns the number of created VMs */
 export async function seedManyVms(ctx: SeedContext, count: number): Promise<number> {
   const clusters = (await ctx.store.find(Cluster)).filter(isNative).map(({ extId }) => extId)
   if (clusters.length === 0) return 0
@@ -48,7 +45,7 @@ export async function seedManyVms(ctx: SeedContext, count: number): Promise<numb
   return count
 }
 
-/** Returns every item once per round, each round in a random order. */
+/** Every item once per round, each round in a random order. */
 export function turnsOf<T>(items: readonly T[], draw: () => number): () => T {
   let round: T[] = []
   return () => {

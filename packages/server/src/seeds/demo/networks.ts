@@ -123,7 +123,6 @@ interface SeedSwitch {
   readonly extId: string
   readonly clusterExtId: string
   readonly hostExtIds: readonly string[]
-  /** The switch `vs0` is the default of its cluster. */
   readonly name: string
   readonly bondMode: EntityOf<typeof VirtualSwitch>['bondMode']
   readonly bridge: string
@@ -219,9 +218,7 @@ interface SeedGateway {
   readonly name: string
   readonly description?: string
   readonly asn: number
-  /** Only for a local gateway. */
   readonly vpcExtId?: string
-  /** Only for a remote device. */
   readonly address?: string
 }
 
@@ -252,7 +249,6 @@ interface SeedBgpSession extends Pick<BgpPeerFact, 'local' | 'remote'> {
   readonly session: EntityOf<typeof BgpSession>
 }
 
-/** The session has been established for nine days. */
 export async function seedBgpSession(ctx: SeedContext, { session, local, remote }: SeedBgpSession): Promise<void> {
   await ctx.store.insert(BgpSession, { ...owned(ctx), ...session })
   await fabricFacts(ctx.world).bgpPeers.put(session.extId, {
@@ -285,7 +281,6 @@ async function seedCloudSubnets(ctx: SeedContext): Promise<void> {
 interface SeedCloudSubnet {
   readonly clusterExtId: string
   readonly cloudType: 'AWS' | 'AZURE'
-  /** The ids in the cloud are derived from `name` and `vpc`. */
   readonly name: string
   readonly vpc: string
   readonly cidr: string
@@ -293,7 +288,6 @@ interface SeedCloudSubnet {
   readonly annotation?: string
 }
 
-/** A subnet of the cloud account that hosts a cluster. */
 export const seedCloudSubnet = async (
   ctx: SeedContext,
   { index, ...subnet }: Omit<SeedCloudSubnet, 'name'> & { readonly index: number },
@@ -320,7 +314,6 @@ function cloudSubnetOf(ctx: SeedContext, subnet: SeedCloudSubnet) {
   }
 }
 
-/** 17 hexadecimal digits, like ids of the cloud. */
 const cloudId = (name: string): string => createHash('sha1').update(`cloud ${name}`).digest('hex').slice(0, 17)
 
 type Config = NonNullable<SubnetEntity['ipConfig']>[number]

@@ -19,7 +19,6 @@ const system = '00000000-0000-0000-0000-000000000000'
 export const everything = { '*': { '*': { eq: '*' } } }
 const day = 24 * 3600
 
-/** The administrator of every world, with a read-only policy. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
   await insertUser(ctx, 'admin', {
     userType: 'LOCAL',

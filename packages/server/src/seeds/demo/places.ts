@@ -1,7 +1,6 @@
 /**
- * Places the VMs of a new world on hosts, by the rules of the scheduler. All of it runs in one transaction without
- * concurrent placements, so hosts are read once per cluster, and their load is kept in sums.
- * Source: behaviour vmm.md 3.2.
+ * Places VMs by the rules of the scheduler. One transaction without concurrent placements: hosts are read once per
+ * cluster, and their load is kept in sums. Source: behaviour vmm.md 3.2.
  */
 
 import { HostAllocation } from '../../domains/scheduling/host-allocation.ts'
@@ -13,7 +12,6 @@ import type { Transaction } from '../../store/store.ts'
 
 interface ClusterLoad {
   readonly hosts: readonly HostCandidate[]
-  /** Load of each host, with and without dedicated threads, in the form of one VM. */
   readonly sums: Map<string, Allocation>
 }
 
@@ -23,7 +21,7 @@ interface Seeding {
 }
 
 export interface SeedPlaces {
-  /** Reserves memory and CPUs on the best host. @returns the host @throws ApiError NO_HOST_FOR_VM */
+  /** @returns the best host, with memory and CPUs reserved @throws ApiError NO_HOST_FOR_VM */
   place(vm: VmEntity): Promise<string>
 }
 

@@ -14,7 +14,6 @@ import { seedBackups } from './backups.ts'
 import { seedRegistrations } from './registrations.ts'
 import { seedTasks } from './tasks.ts'
 
-/** In the order of lists. */
 const demoCategories = [
   ['CostCenter', 'Research', 'Costs of the research department'],
   ['Environment', 'Dev'],
@@ -32,16 +31,13 @@ const systemCategories = [
   ['OSType', 'Windows'],
 ] as const
 
-/** Runs first, because other kinds refer to categories. */
 export async function seedCategories(ctx: SeedContext, inventory: 'demo' | 'empty'): Promise<void> {
   if (inventory === 'demo')
     for (const [key, value, description] of demoCategories) await seedCategory(ctx, { key, value, description })
   for (const [key, value] of systemCategories) await seedCategory(ctx, { key, value, type: 'SYSTEM' })
 }
 
-/**
- * Recreates the system categories after the others, so that they are last in lists: clients often use the first one.
- */
+/** System categories must be last in lists: clients often use the first one. */
 export async function moveSystemCategories(ctx: SeedContext): Promise<void> {
   for (const [key, value] of systemCategories) {
     await ctx.store.remove(Category, seedId(`category/${key}/${value}`))
@@ -100,11 +96,9 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     await ctx.store.insert(ExternalStorage, { ...storage, tenantId: ctx.tenantId })
   await seedTasks(ctx)
   await seedBackups(ctx)
-  // After the backups, which contain `dr-site` as the manager that was backed up.
   await seedRegistrations(ctx)
 }
 
-/** The manager of a described world runs on the first native cluster that stays registered. */
 export async function seedHostingCluster(ctx: SeedContext, clusterExtId: string): Promise<void> {
   const manager = await ctx.store.get(DomainManager, ctx.managerExtId)
   if (manager === undefined || manager.hostingClusterExtId !== undefined) return
@@ -167,7 +161,6 @@ const externalStorages: readonly EntityOf<typeof ExternalStorage>[] = [
   },
 ]
 
-/** The manager's address is the same as that of its cluster entity. */
 const baseNetwork = {
   externalAddress: ipv4('10.44.1.9'),
   fqdn: 'manager.example.com',

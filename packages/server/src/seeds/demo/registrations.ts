@@ -1,4 +1,4 @@
-/** Registrations of the demo's manager, and unregistered clusters of its world. Source: behaviour platform.md 13. */
+/** Source: behaviour platform.md 13. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -14,10 +14,8 @@ import type { RemoteSide } from '../../drivers/remote-managers.ts'
 import { remoteCertificate, remotePasswordDigest, remoteSides } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'
 
-/** Credentials of every simulated cluster and manager of the demo. */
 export const demoRemoteLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
 
-/** A cluster of the world that is not registered. */
 export const lab = { name: 'lab-03', address: '10.44.5.10', version: '7.3', nodes: ['10.44.5.31'] } as const
 
 export async function seedRegistrations(ctx: SeedContext): Promise<void> {
@@ -82,7 +80,6 @@ interface UnregisteredSide {
   readonly nodes: readonly string[]
 }
 
-/** Seeds a cluster in the world that this manager does not know. */
 export const seedUnregisteredSide = (ctx: SeedContext, side: UnregisteredSide): Promise<void> =>
   seedSide(ctx, side.extId ?? seedId(`cluster/${side.name}`), {
     name: side.name,
@@ -93,7 +90,6 @@ export const seedUnregisteredSide = (ctx: SeedContext, side: UnregisteredSide): 
     trusts: [],
   })
 
-/** Registers a cluster that was seeded with its hosts. */
 export async function seedRegistrationOf(ctx: SeedContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
   await seedRegistration(ctx, detailsOf(cluster, await hostsOf(ctx.store, cluster.extId)))
 }

@@ -1,7 +1,4 @@
-/**
- * The SAML provider of the demo. Its certificate is real, but nobody has the private key.
- * Source: behaviour iam.md 12.
- */
+/** The provider's certificate is real, but nobody has the private key. Source: behaviour iam.md 12. */
 
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { seedId } from '../../core/ids/named-id.ts'

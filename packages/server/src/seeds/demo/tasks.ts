@@ -1,7 +1,4 @@
-/**
- * Tasks and batches that ended before a world began: those of the demo, in every terminal state, and those that seeds
- * describe. Source: behaviour platform.md 13, conventions.md 24.
- */
+/** Tasks and batches that ended before a world began. Source: behaviour platform.md 13, conventions.md 24. */
 
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -21,7 +18,6 @@ export const relOfPast = {
 } as const
 
 export interface PastTask {
-  /** Namespace of the operation. */
   readonly app: string
   readonly operation: string
   readonly description: string
@@ -51,7 +47,6 @@ const past = (
   status: PastTask['status'] = 'SUCCEEDED',
 ): PastTask => ({ app, operation, description, status, affected: [entity] })
 
-/** Oldest first. */
 const history: readonly PastTask[] = [
   past('clustermgmt', 'createCluster', 'Create cluster hp-native-01', cluster('hp-native-01')),
   past('clustermgmt', 'createCluster', 'Create cluster hp-extern-01', cluster('hp-extern-01')),
@@ -116,13 +111,12 @@ export async function seedPastTask(ctx: SeedContext, seed: string, hoursAgo: num
   })
 }
 
-/** A batch that created categories one hour ago. */
 export interface PastBatch {
   readonly name: string
   /** The ids of its task and elements are derived from this name. */
   readonly seed: string
   readonly created: readonly string[]
-  /** Number of elements that failed because their entity existed already. */
+  /** Elements that failed because their entity existed already. */
   readonly failedCount: number
 }
 

@@ -1,7 +1,4 @@
-/**
- * The demo's cluster that is not registered yet: one host, two VMs. It is seeded like any other cluster, then its rows
- * are removed as by unregistering it. Source: behaviour platform.md 13.
- */
+/** Seeded like any other cluster, then its rows are removed as by unregistering. Source: behaviour platform.md 13. */
 import { seedId } from '../../core/ids/named-id.ts'
 import { takeOut } from '../../domains/platform/cluster-inventory.ts'
 import { remoteInventories } from '../../drivers/simulated/remote-managers.ts'

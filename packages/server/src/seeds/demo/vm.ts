@@ -1,7 +1,4 @@
-/**
- * Seeds a virtual machine as if it had been created and powered on through the API: with leases, disk files, a host and
- * a domain. Source: behaviour vmm.md 1.1 to 1.4.
- */
+/** Seeds a VM as if it had been created and powered on through the API. Source: behaviour vmm.md 1.1 to 1.4. */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../core/ids/named-id.ts'
@@ -56,7 +53,7 @@ export interface SeedVm {
   readonly cdRoms?: readonly SeedCdRom[]
   readonly nics: readonly SeedNic[]
   readonly more?: Partial<VmEntity>
-  /** Present for a VM with UEFI: the container of its NVRAM. */
+  /** Container of the NVRAM of a VM with UEFI. */
   readonly uefiContainerExtId?: string
   readonly guestTools?: VmEntity['guestTools']
   readonly categoryExtIds?: readonly string[]
@@ -159,7 +156,6 @@ async function nicFor(
   )
 }
 
-/** Numbers disks and CD-ROMs by bus, in their order. */
 function slotsFor({ disks, cdRoms = [] }: SeedVm): {
   readonly disks: readonly Slot[]
   readonly cdRoms: readonly Slot[]
@@ -264,7 +260,6 @@ export const workingTools = (os: 'linux' | 'windows'): NonNullable<VmEntity['gue
 
 export const osOf = (imageName: string): 'linux' | 'windows' => (/windows|\bwin/i.test(imageName) ? 'windows' : 'linux')
 
-/** Defaults of `createVm`. */
 export const seedDefaults = {
   numCoresPerSocket: 1,
   numThreadsPerCore: 1,

@@ -1,7 +1,4 @@
-/**
- * Virtual machines of the demo, as if they had been created through the API.
- * Source: behaviour vmm.md 4; platform.md 13 (the manager's own node).
- */
+/** Source: behaviour vmm.md 4; platform.md 13 (the manager's own node). */
 
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { seedId } from '../../core/ids/named-id.ts'
@@ -17,7 +14,6 @@ interface Described {
   readonly name: string
   readonly vcpus: number
   readonly memoryGiB: number
-  /** The operating system is on the first disk. */
   readonly disksGiB: readonly number[]
   readonly container?: string
   readonly image: string

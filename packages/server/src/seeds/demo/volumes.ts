@@ -1,7 +1,4 @@
-/**
- * Volume groups of the demo, as if they had been created through the API: disks, attachments, clients, targets.
- * Source: behaviour volumes-storage.md 4 (without recovery points, which nothing makes yet).
- */
+/** Volume groups as if created through the API. Source: behaviour volumes-storage.md 4 (without recovery points). */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
@@ -73,7 +70,6 @@ const inventory: readonly Described[] = [
   { name: 'vg-unused', more: { description: 'Nothing in it, nobody at it' } },
 ]
 
-/** A volume for a persistent volume claim of a Kubernetes cluster. */
 function claim(index: number, size: number): Described {
   const id = `pvc-${index}`
   return {
@@ -136,7 +132,6 @@ async function seedDemoGroup(ctx: SeedContext, described: Described): Promise<vo
   })
 }
 
-/** Consumer of a group; the id of the attachment is derived from `key`. */
 interface Consumer {
   readonly key: string
   readonly extId: string

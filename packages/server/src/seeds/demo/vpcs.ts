@@ -41,7 +41,6 @@ export async function seedController(ctx: SeedContext): Promise<void> {
   await routingFacts(ctx.world).controllers.put(controller.extId, { ...programOf(controller), hostExtIds })
 }
 
-/** Gives each router a port on each of its external subnets. */
 export async function seedVpcs(ctx: SeedContext, subnets: ReadonlyMap<string, SubnetEntity>): Promise<void> {
   const described = [
     { name: 'prod', vpcType: 'REGULAR', external: ['ext-nat', 'ext-routed'], routable: [['192.168.20.0', 24]] },
@@ -85,7 +84,6 @@ interface SeedVpc {
   readonly extId?: string
   readonly description?: string
   readonly vpcType: 'REGULAR' | 'TRANSIT'
-  /** Subnets that connect the VPC to external networks. */
   readonly external: readonly SubnetEntity[]
   readonly routable: readonly Prefix[]
 }

@@ -1,4 +1,3 @@
-/** Seed format: clusters, hosts, containers and settings. */
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text, uuid } from '@hyperplane/contract'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'

@@ -1,4 +1,3 @@
-/** Seed format: images and virtual machines, native and external. */
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text } from '@hyperplane/contract'
 import { ExternVm as StoredExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm as Stored } from '@hyperplane/contract/vmm/vm/vm'
@@ -44,7 +43,6 @@ const Nic = object('', {
 const drawn = (maximum: number) =>
   oneOf(integer({ minimum: 1, maximum }), arrayOf(integer({ minimum: 1, maximum }), { minItems: 1, maxItems: 32 }))
 
-/** Fields of a VM with the names of the interface. */
 export const plainVmFields = [
   'apcConfig',
   'enabledCpuFeatures',

@@ -1,4 +1,3 @@
-/** Seed format: this manager and others, backup locations, and past tasks. */
 import { arrayOf, boolean, enumeration, integer, object, optional, text } from '@hyperplane/contract'
 import { about, address, name, named, names } from './words.ts'
 

@@ -1,4 +1,3 @@
-/** Seed format: subnets, switches, VPCs and routing. */
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text } from '@hyperplane/contract'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'

@@ -1,4 +1,3 @@
-/** Seed format: operations of the API. */
 import { anything, mapOf, object, optional } from '@hyperplane/contract'
 import { about, name, named } from './words.ts'
 

@@ -1,4 +1,3 @@
-/** Seed format: users, groups, roles, policies and identity providers. */
 import {
   anything,
   arrayOf,

@@ -1,4 +1,3 @@
-/** Seed format: volume groups and their consumers. */
 import { arrayOf, integer, object, oneOf, optional } from '@hyperplane/contract'
 import { IscsiClient as StoredIscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { NvmfClient as StoredNvmfClient } from '@hyperplane/contract/volumes/nvmf-client'

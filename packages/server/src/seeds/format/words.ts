@@ -1,7 +1,5 @@
-/** Schema functions of the seed format, beside those of the contract. */
 import { type AnySchema, arrayOf, integer, oneOf, optional, text, uuid } from '@hyperplane/contract'
 
-/** Adds a description for authors of seeds. */
 export const about = <S extends AnySchema>(description: string, schema: S): S & { readonly description: string } => ({
   ...schema,
   description,
@@ -18,7 +16,6 @@ export const address = () => text({ minLength: 2, maxLength: 45 })
 export const prefix = () => text({ minLength: 4, maxLength: 49, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' })
 export const macAddress = () => text({ pattern: '^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$' })
 
-/** Fields of everything that has a name. */
 export const named = (maxLength = 255) => ({
   name: about(
     'Its name; of several, {n} in any text of it is the number of each, {nnn} with leading zeros.',
