@@ -1,4 +1,4 @@
-/** The shapes around every answer. Source: specification 2.1; catalogue common.json; behaviour conventions 2.3, 11. */
+/** Source: specification 2.1; catalogue common.json; behaviour conventions 2.3, 11. */
 import { ApiLink } from './operation.ts'
 import * as s from './schema.ts'
 import { Flag, KVPair, Message } from './shapes.ts'
@@ -11,8 +11,7 @@ export const ApiResponseMetadata = s.object('common.v1.response.ApiResponseMetad
   extraInfo: s.optional(s.arrayOf(KVPair)),
 })
 
-/** Error shapes carry the namespace of the request. */
-/** Prefix of the type names of a namespace's errors. The control interface has its own first version. */
+/** The control interface has its own first version. */
 export const errorsOf = (namespace: string): string => `${namespace}.${namespace === 'control' ? 'v1' : 'v4'}.error`
 
 export const appMessageOf = (namespace: string) =>

@@ -1,4 +1,3 @@
-/** Every error of the interface by its key: the shared ones and each namespace's own. */
 import { clustermgmtErrors } from './clustermgmt/errors.ts'
 import { controlErrors } from './control/errors.ts'
 import { sharedErrors } from './errors.ts'
@@ -29,7 +28,6 @@ type Placeholders<M extends string> = M extends `${string}{${infer Name}}${infer
   ? Name | Placeholders<Rest>
   : never
 
-/** Arguments of an error: one value for each placeholder of its message. */
 export type ErrorArguments<K extends ErrorKey> = Readonly<
   Record<Placeholders<(typeof errorCatalogue)[K]['message']>, string | number>
 >

@@ -12,5 +12,5 @@ export * from './operation.ts'
 export * from './roles.ts'
 export * from './schema.ts'
 
-/** Every namespace, in the order of the specification. */
+/** In the order of the specification. */
 export const contract: readonly Namespace[] = [storage, volumes, platform, clustermgmt, iam, networking, vmm]

@@ -5,11 +5,10 @@ type Trimmed<S extends string> = S extends `${Blank}${infer Rest}`
     ? Trimmed<Rest>
     : S
 
-/** The names in a text, one by one. */
 export type NameIn<S extends string, Found = never> = S extends `${infer Name},${infer Rest}`
   ? NameIn<Rest, Found | Trimmed<Name>>
   : Found | Trimmed<S>
 
-/** The names of a long list, separated by commas: several stand on one line. The type knows each of them. */
+/** Comma-separated, so that several names fit on one line; the type knows each of them. */
 export const names = <const S extends string>(text: S): readonly NameIn<S>[] =>
   text.split(',').map((name) => name.trim() as NameIn<S>)

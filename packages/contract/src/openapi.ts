@@ -1,6 +1,6 @@
 /**
- * Converts the contract to OpenAPI 3.1 on demand. OpenAPI has no terms for roles, deployments and rates: they are in
- * the description of each operation and, for programs, under `x-hyperplane-*`.
+ * OpenAPI 3.1. It has no terms for roles, deployments and rates: they are in the description of each operation and, for
+ * programs, under `x-hyperplane-*`.
  */
 import { ApiResponseMetadata, errorResponseOf } from './envelope.ts'
 import type { Namespace, Operation, RateLimit } from './operation.ts'
@@ -9,7 +9,7 @@ import { uuidPattern } from './shapes.ts'
 
 type Json = { [key: string]: unknown }
 
-/** The document of one version of a namespace. `server`: base URL of its paths, `https://hp.example/api`. */
+/** @param server base URL of the paths, `https://hp.example/api` */
 export function openApiOf(namespace: Namespace, version: string, server: string): Json {
   const writer = new SchemaWriter(version)
   const paths: { [path: string]: Json } = {}
@@ -135,7 +135,6 @@ function contentOf(operation: Operation, writer: SchemaWriter): Json {
   return { 'application/json': { schema: envelopeOf(data, writer) } }
 }
 
-/** A file whose content no schema describes. */
 function fileSchema(mediaType: string): Json {
   if (mediaType === 'application/octet-stream') return { type: 'string', format: 'binary' }
   return mediaType === 'application/json' ? { type: 'object' } : { type: 'string' }
@@ -199,7 +198,7 @@ function parametersOf(operation: Operation, writer: SchemaWriter): Json[] {
   ]
 }
 
-/** Schemas of the contract -> JSON Schema; named shapes become components, one for reading and one for writing. */
+/** Named shapes become components, one for reading and one for writing. */
 class SchemaWriter {
   readonly components: { [name: string]: Json } = {}
   readonly version: string
@@ -256,7 +255,7 @@ class SchemaWriter {
     }
   }
 
-  /** Schema of a multipart body; `files` names the parts that may be files. */
+  /** @param files names of parts that may be files */
   form(body: AnySchema, files: readonly string[]): Json {
     if (body.type !== 'object') return this.schema(body, 'write')
     const shape = this.#shape(body, 'write')

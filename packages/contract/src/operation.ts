@@ -1,7 +1,6 @@
 /**
- * Functions that declare operations: the function is the verb, its arguments are the path, the kind and what else is
- * true of the operation (roles, rate, headers, list fields). Routes, validators and documents derive from these
- * objects.
+ * Functions that declare operations: the function is the verb, its arguments are the path, the kind, and roles, rate,
+ * headers and list fields. Routes, validators and documents derive from these objects.
  */
 import type { Method } from './method.ts'
 import { names } from './names.ts'
@@ -13,10 +12,7 @@ export type { Method }
 
 export type Deployment = 'on-prem' | 'cloud'
 
-/**
- * Requests per unit by size of the manager; a size without its own number uses that of the next lower size, else of the
- * next higher one.
- */
+/** Requests per unit by size of the manager; default for a size: the number of the next lower one, else higher one. */
 export interface RateLimit {
   readonly per: 'second' | 'minute'
   readonly xsmall?: number
@@ -33,12 +29,11 @@ const rate =
 export const perSecond = rate('second')
 export const perMinute = rate('minute')
 
-/** A kind: its names, fields, unique rules, and the attributes by which access to it can be scoped. */
 export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.Fields> {
   readonly resource: true
-  /** Canonical type name, e.g. `platform.v4.config.Category`. */
+  /** Canonical, e.g. `platform.v4.config.Category`. */
   readonly objectType: string
-  /** Last part of it, unique among all kinds: `Category`. */
+  /** Last part of `objectType`, unique among all kinds: `Category`. */
   readonly kind: string
   /** Name in messages: `category`, `storage container`. */
   readonly title: string
@@ -82,16 +77,14 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly ofCluster?: OfCluster | StaysWithManager
 }
 
-/** The entity that others live under. */
 export interface Parent {
   readonly param: string
   readonly kind: string
   readonly field: string
-  /** The field of the parent whose list holds these entities, where they have no rows of their own. */
+  /** The field of the parent whose list holds these entities, if they have no rows of their own. */
   readonly listedIn?: string
 }
 
-/** Entities of this kind come with a cluster that is registered, and leave with one that is unregistered. */
 export interface OfCluster {
   /** Path of the id of the cluster, or of the owner of kind `partOf`. A list: the entity leaves its last cluster only. */
   readonly by: string
@@ -101,9 +94,7 @@ export interface OfCluster {
   readonly keptByManager?: readonly string[]
 }
 
-/** Entities of this kind name a cluster without belonging to it. */
 export interface StaysWithManager {
-  /** The reason, for readers of the contract. */
   readonly stays: string
 }
 
@@ -119,12 +110,11 @@ export interface Gate {
   readonly where?: Readonly<Record<string, string>>
 }
 
-/** A kind of which only the rows are of interest; `any`, so that its entities need no cast where the kind is a variable. */
+/** A kind as a variable; `any`, so that its entities need no cast. */
 export type AnyResource = Resource<any, any>
 
 export interface UniqueRule {
   readonly fields: readonly string[]
-  /** Compared without case. */
   readonly ignoreCase?: true
   /** Error of the namespace; default ENTITY_ALREADY_EXISTS. */
   readonly error?: string
@@ -136,18 +126,17 @@ export interface IamEntity {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** An entity of this kind as handlers see it, internal fields included. */
+/** An entity as handlers see it, internal fields included. */
 export type EntityOf<R> =
   R extends Resource<infer F, infer I>
     ? s.ObjectValue<F> &
         Partial<s.ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string | undefined }
     : never
-/** An entity of this kind, as answers show it. */
+/** An entity as answers show it. */
 export type AnswerOf<R> =
   R extends Resource<infer F, s.Fields>
     ? s.Flat<Omit<s.ObjectValue<F>, 'extId'> & { readonly extId: string; readonly $objectType?: string | undefined }>
     : never
-/** The body of a create or update of this kind. */
 export type BodyOf<R> =
   R extends Resource<infer F, s.Fields>
     ? s.Flat<Omit<s.ObjectValue<F>, 'extId'> & { extId?: string | undefined }>
@@ -158,14 +147,13 @@ export const ApiLink = s.object('common.v1.response.ApiLink', {
   rel: s.text(),
 })
 
-/** Base fields (specification 2.1): `resource` adds them; sub-shapes that carry them spread this. */
+/** Added by `resource`; nested shapes with these fields spread them. Source: specification 2.1. */
 export const baseFields = {
   tenantId: s.readOnly(s.uuid()),
   extId: s.readOnly(s.uuid()),
   links: s.readOnly(s.arrayOf(ApiLink, { maxItems: 20 })),
 } as const
 
-/** Keeps in the type of a kind whether its rows are stored (`derived`), and whether there is one only (`singleton`). */
 type Kept<D, S> = (D extends true ? { readonly derived: true } : unknown) &
   (S extends true ? { readonly singleton: true } : unknown)
 
@@ -177,7 +165,7 @@ export interface ResourceOptions<I extends s.Fields>
   readonly bare?: true
 }
 
-/** Declares a kind. tenantId, extId and links (base fields, specification 2.1) are added. */
+/** Adds `baseFields`. */
 export function resource<
   const F extends s.Fields,
   const I extends s.Fields = Record<never, never>,
@@ -222,14 +210,11 @@ export interface Expansion {
   readonly shape?: s.AnySchema
 }
 
-/** How a body travels as multipart/form-data (RFC 7578). */
+/** Source: RFC 7578. */
 export interface FormOptions {
   /** Parts that may be files, by name: the field of that name receives the file name, the mapped field its content. */
   readonly files?: Readonly<Record<string, string>>
-  /**
-   * Parts without a size limit: each is spooled to a file for the duration of the request, and the body holds its
-   * digest.
-   */
+  /** Parts without a size limit: each is spooled to a file during the request; the body holds its digest. */
   readonly spooled?: readonly string[]
 }
 
@@ -242,7 +227,6 @@ export interface Operation {
   readonly versions: readonly string[]
   /** `<namespace>.<id>`, or `vmm.extern.<id>` for external VMs: unique everywhere. */
   readonly key: string
-  /** Stem of its kind's file, in kebab case. */
   readonly stem: string
   readonly verb: 'list' | 'get' | 'create' | 'update' | 'remove' | 'action' | 'read'
   readonly method: Method
@@ -261,7 +245,6 @@ export interface Operation {
   readonly envelope: string
   readonly status: 200 | 201 | 202 | 204
   readonly runs: 'sync' | 'async'
-  /** A POST that changes nothing. */
   readonly mutates: boolean
   readonly roles: readonly RoleName[] | 'everyone'
   readonly rateLimit: RateLimit
@@ -278,9 +261,7 @@ export interface Operation {
   readonly maximumBodyBytes?: number
   /** The body is a form whose parts are the fields of the declared body; absent: the body is JSON. */
   readonly form?: FormOptions
-  /** Schemas of path parameters that are not UUIDs. */
   readonly pathSchemas: Readonly<Record<string, s.AnySchema>>
-  /** Takes `$page` and `$limit`. */
   readonly paged: boolean
   /** Largest number of items in one answer, if below the maximum of `$limit`. */
   readonly maximumItems?: number
@@ -299,7 +280,6 @@ export interface Operation {
   readonly apply?: readonly string[]
   /** Further query parameters, such as `$startTime`. */
   readonly query: Readonly<Record<string, s.AnySchema>>
-  /** Media type of the answer when it is not JSON. */
   readonly produces?: string
   /** Further media types of the answer, chosen by the query. */
   readonly alsoProduces?: readonly string[]
@@ -310,7 +290,6 @@ export interface Operation {
 type Added = 'id' | 'namespace' | 'key' | 'stem' | 'verb' | 'method' | 'path' | 'resource' | 'body' | 'answer'
 type Stated = 'roles' | 'rateLimit'
 
-/** Arguments of a declaration; the function that declares it, and `namespace`, add the rest. */
 export interface OperationOptions
   extends Pick<Operation, Stated>,
     Partial<Omit<Operation, Added | Stated | 'iamOperation'>> {
@@ -323,20 +302,17 @@ export interface OperationOptions
   readonly mutates?: false
 }
 
-/** The path parameters that a path names: `'extId'` of `/config/categories/{extId}`. */
+/** `'extId'` for `/config/categories/{extId}`. */
 export type ParametersOf<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParametersOf<Rest> : never
 
-/** The last of them: it names the entity that an operation is about. */
+/** It names the target entity. */
 export type LastParameterOf<P> = P extends `${string}{${infer Name}}${infer Rest}`
   ? Rest extends `${string}{${string}`
     ? LastParameterOf<Rest>
     : Name
   : never
 
-/**
- * The entity that the last parameter of a path names: of kind `R`. `unknown` where the declaration names no kind, or where the
- * rows of the kind are not stored.
- */
+/** The entity that the last parameter names; `unknown` if the declaration names no kind, or its rows are not stored. */
 type TargetOf<R, P> = R extends { readonly singleton: true }
   ? EntityOf<R>
   : [LastParameterOf<P>] extends [never]
@@ -345,7 +321,6 @@ type TargetOf<R, P> = R extends { readonly singleton: true }
       ? unknown
       : EntityOf<R>
 
-/** A declared operation with the types of its body, of its answer, and of the entity that its path names. */
 export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] = Operation['verb'], T = unknown>
   extends OperationOptions {
   readonly verb: V
@@ -359,16 +334,14 @@ export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] 
 
 export const TaskReference = s.object('platform.v4.config.TaskReference', { extId: { type: 'taskId' } as const })
 
-/** Keeps in the type whether an operation answers at once. */
 type Runs<O> = O extends { runs: 'sync' } | { mutates: false } ? { readonly runs: 'sync' } : unknown
 
-/** Keeps in the type which parameters the path has. */
 type At<P extends string> = { readonly path: P }
 
 /** Each function below states the types of its declaration: the compiler cannot derive their conditions from the value. */
 const declare = <D extends Declared>(declaration: Declared): D => declaration as D
 
-/** GET of a collection: `data` is an array. Pages unless `paged: false`. */
+/** Pages unless `paged: false`. */
 export const list = <R extends AnyResource, const P extends string>(
   path: P,
   of: R,
@@ -382,7 +355,6 @@ export const list = <R extends AnyResource, const P extends string>(
   resource: of,
   answer: s.arrayOf(of.schema),
 })
-/** GET of one entity. */
 export const get = <R extends AnyResource, const P extends string>(
   path: P,
   of: R,
@@ -408,10 +380,7 @@ export const read = <A extends s.AnySchema, const P extends string, R extends An
   answer,
   ...(options.of === undefined ? {} : { resource: options.of }),
 })
-/**
- * POST to a collection. Asynchronous (202, task) unless `runs: 'sync'` (201, entity). `body` replaces the schema of the
- * kind.
- */
+/** Asynchronous (202, task) unless `runs: 'sync'` (201, entity). `body` replaces the schema of the kind. */
 export const create = <
   R extends AnyResource,
   const O extends OperationOptions & { body?: s.AnySchema },
@@ -432,10 +401,7 @@ export const create = <
     body: options.body ?? of.schema,
     answer: options.runs === 'sync' ? of.schema : TaskReference,
   })
-/**
- * PUT (or PATCH) of one entity. Asynchronous unless `runs: 'sync'` (200). `answer`: shape of a synchronous answer;
- * `body` as in `create`.
- */
+/** Asynchronous unless `runs: 'sync'` (200). `answer`: shape of a synchronous answer; `body` as in `create`. */
 export const update = <
   R extends AnyResource,
   const O extends OperationOptions & { method?: 'PATCH'; answer?: s.AnySchema; body?: s.AnySchema },
@@ -461,7 +427,7 @@ export const update = <
     body: options.body ?? of.schema,
     answer: options.answer ?? (options.runs === 'sync' ? of.schema : TaskReference),
   })
-/** DELETE of one entity. Asynchronous unless `runs: 'sync'` (204). */
+/** Asynchronous unless `runs: 'sync'` (204). */
 export const remove = <R extends AnyResource, const O extends OperationOptions, const P extends string>(
   path: P,
   of: R,
@@ -475,7 +441,7 @@ export const remove = <R extends AnyResource, const O extends OperationOptions, 
     resource: of,
     ...(options.runs === 'sync' ? {} : { answer: TaskReference }),
   })
-/** POST to `…/$actions/<action>` (or another POST that creates nothing of its own). */
+/** POST to `…/$actions/<action>`, or another POST that creates no entity of its kind. */
 export const action = <
   const O extends OperationOptions & { of?: AnyResource; body?: s.AnySchema; answer?: s.AnySchema },
   const P extends string,
@@ -499,7 +465,6 @@ export const action = <
     ...(options.of === undefined ? {} : { resource: options.of }),
   })
 
-/** `any`: a set holds declarations of every type. */
 export type OperationSet = { readonly [operationId: string]: Declared<any, any, any, any> }
 
 export interface Namespace {
@@ -522,9 +487,9 @@ export interface ErrorDefinition {
   readonly code: string
   readonly status: number
   readonly message: string
-  /** For programs; the key of the entry unless another is given. */
+  /** For programs; default: the key of the entry. */
   readonly group?: string
-  /** Names in `argumentsMap` of placeholders that are called otherwise there. */
+  /** Names in `argumentsMap` of placeholders that have another name there. */
   readonly argumentNames?: Readonly<Record<string, string>>
 }
 export type ErrorCatalogue = { readonly [key: string]: ErrorDefinition }
@@ -533,12 +498,10 @@ type KindSets = { readonly [stem: string]: OperationSet }
 type Merged<K extends KindSets> = Intersection<K[keyof K]>
 type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? I : never
 
-/**
- * Types of a namespace's operations, for the client: by operation id; operations of a group are below the group's name.
- */
+/** By operation id; operations of a group are below the group's name. */
 export type DeclaredOperations<N> = N extends { readonly declared?: infer D } ? Exclude<D, undefined> : never
 
-/** Completes the declarations of a namespace. A name in `groups` becomes part of the key (`extern`). */
+/** `groups` becomes part of the key (`extern`). */
 export function namespace<
   const K extends KindSets,
   const G extends { readonly [group: string]: KindSets } = Record<never, never>,
@@ -555,7 +518,7 @@ export function namespace<
   errors: ErrorCatalogue
   conventions?: 'alpha'
   successors?: readonly string[]
-  /** Last part of the envelope's type name, where all asynchronous operations of a module share it. */
+  /** Last part of the envelope's type name, if all asynchronous operations of a module share it. */
   taskEnvelope?: string
 }): Namespace & { readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> } } {
   const operations: Operation[] = []
@@ -644,8 +607,8 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
 }
 
 /**
- * `iam.v4.authz.GetRoleApiResponse` for `getRoleById` at `/authz/roles/{extId}`: namespace, major version, the module that
- * begins the path (`authz`, `ahv.config`), and the operation without the id that it is addressed by.
+ * `iam.v4.authz.GetRoleApiResponse` for `getRoleById` at `/authz/roles/{extId}`: namespace, major version, the module
+ * that begins the path (`authz`, `ahv.config`), and the operation without `By…Id`.
  */
 export function envelopeTypeOf(serving: Serving, path: string, id: string, runs: 'sync' | 'async'): string {
   const [major] = serving.versions[0]?.split('.') ?? []

@@ -1,4 +1,4 @@
-/** System roles, letter for letter as the specification writes them. Source: specification 5; iam.md 8. */
+/** Letter for letter as in the specification. Source: specification 5; iam.md 8. */
 import { names } from './names.ts'
 
 export const systemRoles = names(`

@@ -1,16 +1,12 @@
-/**
- * Functions that declare fields; each returns a plain object. `ValueOf` derives the TypeScript type of a value from its
- * declaration, so no shape is written twice.
- */
+/** Functions that declare fields as plain objects; `ValueOf` derives the TypeScript type from a declaration. */
 import { type NameIn, names } from './names.ts'
 
 export type Schema<T = unknown> = AnySchema & { readonly is?: T }
 
-/** Properties that any field may have. `is` carries the TypeScript type of a value and does not exist at run time. */
+/** `is` carries the TypeScript type of a value and does not exist at run time. */
 interface Common {
-  /** May be absent. */
   readonly optional?: true
-  /** Set by the server; ignored in a body. */
+  /** Ignored in a body. */
   readonly readOnly?: true
   /** May be sent again only with the stored value (400 PLAT-10012 otherwise). */
   readonly immutable?: true
@@ -20,10 +16,7 @@ interface Common {
   readonly oneTime?: true
   /** Value that create and replacing update store when the field is absent. */
   readonly defaultsTo?: unknown
-  /**
-   * The field repeats the name of another entity. It is left out of answers to callers who may not see that entity: the
-   * one of `kind` whose id is at the path `by` of the answered item.
-   */
+  /** Omitted in answers to callers who may not see the entity of `kind` whose id is at the path `by` of the item. */
   readonly visibleWith?: { readonly kind: string; readonly by: string }
   /** First version of the namespace that shows this field. */
   readonly since?: string
@@ -39,9 +32,7 @@ export interface TextSchema extends Common {
   readonly pattern?: string
   /** The naming profiles spell this text differently (conventions 2.2). */
   readonly named?: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType'
-  /**
-   * The value is a name although the field is not called one (`key` of a category): a value of blanks only is refused.
-   */
+  /** The value is a name although the field is not called one (`key` of a category): only blanks are refused. */
   readonly isName?: true
   /** A secret that public answers show as the mask; the mask as a new value counts as absent. */
   readonly maskedInPublic?: true
@@ -50,7 +41,6 @@ export interface TextSchema extends Common {
 }
 export interface UuidSchema extends Common {
   readonly type: 'uuid'
-  /** Kind of the entity that the id must name. */
   readonly refersTo?: string
 }
 /** Id of a task: a plain UUID in the spec profile, `ZXJnb24=:<uuid>` in the public one. */
@@ -89,14 +79,14 @@ export interface ListSchema extends Common {
 }
 export interface ObjectSchema<F extends Fields = Fields> extends Common {
   readonly type: 'object'
-  /** Canonical (spec profile) `$objectType`; absent for shapes that carry none. */
+  /** Canonical (spec profile); absent for shapes that carry none. */
   readonly objectType?: string
   readonly fields: F
   /** Field that a filter on the object itself compares: `parentTask eq '…'`. */
   readonly filteredBy?: string
   /**
-   * The free-form field whose content clients may also send under `$reserved`, or as properties of the object. Public
-   * answers carry it under `$reserved` too.
+   * The free-form field whose content clients may also send under `$reserved`, or as properties of the object.
+   * Public answers carry it under `$reserved` too.
    */
   readonly foldsInto?: string
 }
@@ -108,7 +98,6 @@ export interface MapSchema extends Common {
   readonly type: 'map'
   readonly values: AnySchema
 }
-/** Free JSON, stored and answered as sent. */
 export interface AnythingSchema extends Common {
   readonly type: 'anything'
 }
@@ -134,12 +123,10 @@ export type ValueOf<S> = S extends { readonly is?: infer T } ? Exclude<T, undefi
 
 type OptionalKeys<F> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F]
 
-/**
- * The same properties in one object type. `& unknown` keeps the type anonymous, so that editors show the properties.
- */
+/** `& unknown` keeps the type anonymous, so that editors show the properties. */
 export type Flat<T> = { [K in keyof T]: T[K] } & unknown
 
-/** The TypeScript type of an object with these fields. A field that may be absent may be undefined: JSON drops it. */
+/** A field that may be absent may be undefined: JSON drops it. */
 export type ObjectValue<F> = Flat<
   { [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> } & {
     [K in OptionalKeys<F>]?: ValueOf<F[K]> | undefined
@@ -179,12 +166,12 @@ export const arrayOf = <S extends AnySchema>(
   items: S,
   rules: Pick<ListSchema, 'minItems' | 'maxItems' | 'uniqueItems'> = {},
 ): Typed<ListSchema, ValueOf<S>[]> => ({ type: 'list', items, ...rules })
-/** Exactly one of several shapes, told apart by `$objectType` or, without it, by their required fields. */
+/** Exactly one alternative, chosen by `$objectType` or, without it, by required fields. */
 export const oneOf = <A extends readonly AnySchema[]>(...alternatives: A): Typed<OneOfSchema, ValueOf<A[number]>> => ({
   type: 'oneOf',
   alternatives,
 })
-/** A shape with its own `$objectType`, e.g. `object('volumes.v4.config.VmAttachment', {…})`; '' for none. */
+/** @param objectType `volumes.v4.config.VmAttachment`; '' for none */
 export const object = <const F extends Fields>(
   objectType: string,
   fields: F,
@@ -196,12 +183,12 @@ export const object = <const F extends Fields>(
   ...rules,
 })
 /**
- * The id of another entity. A request with an unknown or invisible id is refused (404) before the handler runs, and a
- * referenced entity cannot be deleted, unless its kind says otherwise.
+ * The id of another entity. Unknown or invisible ids are refused (404) before the handler runs, and a referenced entity
+ * cannot be deleted, unless its kind says otherwise.
  */
 export const referenceTo = (kind: string): Typed<UuidSchema, string> => ({ type: 'uuid', refersTo: kind })
 
-/** The schema with `change` applied to it and to every schema within it, the innermost first. */
+/** Applies `change` to the schema and to every schema within it, innermost first. */
 export function mapped<S extends AnySchema>(schema: S, change: (schema: AnySchema) => AnySchema): S {
   const within = (inner: AnySchema): AnySchema => {
     switch (inner.type) {
@@ -222,10 +209,7 @@ export function mapped<S extends AnySchema>(schema: S, change: (schema: AnySchem
   return within(schema) as S
 }
 
-/**
- * The same shape for ids of entities in another installation: they are not checked here, and do not keep local entities
- * from being deleted.
- */
+/** For ids of another installation: not checked here, and no obstacle to the deletion of local entities. */
 export const ofAnotherWorld = <S extends AnySchema>(schema: S): S =>
   mapped(schema, (each) => {
     if (each.type !== 'uuid') return each
@@ -252,7 +236,7 @@ export const secret = <S extends AnySchema>(schema: S): S & { readonly secret: t
   secret: true,
   optional: true,
 })
-/** A secret that the server creates; only the answer to the creation carries it (conventions 13). */
+/** Created by the server; only the answer to the creation carries it (conventions 13). */
 export const oneTimeSecret = <S extends AnySchema>(
   schema: S,
 ): S & { readonly optional: true; readonly readOnly: true; readonly secret: true; readonly oneTime: true } => ({
@@ -266,18 +250,17 @@ export const withDefault = <S extends AnySchema>(
   schema: S,
   value: ValueOf<S>,
 ): S & { readonly optional: true; readonly defaultsTo: unknown } => ({ ...schema, optional: true, defaultsTo: value })
-/** The name of another entity; callers who may not see that entity do not see the name. */
+/** The name of another entity, hidden from callers who may not see that entity. */
 export const visibleWith = <S extends AnySchema>(kind: string, by: string, schema: S): S => ({
   ...schema,
   visibleWith: { kind, by },
 })
-/** A field that older versions of the namespace do not show; a PUT through an older version keeps its value. */
+/** Older versions of the namespace do not show the field; a PUT through one keeps its value. */
 export const since = <S extends AnySchema>(version: string, schema: S): S & { readonly since: string } => ({
   ...schema,
   since: version,
 })
 
-/** A query parameter that older versions of the namespace may leave out. */
 export const requiredSince = <S extends AnySchema>(
   version: string,
   schema: S,
@@ -291,10 +274,9 @@ export const requiredSince = <S extends AnySchema>(
 export const isRequiredIn = ({ requiredSince }: AnySchema, version?: string): boolean =>
   requiredSince !== undefined && (version === undefined || requiredSince <= version)
 
-/** Shown in place of a stored secret. */
 export const secretMask = '********'
 
-/** Depth-first walk over every schema below (and including) this one, with the path of field names that leads there. */
+/** Depth-first, including `schema` itself, with the path of field names. */
 export function* walk(
   schema: AnySchema,
   path: readonly string[] = [],

@@ -1,4 +1,4 @@
-/** Shared shapes. Source: specification 2.1; catalogue common.json. */
+/** Source: specification 2.1; catalogue common.json. */
 import * as s from './schema.ts'
 
 export { ApiLink, TaskReference } from './operation.ts'

@@ -1,7 +1,4 @@
-/**
- * Query parameters and fields that all statistics share.
- * Source: specification 2.7, 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
- */
+/** Source: specification 2.7, 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17. */
 import { type NameIn, names } from './names.ts'
 import * as s from './schema.ts'
 
@@ -15,18 +12,18 @@ export const statisticsQuery = {
 
 const counter = s.optional(s.integer({ minimum: 0 }))
 
-/** Integer fields of a point, their names separated by commas; each is present where it was measured. */
+/** Optional integer fields, present if measured; names separated by commas. */
 export const counters = <const S extends string>(text: S) =>
   Object.fromEntries(names(text).map((name) => [name, counter])) as { readonly [K in NameIn<S>]: typeof counter }
 
-/** Paths of a point's values in list options: `stats/<name>`. */
+/** `stats/<name>`, for list options. */
 export const pathsOf = (tuple: s.ObjectSchema<s.Fields>, without: readonly string[] = []): readonly string[] =>
   Object.keys(tuple.fields)
     .filter((name) => !without.includes(name))
     .sort()
     .map((name) => `stats/${name}`)
 
-/** Fields that hold one series of points each, oldest first; a series without points is absent. */
+/** One series of points each, oldest first; a series without points is absent. */
 export const seriesOf = <const N extends readonly string[], S extends s.AnySchema>(names: N, point: S) => {
   const series = s.optional(s.arrayOf(point))
   return Object.fromEntries(names.map((name) => [name, series])) as { readonly [K in N[number]]: typeof series }

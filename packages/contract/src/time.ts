@@ -1,9 +1,9 @@
 /**
- * Times of the interface: RFC 3339 with an offset. Bodies and filters share one parser, so that equal texts are equal
- * instants. Source: behaviour conventions 3, 10.1.
+ * RFC 3339 with an offset. Bodies and filters share one parser, so that equal texts are equal instants.
+ * Source: behaviour conventions 3, 10.1.
  */
 
-/** A point in time: whole milliseconds since 1970, and the microseconds (0-999) beyond them. */
+/** Whole milliseconds since 1970, and the microseconds (0-999) beyond them. */
 export interface Instant {
   readonly millis: number
   readonly micros: number
@@ -12,9 +12,8 @@ export interface Instant {
 const form = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:Z|([+-])(\d\d):(\d\d))$/i
 
 /**
- * Parses a time in the years 0000 to 9999 of UTC; undefined for any other text and for a leap second. Digits beyond
- * microseconds are cut off.
- * @param seconds RFC 3339 requires them; a literal of the query language may leave them out
+ * Undefined for leap seconds and years outside 0000 to 9999 UTC. Digits beyond microseconds are cut off.
+ * @param seconds RFC 3339 requires them; a literal of the query language may omit them
  */
 export function readInstant(text: string, seconds: 'required' | 'optional' = 'required'): Instant | undefined {
   const parts = form.exec(text)
@@ -33,10 +32,9 @@ export function readInstant(text: string, seconds: 'required' | 'optional' = 're
   return { millis, micros: Number(digits.slice(3)) }
 }
 
-/** `2026-11-24T09:30:00.000000Z`: UTC, exactly six fractional digits. Texts of this form sort as their instants do. */
+/** `2026-11-24T09:30:00.000000Z`; text order is time order. */
 export const instantText = ({ millis, micros }: Instant): string =>
   `${new Date(millis).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`
 
 const firstMillis = Date.parse('0000-01-01T00:00:00.000Z')
-/** The first instant that is too late. */
 const endMillis = Date.UTC(10_000, 0, 1)

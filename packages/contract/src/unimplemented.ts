@@ -17,7 +17,6 @@ export interface UnimplementedOperation {
   readonly versions?: readonly string[]
 }
 
-/** Sorted by id. */
 export function operationsOf(rows: Unimplemented): readonly UnimplementedOperation[] {
   const found: UnimplementedOperation[] = []
   for (const [path, row] of Object.entries(rows)) {

@@ -9,8 +9,7 @@ const BasicAuth = s.object('common.v1.config.BasicAuth', {
 })
 
 /**
- * Address and credential of a host's baseboard management controller: one row per host, under the host's extId, with
- * its own entity tag. `status` is the result of the last probe and does not change the tag.
+ * One row per host, under the host's extId, with its own entity tag, which `status` (the last probe) does not change.
  * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits); behaviour clustermgmt.md 1.13.
  */
 export const BmcInfo = resource(

@@ -15,10 +15,8 @@ import {
 } from './settings.ts'
 
 /**
- * Settings that are applied to clusters and monitored: a cluster with other settings has drifted. An absent section is
- * neither written nor compared.
- * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json (limits, list fields); behaviour clustermgmt.md
- * 1.10.
+ * Settings that clusters should have; others are drift. An absent section is neither written nor compared.
+ * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.10.
  */
 export const ClusterProfile = resource(
   'clustermgmt.v4.config.ClusterProfile',
@@ -52,7 +50,7 @@ export const ClusterProfile = resource(
   },
 )
 
-/** A cluster by `uuid`, else by `name`; if both are given, they must name the same cluster. */
+/** By `uuid`, else by `name`; if both are given, they must name the same cluster. */
 export const ClusterReferenceListSpec = s.object('clustermgmt.v4.config.ClusterReferenceListSpec', {
   clusters: s.arrayOf(
     s.object('clustermgmt.v4.config.ClusterReference', {

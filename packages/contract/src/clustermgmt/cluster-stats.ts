@@ -1,7 +1,4 @@
-/**
- * Statistics of a cluster, computed for the span that a request asks for: one series of points for each figure.
- * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.17, 2, 3.
- */
+/** One series of points for each figure. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.17, 2, 3. */
 import { names } from '../names.ts'
 import { perSecond, read, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -9,7 +6,7 @@ import { seriesOf, statisticsQuery } from '../statistics.ts'
 import { Cluster } from './cluster.ts'
 import { clusterHostReaders } from './roles.ts'
 
-/** Both are optional in v4.0: the last hour. */
+/** Both are optional in v4.0; default: the last hour. */
 export const clusterStatisticsQuery = {
   ...statisticsQuery,
   $startTime: s.requiredSince('v4.2', s.timestamp()),
@@ -24,18 +21,16 @@ export const TimeValuePair = s.object('clustermgmt.v4.stats.TimeValuePair', {
   value: s.optional(s.integer()),
 })
 
-/** Figures with bounds of what was usual at that hour: `<name>LowerBuf` and `<name>UpperBuf`. */
+/** With bounds of what is usual at that hour: `<name>LowerBuf` and `<name>UpperBuf`. */
 const bounded = names(`
   aggregateHypervisorMemoryUsagePpm, controllerAvgIoLatencyUsecs, controllerAvgReadIoLatencyUsecs,
   controllerAvgWriteIoLatencyUsecs, controllerNumIops, controllerNumReadIops, controllerNumWriteIops,
   controllerReadIoBandwidthKbps, controllerWriteIoBandwidthKbps, hypervisorCpuUsagePpm, ioBandwidthKbps
 `)
 
-/** The series `<name>`, `<name>LowerBuf` and `<name>UpperBuf` of each name. */
 export const withBounds = <const N extends readonly string[]>(figures: N) =>
   figures.flatMap((name: N[number]) => [name, `${name}LowerBuf` as const, `${name}UpperBuf` as const])
 
-/** Series that clusters and hosts share. */
 export const sharedSeries = seriesOf(
   [
     ...withBounds(bounded),

@@ -48,7 +48,6 @@ const SoftwareMapReference = s.object('clustermgmt.v4.config.SoftwareMapReferenc
 })
 
 const ClusterConfigReference = s.object('clustermgmt.v4.config.ClusterConfigReference', {
-  // Hardware and function of a cluster cannot change.
   clusterFunction: s.immutable(
     s.optional(
       s.arrayOf(s.enumeration('AOS, PRISM_CENTRAL, CLOUD_DATA_GATEWAY, AFS, ONE_NODE, TWO_NODE, ANALYTICS_PLATFORM'), {
@@ -100,7 +99,6 @@ export const ClusterNetworkReference = s.object('clustermgmt.v4.config.ClusterNe
   httpProxyList: s.optional(s.arrayOf(HttpProxyConfig, { maxItems: 1 })),
   httpProxyWhiteList: s.optional(s.arrayOf(HttpProxyWhiteListConfig, { maxItems: 1000 })),
   keyManagementServerType: s.optional(s.enumeration(['LOCAL', 'PRISM_CENTRAL', 'EXTERNAL'])),
-  // Mirrors the vCenter extension of an ESX cluster.
   managementServer: s.readOnly(
     s.object('clustermgmt.v4.config.ManagementServerRef', {
       ip: s.readOnly(IPAddress),
@@ -137,10 +135,8 @@ const NodeReference = s.object('clustermgmt.v4.config.NodeReference', {
 })
 
 /**
- * Nodes that share a storage pool, a management address and settings. The manager itself is a cluster too:
- * `config.clusterFunction` then holds PRISM_CENTRAL. Categories and profile are set by actions, not here.
- * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md
- * 1.2, 2.
+ * The manager itself is a cluster too (`config.clusterFunction` PRISM_CENTRAL). Actions set categories and profile.
+ * Source: specification 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.2, 2.
  */
 export const Cluster = resource(
   'clustermgmt.v4.config.Cluster',
@@ -166,7 +162,7 @@ export const Cluster = resource(
     counted: true,
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
     internal: {
-      // Compliance with the cluster profile; the members of the profile are derived from it.
+      // The members of the profile are derived from it.
       compliance: s.object('', {
         isCompliant: s.boolean(),
         lastSyncedTime: s.timestamp(),

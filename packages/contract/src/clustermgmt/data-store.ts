@@ -2,10 +2,7 @@ import { list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { storageContainerReaders } from './roles.ts'
 
-/**
- * A storage container mounted on one ESX host: one row per host, created by mount and removed by unmount.
- * Source: catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md 1.9, 2.
- */
+/** One row per ESX host, from mount to unmount. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.9, 2. */
 export const DataStore = resource(
   'clustermgmt.v4.config.DataStore',
   {

@@ -1,7 +1,4 @@
-/**
- * Statistics of a host, computed for the span that a request asks for: one series of points for each figure.
- * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.17, 2, 3.
- */
+/** Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.17, 2, 3. */
 import { read, resource } from '../operation.ts'
 import { seriesOf } from '../statistics.ts'
 import { clusterStatisticsQuery, sharedSeries, statisticsRate, TimeValuePair, withBounds } from './cluster-stats.ts'

@@ -40,10 +40,7 @@ const HypervisorReference = s.object('clustermgmt.v4.config.HypervisorReference'
   acropolisConnectionState: s.readOnly(s.enumeration(['CONNECTED', 'DISCONNECTED'])),
 })
 
-/**
- * A configured node of a cluster. Nothing here is written by clients.
- * Source: catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md 1.4, 2.
- */
+/** Clients write nothing here. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.4, 2. */
 export const Host = resource(
   'clustermgmt.v4.config.Host',
   {
@@ -102,7 +99,7 @@ export const Host = resource(
     ),
   },
   {
-    // Categories of a host come from the seed or the control interface; affinity policies read them.
+    // Set by the seed or the control interface; affinity policies read them.
     internal: { categories: s.arrayOf(s.referenceTo('Category')) },
     iam: { name: 'host', attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' } },
     rel: 'clustermgmt:config:host',

@@ -1,7 +1,4 @@
-/**
- * Clusters, hosts, storage containers and their settings. Source: specification 1, 2.4, 4.5; catalogue
- * clustermgmt.json, clustermgmt-v4.0.json.
- */
+/** Source: specification 1, 2.4, 4.5; catalogue clustermgmt.json, clustermgmt-v4.0.json. */
 import { namespace } from '../operation.ts'
 import { bmcInfoOperations } from './bmc-info.ts'
 import { clusterOperations } from './cluster.ts'

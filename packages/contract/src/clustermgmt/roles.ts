@@ -1,7 +1,6 @@
-/** Role sets that several operations of this namespace share. Source: specification 5; behaviour clustermgmt.md 2. */
+/** Source: specification 5; behaviour clustermgmt.md 2. */
 import { names } from '../names.ts'
 
-/** May change clusters, their profiles and their BMCs. */
 export const clusterAdmins = ['Cluster Admin', 'Platform Admin', 'Super Admin'] as const
 
 const clusterViewers = [...clusterAdmins, 'Cluster Viewer', 'Platform Viewer'] as const
@@ -16,7 +15,6 @@ export const clusterReaders = [
   `),
 ] as const
 
-/** Hosts of all clusters together. */
 export const hostReaders = [
   ...clusterViewers,
   ...names(`
@@ -24,7 +22,6 @@ export const hostReaders = [
   `),
 ] as const
 
-/** Hosts of one cluster. */
 export const clusterHostReaders = [
   ...clusterViewers,
   ...names(`

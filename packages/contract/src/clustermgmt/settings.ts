@@ -1,7 +1,4 @@
-/**
- * Settings that clusters and cluster profiles share.
- * Source: specification 2.4; catalogue clustermgmt.json (limits, enums); behaviour clustermgmt.md 1.2, 1.10 to 1.12.
- */
+/** Source: specification 2.4; catalogue clustermgmt.json; behaviour clustermgmt.md 1.2, 1.10 to 1.12. */
 import { baseFields } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
@@ -9,7 +6,7 @@ import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
 const octet = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
 const dottedQuad = `(?:${octet}\\.){3}${octet}`
 
-/** The catalogue's pattern without its nested repetition: it accepts the same names, in linear time. */
+/** The catalogue's pattern without nested repetition: the same names, in linear time. */
 export const fqdnPattern = '^(?:[a-z0-9]+(?:-[a-z0-9]+)*\\.)+[a-z0-9]+(?:-[a-z0-9]+)*$'
 
 const port = s.integer({ minimum: 1, maximum: 65535 })
@@ -112,7 +109,7 @@ export const RsyslogServer = s.object('clustermgmt.v4.config.RsyslogServer', {
   modules: s.optional(s.arrayOf(RsyslogModuleItem, { maxItems: 1024 })),
 })
 
-/** The settings of a cluster that a profile can prescribe, by the name that drift reports. */
+/** Settings that a profile can prescribe, by the name that drift reports. */
 export const configType = s.enumeration(`
   NTP_SERVER_CONFIG, NAME_SERVER_CONFIG, SMTP_SERVER_CONFIG, NFS_SUBNET_WHITELIST_CONFIG, SNMP_SERVER_CONFIG,
   RSYSLOG_SERVER_CONFIG, PULSE_CONFIG

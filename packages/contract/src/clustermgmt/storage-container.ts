@@ -5,14 +5,12 @@ import { IPAddressOrFQDN } from '../shapes.ts'
 import { storageContainerAdmins, storageContainerReaders } from './roles.ts'
 
 /**
- * A share of a cluster's storage pool with its own policy. `containerExtId` repeats `extId`. The domain checks
- * capacities and reservations against the pool.
- * Source: catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md 1.9 (defaults, rules), 2.
+ * A share of a cluster's storage pool with its own policy. `containerExtId` repeats `extId`.
+ * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.9 (defaults, rules), 2.
  */
 export const StorageContainer = resource(
   'clustermgmt.v4.config.StorageContainer',
   {
-    // No slash, no blank at either end.
     name: s.text({ minLength: 1, maxLength: 75, pattern: '^[^/\\s](?:[^/]*[^/\\s])?$' }),
     containerExtId: s.readOnly(s.uuid()),
     clusterExtId: s.immutable(s.optional(s.uuid())),
@@ -38,7 +36,7 @@ export const StorageContainer = resource(
     isSoftwareEncryptionEnabled: s.withDefault(s.boolean(), false),
     isEncrypted: s.readOnly(s.boolean()),
     nfsWhitelistAddress: s.optional(s.arrayOf(IPAddressOrFQDN, { maxItems: 100 })),
-    // Default: whether there are no addresses.
+    // Default: true without addresses.
     isNfsWhitelistInherited: s.optional(s.boolean()),
     isInternal: s.withDefault(s.boolean(), false),
     isMarkedForRemoval: s.readOnly(s.boolean()),
@@ -49,7 +47,7 @@ export const StorageContainer = resource(
     internal: {
       /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
       legacy: s.optional(s.anything()),
-      /** When each data reduction was switched on; absent for one that was on from the start. */
+      /** When each data reduction was enabled; absent if it was on from the start. */
       reductionsSince: s.optional(
         s.object('', {
           compression: s.optional(s.timestamp()),
@@ -72,7 +70,6 @@ const nodeExtIds = s.optional(s.arrayOf(s.referenceTo('Host'), { maxItems: 50 })
 
 export const DataStoreMount = s.object('clustermgmt.v4.config.DataStoreMount', {
   ...baseFields,
-  // Name of the container in the path.
   containerName: s.text({ maxLength: 75 }),
   // Default: containerName.
   datastoreName: s.optional(s.text({ maxLength: 255 })),

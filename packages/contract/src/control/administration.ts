@@ -1,4 +1,4 @@
-/** Settings that all operations of the control interface share. Source: decision worlds-and-their-control. */
+/** Source: decision worlds-and-their-control. */
 import { perSecond } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'

@@ -1,7 +1,4 @@
-/**
- * A recorded call of the API of a world: caller, operation, answer, and the reason for the answer. Calls of the control interface
- * are not recorded. Marks replace secrets.
- */
+/** A recorded call of a world's API. Calls of the control interface are not recorded. Marks replace secrets. */
 import { names } from '../names.ts'
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -12,20 +9,18 @@ const CallCaller = s.object('control.v1.CallCaller', {
   name: s.text(),
   type: s.text(),
   credential: s.enumeration(['basic', 'apiKey', 'certificate', 'none']),
-  /** Id of the API key, if the caller used one. */
   credentialExtId: s.optional(s.uuid()),
 })
 
 const CallTarget = s.object('control.v1.CallTarget', { kind: s.text(), extId: s.text() })
 
-/** A body as sent, with secrets redacted. */
 const CallBody = s.object('control.v1.CallBody', {
   mediaType: s.optional(s.text()),
-  /** Size of the complete body, as sent. */
+  /** Of the complete body, as sent. */
   sizeBytes: s.integer(),
   /** Absent for forms and files. */
   text: s.optional(s.text({ multiline: true })),
-  /** True if only the first 64 KiB are stored. */
+  /** Only the first 64 KiB are stored. */
   isCut: s.optional(s.boolean()),
 })
 
@@ -40,12 +35,10 @@ const CallRate = s.object('control.v1.CallRate', {
 })
 
 const CallPrecondition = s.object('control.v1.CallPrecondition', {
-  /** Entity tag of the stored entity. */
   expected: s.optional(s.text()),
   sent: s.optional(s.text()),
 })
 
-/** How the rows of a list were found. */
 const CallSearch = s.object('control.v1.CallSearch', {
   filteredBy: s.arrayOf(s.text()),
   orderedBy: s.arrayOf(s.text()),
@@ -53,9 +46,9 @@ const CallSearch = s.object('control.v1.CallSearch', {
   index: s.optional(s.text()),
   /** Fields of the filter that were compared row by row. */
   scanned: s.arrayOf(s.text()),
-  /** True if no index gave the order, and the rows were sorted. */
+  /** No index gave the order: the rows were sorted. */
   isSorted: s.boolean(),
-  /** True for a kind that is computed and not stored. */
+  /** The kind is computed and not stored. */
   isInMemory: s.boolean(),
 })
 
@@ -88,12 +81,11 @@ export const Call = resource(
     target: s.optional(CallTarget),
     status: s.integer(),
     errorCodes: s.arrayOf(s.text()),
-    /** The started task. */
     taskExtId: s.optional(s.uuid()),
     /** For an element of a batch: the task of the batch. */
     parentTaskExtId: s.optional(s.uuid()),
     requestId: s.optional(s.text()),
-    /** True if the answer is that of an earlier call with this request id. */
+    /** The answer is that of an earlier call with this request id. */
     isReplayed: s.optional(s.boolean()),
     isDryRun: s.optional(s.boolean()),
     request: s.optional(CallBody),
@@ -103,13 +95,11 @@ export const Call = resource(
     warnings: s.arrayOf(s.text({ multiline: true })),
     /** The policy and role that allowed the call, or the missing permission. */
     decision: s.optional(s.text({ multiline: true })),
-    /** Name of the exhausted rate limit bucket. */
     throttledBy: s.optional(s.text()),
     rate: s.optional(CallRate),
     precondition: s.optional(CallPrecondition),
     search: s.optional(CallSearch),
     rewrites: s.arrayOf(CallRewrite),
-    /** Ids of the fault rules that struck. */
     faults: s.arrayOf(s.text()),
   },
   { bare: true, derived: true },
@@ -121,7 +111,6 @@ const callPath = {
   iam: 'View_Call',
 } as const
 
-/** Fields that filters of calls can use. */
 export const callFilter: readonly string[] = names(`
   address, answer/sizeBytes, answer/text, caller/credential, caller/extId, caller/name, decision, durationMicros,
   errorCodes, faults, isDryRun, isReplayed, method, operation, parentTaskExtId, path, profile, query, request/sizeBytes,

@@ -1,5 +1,5 @@
 /**
- * Names that fault rules and events can use in this version of the service, and for each a body that works as sent.
+ * Names that fault rules and events can use, each with a body that works as sent.
  * Source: reference faults.md, world-events.md.
  */
 import { read } from '../operation.ts'
@@ -11,7 +11,6 @@ import { factKinds, happeningTypes } from './world-happening.ts'
 const ruleExample = s.anything()
 /** Body of `POST /worlds/{worldName}/events`. */
 const eventExample = s.anything()
-/** Names of effects: `error`, `delay`. */
 const outcomes = s.arrayOf(s.text())
 
 const CatalogueTask = s.object('control.v1.CatalogueTask', {
@@ -21,9 +20,9 @@ const CatalogueTask = s.object('control.v1.CatalogueTask', {
     s.object('control.v1.CatalogueStep', {
       /** Value for `match/taskStep/step`. */
       name: s.text(),
-      /** Progress of the task after the step, in percent. */
+      /** Of the task after the step, in percent. */
       progress: s.integer(),
-      /** True if rules with the phase UNDO can strike it. */
+      /** Rules with the phase UNDO can strike the step. */
       hasUndo: s.boolean(),
     }),
   ),
@@ -53,7 +52,6 @@ const CatalogueError = s.object('control.v1.CatalogueError', {
 
 const CatalogueParameter = s.object('control.v1.CatalogueParameter', {
   name: s.text(),
-  /** `text`, `integer`, `number`, `boolean`, `enumeration` or `anything`. */
   type: s.text(),
   isRequired: s.boolean(),
   default: s.optional(s.anything()),
@@ -68,7 +66,7 @@ const examples = { example: eventExample, missing: s.optional(s.text()) } as con
 const CatalogueEvent = s.object('control.v1.CatalogueEvent', {
   type: s.enumeration(happeningTypes),
   parameters: s.arrayOf(CatalogueParameter),
-  /** The event that ends it; absent for an event that does not last. */
+  /** Absent for an event that does not last. */
   endedBy: s.optional(s.enumeration(happeningTypes)),
   ...examples,
 })
@@ -76,9 +74,7 @@ const CatalogueEvent = s.object('control.v1.CatalogueEvent', {
 const CatalogueFact = s.object('control.v1.CatalogueFact', {
   /** Value for `kind` of FACT_CHANGES. */
   kind: s.enumeration(factKinds),
-  /** Kind of entity that `of` names. */
   of: s.text(),
-  /** Fields that a `path` can begin with. */
   fields: s.arrayOf(s.text()),
   ...examples,
 })
@@ -86,7 +82,6 @@ const CatalogueFact = s.object('control.v1.CatalogueFact', {
 export const Catalogue = s.object('control.v1.Catalogue', {
   tasks: s.arrayOf(CatalogueTask),
   driverCalls: s.arrayOf(CatalogueDriverCall),
-  /** Errors that rules can inject into task steps and calls of most drivers. */
   errors: s.arrayOf(CatalogueError),
   events: s.arrayOf(CatalogueEvent),
   facts: s.arrayOf(CatalogueFact),

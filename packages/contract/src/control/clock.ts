@@ -1,9 +1,9 @@
-/** The clock of a world: real, scaled, or frozen and moved by requests. Everything in the world follows it. */
+/** Everything in a world follows its clock: real, scaled, or frozen and moved by requests. */
 import { action, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 
-/** A past or future timer of the world clock. */
+/** A past or future timer. */
 export const ClockEvent = s.object('control.v1.ClockEvent', {
   time: s.timestamp(),
   /** Such as `task vmm.create-vm`, `schedule platform.backups`, `event HOST_FAILS`. */
@@ -14,10 +14,9 @@ export const Clock = s.object('control.v1.Clock', {
   mode: s.enumeration(['real', 'frozen', 'scaled']),
   /** Seconds of world time in one real second; 0 while the clock is frozen. */
   scale: s.number(),
-  /** Present world time. */
   time: s.timestamp(),
   realTime: s.timestamp(),
-  /** Number of pending timers; some may be cancelled before they are due. */
+  /** Pending timers; some may be cancelled before they are due. */
   waiting: s.integer(),
   next: s.optional(ClockEvent),
 })
@@ -31,9 +30,8 @@ const Scale = s.object('control.v1.Scale', { scale: s.number({ minimum: 0.000001
 export const MovedClock = s.object('control.v1.MovedClock', {
   clock: Clock,
   from: s.timestamp(),
-  /** Number of moments at which timers were due on the way. */
+  /** Moments at which timers were due on the way. */
   moments: s.integer(),
-  /** The last timer that was due. */
   last: s.optional(ClockEvent),
 })
 

@@ -1,4 +1,3 @@
-/** Errors of the control interface. */
 export const controlErrors = {
   WORLD_EXISTS: { code: 'CTRL-10001', status: 409, message: 'There is a world {name} already. Choose another name.' },
   WORLD_NOT_FOUND: {

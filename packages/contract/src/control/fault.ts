@@ -1,6 +1,5 @@
 /**
- * A fault rule of a world: which calls it matches, which of these it strikes, and with what effect. It strikes at the innermost
- * level that its match names: driver call, else task step, else request.
+ * Which calls a rule strikes, and how. It strikes at the innermost level of its match: driver call, task step, request.
  * Source: behaviour conventions 23; reference faults.md.
  */
 import { names } from '../names.ts'
@@ -18,25 +17,20 @@ const FaultMatch = s.object('control.v1.FaultMatch', {
   kind: s.optional(name),
   /** Name of the created or addressed entity; `*` matches any text, `?` one character. */
   namePattern: s.optional(s.text({ minLength: 1, maxLength: 256 })),
-  /** Name of the calling user. */
   caller: s.optional(s.text({ minLength: 1, maxLength: 255 })),
   /** Index of an element in any batch, from 0; absent: single requests and all elements. */
   batchElement: s.optional(s.integer({ minimum: 0, maximum: 499 })),
   taskStep: s.optional(
     s.object('control.v1.TaskStepMatch', {
-      /** `vmm.create-vm` */
       task: name,
       /** Absent: any step. */
       step: s.optional(name),
-      /** Forward run or rollback. */
       phase: s.withDefault(s.enumeration(['RUN', 'UNDO']), 'RUN'),
     }),
   ),
   driverCall: s.optional(
     s.object('control.v1.DriverCallMatch', {
-      /** `hypervisor` */
       driver: name,
-      /** Absent: any method. */
       method: s.optional(name),
     }),
   ),
@@ -47,7 +41,6 @@ const count = (minimum = 1) => s.integer({ minimum, maximum: 1_000_000_000 })
 /** Which of the matching calls are struck. Calls are counted from the creation of the rule, or from `reset-counts`. */
 const FaultTrigger = s.oneOf(
   s.object('control.v1.NthTrigger', { nth: count() }),
-  /** The next calls, this many. */
   s.object('control.v1.NextTrigger', { next: count() }),
   s.object('control.v1.EveryNthTrigger', { everyNth: count() }),
   s.object('control.v1.AlwaysTrigger', { always: s.boolean() }),
@@ -68,7 +61,6 @@ const Delay = s.oneOf(
   /** Uniform distribution. */
   s.object('control.v1.UniformDelay', { minimum: duration, maximum: duration }),
   s.object('control.v1.ExponentialDelay', { mean: duration, atMost: s.optional(duration) }),
-  /** `p95`: 95th percentile. */
   s.object('control.v1.LogNormalDelay', { median: duration, p95: duration, atMost: s.optional(duration) }),
 )
 
@@ -98,7 +90,6 @@ const FaultEffect = s.oneOf(
   s.object('control.v1.CompetingWriteEffect', { competingWrite: s.boolean() }),
   /** The task stops before the step that would raise its progress above this, until the rule is removed. */
   s.object('control.v1.HangTaskEffect', { hangAtPercentage: s.integer({ minimum: 0, maximum: 99 }) }),
-  /** A cancel of the task is accepted, and has no effect. */
   s.object('control.v1.IgnoreCancelEffect', { ignoreCancel: s.boolean() }),
   /** The worker of the task crashes; the task resumes at the step that its row names. */
   s.object('control.v1.CrashWorkerEffect', { crashWorker: s.boolean(), moment }),
@@ -157,7 +148,6 @@ export const faultOperations = {
   deleteFaultRule: remove('/worlds/{worldName}/faults/{extId}', FaultRule, { ...one, iam: 'Delete_Fault_Rule' }),
   /** Deletes all rules of the world. */
   deleteFaultRules: remove('/worlds/{worldName}/faults', FaultRule, { ...one, iam: 'Delete_Fault_Rule' }),
-  /** Counts start at 0 again. */
   resetFaultRuleCounts: action('/worlds/{worldName}/faults/{extId}/$actions/reset-counts', {
     ...one,
     of: FaultRule,

@@ -1,7 +1,4 @@
-/**
- * The control interface for test engineers: worlds, their clocks, faults, events and journals. It is served under /control, beside
- * the API of the specification, and follows the same conventions.
- */
+/** For test engineers. Served under /control, beside the API of the specification, with the same conventions. */
 import { namespace } from '../operation.ts'
 import { callOperations } from './call.ts'
 import { catalogueOperations } from './catalogue.ts'

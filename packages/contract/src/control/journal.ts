@@ -1,7 +1,4 @@
-/**
- * The journal of a world: its bounds, assertions, exports and streams. It documents test runs and is no part of the world's state:
- * a crash may lose the last calls.
- */
+/** The journal documents test runs and is no part of the world's state: a crash may lose the last calls. */
 import { action, get, read, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
@@ -23,7 +20,6 @@ export const Journal = resource(
     droppedCalls: s.readOnly(s.integer({ minimum: 0 })),
     /** Calls that were not recorded because they could not be written fast enough, or at all. */
     missedCalls: s.readOnly(s.integer({ minimum: 0 })),
-    /** Oldest and newest recorded call. */
     firstSequence: s.readOnly(s.integer({ minimum: 1 })),
     lastSequence: s.readOnly(s.integer({ minimum: 1 })),
   },
@@ -60,17 +56,14 @@ const NearMiss = s.object('control.v1.NearMiss', {
 
 export const AssertionResult = s.object('control.v1.AssertionResult', {
   isHeld: s.boolean(),
-  /** Number of matching calls. */
   count: s.integer(),
   /** `count`: enough or too many calls; `time`: `within` was over; `patience`: the limit of real time was reached. */
   endedBy: s.enumeration(['count', 'time', 'patience']),
-  /** World time of the verdict. */
   time: s.timestamp(),
-  /** Newest call that was evaluated. */
   lastSequence: s.optional(s.integer()),
-  /** The matching calls, oldest first; at most 10. */
+  /** Oldest first; at most 10. */
   matching: s.arrayOf(s.integer()),
-  /** If the assertion failed: calls that nearly match, nearest first; at most 5. */
+  /** Calls that nearly match a failed assertion, nearest first; at most 5. */
   nearest: s.arrayOf(NearMiss),
   /** Calls that were dropped from the journal and could not be evaluated. */
   droppedCalls: s.integer(),
@@ -104,7 +97,7 @@ export const journalOperations = {
     produces: 'application/x-ndjson',
     alsoProduces: ['application/json'],
   }),
-  /** Server-sent events, one for each call, from the next call on or after the last one that the client saw. */
+  /** Server-sent events: calls after the last one that the client saw, else from the next call on. */
   streamJournal: read('/worlds/{worldName}/journal/stream', s.text(), {
     ...options,
     of: Call,

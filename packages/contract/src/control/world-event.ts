@@ -1,8 +1,4 @@
-/**
- * An event in the simulated infrastructure of a world, now or at a world time: a host, a disk or a link fails; somebody changes
- * a setting at the cluster itself. The list of events is the history of the world.
- * Source: decision events-below-the-interface.
- */
+/** An event in the simulated infrastructure of a world. Source: decision events-below-the-interface. */
 import { create, get, list, remove, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
@@ -16,20 +12,16 @@ export const WorldEvent = resource(
   {
     event: s.immutable(WorldHappening),
     type: s.readOnly(s.enumeration(happeningTypes)),
-    /**
-     * SCHEDULED: not begun. LASTING: begun, and not ended. OVER: ended. FAILED: impossible when its time came.
-     */
+    /** SCHEDULED: not begun. LASTING: begun, not ended. OVER: ended. FAILED: impossible when its time came. */
     status: s.readOnly(s.enumeration(['SCHEDULED', 'LASTING', 'OVER', 'FAILED'])),
-    /** The affected entity. */
     target: s.readOnly(
       s.object('control.v1.WorldEventTarget', { kind: s.text(), extId: s.text(), name: s.text({ maxLength: 255 }) }),
     ),
     startTime: s.readOnly(s.timestamp()),
     /** Past or scheduled end; absent: it lasts until its counterpart happens. */
     endTime: s.readOnly(s.timestamp()),
-    /** Its changes, in order; empty if the state was already as the event would leave it. */
+    /** Empty if the state was already as the event would leave it. */
     effects: s.readOnly(s.arrayOf(s.text(), { maxItems: 20 })),
-    /** Why it was impossible. */
     fault: s.readOnly(s.text()),
   },
   // Stored in the world's own store with the facts that events change: a fork copies both, a reset removes both.
@@ -39,7 +31,7 @@ export const WorldEvent = resource(
 /** Without times, the event begins now and lasts until its counterpart happens. */
 const WorldEventPlan = s.object('control.v1.WorldEventPlan', {
   event: WorldHappening,
-  /** Delay from now; excludes `at`. */
+  /** From now; excludes `at`. */
   after: s.optional(duration),
   at: s.optional(s.timestamp()),
   /** Only for events that have a counterpart; excludes `until`. */
@@ -69,7 +61,6 @@ export const worldEventOperations = {
     envelope,
     iam: 'View_World_Event',
   }),
-  /** Calls off an event that has not begun. */
   deleteWorldEvent: remove('/worlds/{worldName}/events/{extId}', WorldEvent, {
     ...controlled,
     envelope,

@@ -1,6 +1,5 @@
 /**
- * The types of world events, with one schema each. Entities are named by their API name or id; a lasting event is ended by its
- * counterpart. Effects of each type: docs/reference/world-events.md.
+ * Types of world events. A lasting event is ended by its counterpart. Effects: docs/reference/world-events.md.
  * Source: behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8 (faults).
  */
 import { names } from '../names.ts'
@@ -17,7 +16,6 @@ const happening = <const T extends string, const F extends s.Fields>(type: T, fi
     ...fields,
   })
 
-/** Kinds of facts that an event can change without an API request. */
 export const factKinds = names(`
   AUTHORITY, BGP_SESSION, BMC, CLUSTER, DIRECTORY_USER, EXTERNAL_VM, REMOTE, STORAGE_CONTAINER, SUBNET, VM, VOLUME_DISK
 `)
@@ -27,7 +25,6 @@ export const placeFaults = names(`
 `)
 
 const happenings = [
-  // Hosts and clusters.
   happening('HOST_FAILS', { host: named }),
   happening('HOST_RETURNS', { host: named }),
   happening('HOST_SLOWS', {
@@ -45,9 +42,7 @@ const happenings = [
   happening('EXTERNAL_MANAGEMENT_FAILS', { cluster: named }),
   happening('EXTERNAL_MANAGEMENT_RETURNS', { cluster: named }),
 
-  // Storage.
   happening('DISK_FAILS', {
-    /** Serial number, or id. */
     disk: named,
   }),
   happening('DISK_REPLACED', { disk: named }),
@@ -60,7 +55,6 @@ const happenings = [
   happening('STORAGE_STALLS', { container: named }),
   happening('STORAGE_RESUMES', { container: named }),
 
-  // Links.
   happening('UPLINK_LOST', {
     host: named,
     /** `eth0`; absent: all of the host. */
@@ -80,7 +74,6 @@ const happenings = [
   happening('NETWORK_CONTROLLER_FAILS', { state: s.withDefault(s.enumeration(['DEGRADED', 'DOWN']), 'DOWN') }),
   happening('NETWORK_CONTROLLER_RETURNS', {}),
 
-  // Services that the manager calls.
   happening('DIRECTORY_FAILS', {
     /** A directory service, or the host name of one of its servers. */
     directory: named,
@@ -96,10 +89,9 @@ const happenings = [
   }),
   happening('OBJECT_STORE_RETURNS', { place: named }),
   happening('WEB_SERVER_FAILS', {
-    /** Host name, `*.simulated`. */
     server: named,
     fault: s.withDefault(s.enumeration(['DOWN', 'SILENT', 'STATUS']), 'DOWN'),
-    /** Status of its answers, for STATUS. */
+    /** For STATUS. */
     status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),
   happening('WEB_SERVER_RETURNS', { server: named }),
@@ -112,24 +104,21 @@ const happenings = [
   happening('CONTENT_SERVER_FAILS', {
     /** Host name in the source URLs of images. */
     server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
-    /** Status of its answers; absent: unreachable. */
+    /** Absent: unreachable. */
     status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),
   happening('CONTENT_SERVER_RETURNS', {
     server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
   }),
 
-  // Guests.
   happening('GUEST_CRASHES', { vm: named }),
   happening('GUEST_HALTS', { vm: named }),
   happening('GUEST_HANGS', { vm: named }),
   happening('GUEST_RECOVERS', { vm: named }),
 
-  // Other changes without an API request.
   happening('FACT_CHANGES', {
     kind: s.enumeration(factKinds),
     of: named,
-    /** `SNMP_SERVER_CONFIG/isEnabled` */
     path: s.text({ minLength: 1, maxLength: 255 }),
     /** Absent: the field is unset. */
     value: s.optional(s.anything()),

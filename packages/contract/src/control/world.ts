@@ -1,6 +1,6 @@
 /**
- * A world: one isolated control plane with its own store, clock, randomness and simulated infrastructure. `default` always
- * exists. Clients select a world by the header `X-World`, by the host `<name>.localhost`, or by a port of its own.
+ * An isolated control plane with its own store, clock, randomness and infrastructure. `default` always exists.
+ * Clients select a world by the header `X-World`, the host `<name>.localhost`, or a port of its own.
  */
 import { action, create, get, list, read, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -8,12 +8,11 @@ import { controlled, worldName } from './administration.ts'
 
 export const presets = ['empty', 'tiny', 'demo', 'lab', 'large'] as const
 
-/** Initial clock of a world. The names are those of the command line. */
 export const ClockSetting = s.object('control.v1.ClockSetting', {
   mode: s.withDefault(s.enumeration(['real', 'frozen', 'scaled']), 'real'),
   /** Seconds of world time in one real second; for `scaled`. */
   scale: s.optional(s.number({ minimum: 0.000001, maximum: 1_000_000 })),
-  /** Initial world time; default: the real time. */
+  /** World time; default: the real time. */
   startTime: s.optional(s.timestamp()),
 })
 
@@ -21,7 +20,6 @@ const port = s.integer({ minimum: 0, maximum: 65_535 })
 
 const settings = {
   rateLimits: s.optional(s.enumeration(['on', 'report', 'off'])),
-  /** Clock of the rate limit windows. */
   limits: s.optional(s.enumeration(['real-time', 'world-clock'])),
   durations: s.optional(s.enumeration(['instant', 'natural'])),
   lockout: s.optional(s.enumeration(['on', 'off'])),
@@ -43,7 +41,7 @@ export const World = resource(
     clock: s.readOnly(ClockSetting),
     forkedFrom: s.readOnly(worldName),
     createTime: s.readOnly(s.timestamp()),
-    /** Present world time; absent unless the world is OPEN. */
+    /** Absent unless the world is OPEN. */
     time: s.readOnly(s.timestamp()),
     /** RESTING: closed until its next request. FAILED: its store does not open; `fault` says why. */
     state: s.readOnly(s.enumeration(['OPEN', 'RESTING', 'FAILED'])),
@@ -55,7 +53,7 @@ export const World = resource(
   { bare: true, indexed: ['name'], notFound: 'WORLD_NOT_FOUND' },
 )
 
-/** The text of a seed is stored with the world, for resets; answers do not repeat it. */
+/** Stored with the world, for resets; answers do not repeat it. */
 const seedText = s.text({ minLength: 1, maxLength: 64 * 1024 * 1024, multiline: true })
 
 const creation = {
@@ -71,7 +69,7 @@ const WorldCreation = s.object('control.v1.WorldCreation', {
   ...creation,
   /** Excludes `seed`; default: `demo`. */
   preset: s.optional(s.enumeration(presets)),
-  /** Text of a seed (YAML). */
+  /** YAML. */
   seed: s.optional(seedText),
 })
 
@@ -81,10 +79,8 @@ const WorldFork = s.object('control.v1.WorldFork', {
   port: s.optional(port),
 })
 
-/** Creates a world from an export. */
 const WorldImport = s.object('control.v1.WorldImport', {
   ...creation,
-  /** File or text of the export. */
   seed: s.text({ minLength: 1 }),
 })
 

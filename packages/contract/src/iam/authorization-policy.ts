@@ -1,7 +1,4 @@
-/**
- * Grants a role on entities to identities. Policies only grant; none denies.
- * Source: specification 2.5, 4.6, 5, 8; catalogue iam.json; behaviour iam.md 9, 10.
- */
+/** Policies grant; none denies. Source: specification 2.5, 4.6, 5, 8; catalogue iam.json; behaviour iam.md 9, 10. */
 import { names } from '../names.ts'
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'

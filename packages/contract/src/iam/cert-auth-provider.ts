@@ -1,6 +1,5 @@
 /**
- * A chain of certificate authorities whose client certificates sign users in during the TLS handshake. Sent as
- * multipart/form-data, with the chain as text or as a file.
+ * Its certificates sign users in during the TLS handshake. Sent as multipart/form-data, the chain as text or as a file.
  * Source: specification 4.6, 5, 8; catalogue iam.json; behaviour iam.md 5, 10.
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
@@ -11,7 +10,6 @@ const url = { maxLength: 2048, pattern: '^https?://[^\\s/?#]+[^\\s]*$' } as cons
 
 const revocation = {
   isCrlEnabled: s.withDefault(s.boolean(), false),
-  /** Where the authorities publish their revocation lists. */
   crlDps: s.optional(s.arrayOf(s.text(url), { maxItems: 10, uniqueItems: true })),
   /** Seconds. */
   globalCrlRefreshInterval: s.withDefault(s.integer({ minimum: 60, maximum: 604_800 }), 86_400),
@@ -44,7 +42,7 @@ export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields
   notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
 })
 
-/** Parts of the form. Revocation settings are separate parts, or one JSON part. */
+/** Revocation settings are separate parts, or one JSON part. */
 export const CertAuthProviderForm = s.object('iam.v4.authn.CertAuthProvider', {
   ...CertAuthProvider.schema.fields,
   isCrlEnabled: s.optional(s.boolean()),

@@ -1,7 +1,4 @@
-/**
- * A service that registers operations and entities, such as `Networking`. Derived from this contract.
- * Source: catalogue iam.json; behaviour iam.md 7, 10.
- */
+/** A service that registers operations, derived from this contract. Source: catalogue iam.json; iam.md 7, 10. */
 import { get, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 

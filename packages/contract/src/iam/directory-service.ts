@@ -1,7 +1,4 @@
-/**
- * An LDAP server that signs users in: Active Directory or OpenLDAP.
- * Source: catalogue iam.json; behaviour iam.md 4, 10.
- */
+/** Active Directory or OpenLDAP. Source: catalogue iam.json; behaviour iam.md 4, 10. */
 import { names } from '../names.ts'
 import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -9,9 +6,7 @@ import * as s from '../schema.ts'
 
 const url = s.text({ maxLength: 2048 })
 const distinguishedName = s.text({ minLength: 1, maxLength: 1024 })
-/**
- * `cn`, `sAMAccountName`; options (`;binary`) and numeric OIDs are refused, so that each attribute has one spelling.
- */
+/** Options (`;binary`) and numeric OIDs are refused, so that each attribute has one spelling. */
 const attributeName = s.text({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9-]*$' })
 
 const UserConfiguration = s.object('iam.v4.authn.UserConfiguration', {
@@ -136,7 +131,6 @@ export const directoryServiceOperations = {
       searchResults: s.arrayOf(
         s.object('iam.v4.authn.DirectoryServiceSearchEntity', {
           entityType: s.text(),
-          /** Distinguished name. */
           name: s.text(),
           attributes: s.arrayOf(
             s.object('iam.v4.authn.DirectoryServiceSearchAttribute', { name: s.text(), values: s.arrayOf(s.text()) }),

@@ -1,5 +1,5 @@
 /**
- * A kind that permissions apply to, with the attributes by which a policy can filter it. Derived from this contract.
+ * A kind, with the attributes by which a policy can filter it. Derived from this contract.
  * Source: catalogue iam.json; behaviour iam.md 7, 9.3, 10.
  */
 import { names } from '../names.ts'
@@ -24,7 +24,6 @@ export const Entity = resource(
     clientName: s.readOnly(s.text({ named: 'systemName' })),
     attributeList: s.readOnly(s.arrayOf(AttributeEntity)),
     isLogicalAndSupportedForAttributes: s.readOnly(s.boolean()),
-    /** Path of the list operation. */
     searchURL: s.readOnly(s.text({ named: 'href' })),
     createdBy: s.readOnly(s.uuid()),
     createdTime: s.readOnly(s.timestamp()),

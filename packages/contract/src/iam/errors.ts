@@ -1,4 +1,4 @@
-/** Errors of the iam namespace. Source: behaviour iam.md 0; clients search for the words of its quoted messages. */
+/** Source: behaviour iam.md 0; clients search for the words of its quoted messages. */
 export const iamErrors = {
   AUTHORIZATION_ENTITY_NOT_FOUND: {
     code: 'IAM-20001',
@@ -120,7 +120,6 @@ export const iamErrors = {
   },
 } as const
 
-/** Messages of successful actions. */
 export const iamMessages = {
   AUTHORIZATION_POLICY_UPDATE_SUCCESS: { code: 'IAM-20035', message: 'The authorization policy was updated.' },
   REVOKE_USER_KEY_SUCCESS: { code: 'IAM-20036', message: 'Revoke user key successful.' },

@@ -1,6 +1,5 @@
 /**
- * A credential of one user: an API key, or an access and secret key of the object store. It cannot be changed, only
- * revoked.
+ * An API key, or an access and secret key of the object store. It cannot be changed, only revoked.
  * Source: catalogue iam.json; behaviour iam.md 2, 10.
  */
 import { appMessageOf } from '../envelope.ts'
@@ -10,7 +9,7 @@ import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { CreationType } from './user.ts'
 
-/** Prefix of API keys, by which secret scanners find leaked keys in logs and repositories. */
+/** Lets secret scanners find leaked keys in logs and repositories. */
 export const apiKeyPrefix = 'hpk_'
 
 const ApiKeyDetails = s.object('iam.v4.authn.ApiKeyDetails', { apiKey: s.oneTimeSecret(s.text()) })
@@ -40,7 +39,7 @@ export const Key = resource(
   {
     internal: {
       userExtId: s.uuid(),
-      /** SHA-256 of an API key, in hexadecimal digits. */
+      /** SHA-256, in hexadecimal digits. */
       apiKeyDigest: s.optional(s.text()),
       /** Signatures need the key itself, so it is sealed rather than digested. */
       objectSecretKey: s.secret(s.text()),

@@ -1,7 +1,4 @@
-/**
- * A way to sign in: built-in, a directory, a SAML or certificate provider. Derived from what is configured.
- * Source: catalogue iam.json; behaviour iam.md 5, 10.
- */
+/** A way to sign in, derived from the configured providers. Source: catalogue iam.json; behaviour iam.md 5, 10. */
 import { list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 

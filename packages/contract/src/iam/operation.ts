@@ -1,6 +1,5 @@
 /**
- * A permission that roles contain, such as `Create_Category`, with the endpoints that require it. Derived from this
- * contract.
+ * A permission of roles, such as `Create_Category`. Derived from this contract.
  * Source: catalogue iam.json; behaviour iam.md 7, 10.
  */
 import { names } from '../names.ts'
@@ -10,7 +9,7 @@ import { policyReaders } from './roles.ts'
 
 const AssociatedEndpoint = s.object('iam.v4.authz.AssociatedEndpoint', {
   apiVersion: s.optional(s.enumeration(['V3', 'V4'])),
-  /** URL without a version, the same in both naming profiles. */
+  /** Without a version, the same in both naming profiles. */
   endpointUrl: s.optional(s.text()),
   httpMethod: s.optional(s.enumeration(['POST', 'GET', 'PUT', 'PATCH', 'DELETE'])),
 })

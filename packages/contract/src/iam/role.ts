@@ -1,7 +1,4 @@
-/**
- * A set of operations that an authorization policy grants. System roles are read-only and named by the specification.
- * Source: specification 5 (names); catalogue iam.json; behaviour iam.md 8, 10.
- */
+/** System roles are read-only. Source: specification 5 (names); catalogue iam.json; behaviour iam.md 8, 10. */
 import { names } from '../names.ts'
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -15,7 +12,7 @@ export const Role = resource(
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** Default: the client `Platform`. */
     clientName: s.optional(s.text({ maxLength: 255, named: 'clientName' })),
-    // Plain ids rather than references: an operation that is unknown or not grantable is 400, not 404.
+    // Not references: an operation that is unknown or not grantable is 400, not 404.
     operations: s.arrayOf(s.uuid(), { minItems: 1, maxItems: 1000, uniqueItems: true }),
     accessibleClients: s.readOnly(s.arrayOf(s.text({ named: 'systemName' }))),
     accessibleClientsCount: s.readOnly(s.integer({ minimum: 0 })),

@@ -1,6 +1,5 @@
 /**
- * A SAML 2.0 identity provider whose assertions sign users in. It is described by fields, by its metadata document, or
- * by the URL of that document; only the fields are stored and shown.
+ * A client sends the fields, the metadata document, or its URL; only the fields are stored and shown.
  * Source: catalogue iam.json; behaviour iam.md 5, 10.
  */
 import { names } from '../names.ts'
@@ -27,7 +26,6 @@ const IdpMetadata = s.object('iam.v4.authn.IdpMetadata', {
   ),
 })
 
-/** Limit for a metadata document, sent as text or read from a URL. */
 export const maximumMetadataBytes = 1024 * 1024
 
 export const SamlIdentityProvider = resource(
@@ -43,7 +41,7 @@ export const SamlIdentityProvider = resource(
     groupsAttribute: s.optional(s.text(attributeName)),
     groupsDelim: s.optional(s.text({ minLength: 1, maxLength: 8 })),
     customAttributes: s.optional(s.arrayOf(s.text(attributeName), { maxItems: 50 })),
-    /** Entity id of this service towards the provider; default `<public URL>/api/iam/authn`. */
+    /** Towards the provider; default `<public URL>/api/iam/authn`. */
     entityIssuer: s.optional(s.text({ minLength: 1, maxLength: 1024 })),
     redirectURL: s.optional(s.text(url)),
     isSignedAuthnReqEnabled: s.withDefault(s.boolean(), false),
@@ -54,7 +52,6 @@ export const SamlIdentityProvider = resource(
   {
     title: 'SAML identity provider',
     internal: {
-      /** When the document at `idpMetadataUrl` was last read. */
       metadataReadTime: s.timestamp(),
       /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
       metadataSigner: s.text(),
@@ -73,7 +70,7 @@ const readers: readonly RoleName[] = names(`
 `)
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 const rateLimit = perSecond(5, 5, 10, 10)
-/** Room for a document of the largest size with JSON escapes. */
+/** The largest document with JSON escapes. */
 const maximumBodyBytes = 3 * maximumMetadataBytes
 
 const view = { iam: 'View_Saml_Identity_Provider', roles: readers, rateLimit }

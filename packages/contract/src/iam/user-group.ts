@@ -1,7 +1,4 @@
-/**
- * A group of an LDAP directory or of a SAML provider that authorization policies can name. Its members are not stored
- * here. Source: catalogue iam.json; behaviour iam.md 3, 10.
- */
+/** A group of a provider; members are not stored. Source: catalogue iam.json; behaviour iam.md 3, 10. */
 import { names } from '../names.ts'
 import { create, get, list, perSecond, remove, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -11,7 +8,6 @@ export const UserGroup = resource(
   'iam.v4.authn.UserGroup',
   {
     groupType: s.enumeration(['SAML', 'LDAP']),
-    /** A directory service, or a SAML provider. */
     idpId: s.uuid(),
     /** Required for SAML; default for an LDAP group: the value of its first RDN. */
     name: s.optional(s.text({ minLength: 1, maxLength: 255 })),
@@ -24,7 +20,7 @@ export const UserGroup = resource(
   {
     title: 'user group',
     internal: {
-      /** Identity at its provider: the normalised distinguished name, or the name. */
+      /** The normalised distinguished name, or the name. */
       identity: s.text(),
     },
     indexed: ['identity'],

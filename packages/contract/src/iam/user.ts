@@ -1,7 +1,4 @@
-/**
- * A person or service that can be authenticated. Users are not deleted but set INACTIVE.
- * Source: catalogue iam.json; behaviour iam.md 1, 7, 10.
- */
+/** Users are set INACTIVE, never deleted. Source: catalogue iam.json; behaviour iam.md 1, 7, 10. */
 import { names } from '../names.ts'
 import { action, baseFields, create, get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -16,11 +13,10 @@ const nameRules = { maxLength: 255, pattern: '^[^<>;\'()&+%/\\\\"`]*$' } as cons
 /** Empty is allowed: a service account without a name is answered with '', and clients send back what they read. */
 const personalName = s.text(nameRules)
 
-/** View of a user's object keys. */
 const BucketsAccessKey = s.object('iam.v4.authn.BucketsAccessKey', {
   ...baseFields,
   accessKeyName: s.readOnly(s.text({ minLength: 1, ...nameRules })),
-  // Never present here: only the answer to the creation of the key contains it.
+  // Only the answer to the creation of the key contains it.
   secretAccessKey: s.secret(s.text()),
   userId: s.readOnly(s.uuid()),
   assignedTo: s.readOnly(s.text({ minLength: 3, maxLength: 255 })),
@@ -38,10 +34,7 @@ export const User = resource(
   {
     userType: s.immutable(s.enumeration(['LOCAL', 'SAML', 'LDAP', 'EXTERNAL', 'SERVICE_ACCOUNT'])),
     username: s.immutable(s.text({ minLength: 1, ...nameRules })),
-    /**
-     * Provider that authenticates the user; set by the server for LOCAL and SERVICE_ACCOUNT, required for LDAP and
-     * SAML.
-     */
+    /** Set by the server for LOCAL and SERVICE_ACCOUNT, required for LDAP and SAML. */
     idpId: s.immutable(s.optional(s.uuid())),
     displayName: s.optional(personalName),
     firstName: s.optional(personalName),

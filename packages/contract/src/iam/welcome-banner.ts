@@ -1,7 +1,4 @@
-/**
- * The text shown before sign-in. There is exactly one.
- * Source: catalogue iam.json; behaviour iam.md 6, 10.
- */
+/** Shown before sign-in; exactly one. Source: catalogue iam.json; behaviour iam.md 6, 10. */
 import { get, perSecond, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 

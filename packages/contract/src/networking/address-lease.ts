@@ -1,6 +1,5 @@
 /**
- * The holder of an address of a subnet; internal. Usage, NICs, reservations and floating IPs are derived from these
- * rows or refer to one.
+ * The holder of an address of a subnet; internal. Usage, NICs, reservations and floating IPs derive from these rows.
  * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
  */
 import { resource } from '../operation.ts'
@@ -14,7 +13,7 @@ export const AddressLease = resource(
     internal: {
       subnetExtId: s.uuid(),
       family: s.enumeration(['IPV4', 'IPV6']),
-      /** The address in hexadecimal of fixed width, so that text order is number order. */
+      /** In hexadecimal of fixed width, so that text order is number order. */
       address: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
       kind: s.enumeration(`
         ASSIGNED, ASSIGNED_SECONDARY, DHCP_SERVER, FLOATING, GATEWAY, GATEWAY_INTERFACE, RESERVED, ROUTER_PORT,
@@ -24,7 +23,7 @@ export const AddressLease = resource(
       holderExtId: s.optional(s.uuid()),
       clientContext: s.optional(s.text({ maxLength: 256 })),
       since: s.timestamp(),
-      /** A task is releasing it: the address stays held until that has succeeded, and no other task can release it. */
+      /** A task is releasing the address: it stays held until that has succeeded, and no other task can release it. */
       isLeaving: s.optional(s.boolean()),
     },
     indexed: ['holderExtId', 'clientContext'],
@@ -38,8 +37,8 @@ export const AddressLease = resource(
 )
 
 /**
- * A gapless run of leased addresses of a subnet. Derived from the leases in the same transaction, so that one look-up
- * finds the lowest free address. Adjacent runs are merged.
+ * A gapless run of leased addresses of a subnet; adjacent runs are merged. Derived from the leases in the same
+ * transaction, so that one look-up finds the lowest free address.
  */
 export const AddressRun = resource(
   'networking.v4.config.AddressRun',
@@ -49,7 +48,7 @@ export const AddressRun = resource(
     internal: {
       subnetExtId: s.uuid(),
       family: s.enumeration(['IPV4', 'IPV6']),
-      /** As `address` above; both ends are leased. */
+      /** Both ends are leased. */
       first: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
       last: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
     },
@@ -58,16 +57,15 @@ export const AddressRun = resource(
   },
 )
 
-/** Number of leases of a subnet, kept because usage and limits are read often. `extId` is that of the subnet. */
+/** Lease counts of a subnet, stored because they are read often. `extId` is that of the subnet. */
 export const AddressTally = resource(
   'networking.v4.config.AddressTally',
   {},
   {
     title: 'tally of leases',
     internal: {
-      /** Leases of the kind RESERVED. */
       reserved: s.integer({ minimum: 0 }),
-      /** All other leases, without the subnet's own gateway and DHCP server. */
+      /** Without the subnet's own gateway and DHCP server. */
       assigned: s.integer({ minimum: 0 }),
     },
     ofCluster: { by: 'extId', partOf: 'Subnet' },

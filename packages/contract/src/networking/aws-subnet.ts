@@ -1,7 +1,4 @@
-/**
- * A subnet of the cloud account that hosts a cluster: a read-only inventory.
- * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json; behaviour networking.md 1.21.
- */
+/** Read-only. Source: specification 2.6, 4.7, 5, 8; catalogue networking.json; behaviour networking.md 1.21. */
 import { names } from '../names.ts'
 import { list, perMinute, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -19,7 +16,7 @@ export const AwsSubnet = resource(
   },
   {
     title: 'cloud subnet',
-    /** Cluster that the header X-Cluster-Id names. */
+    /** Named by the header X-Cluster-Id. */
     internal: { clusterExtId: s.uuid() },
     indexed: ['clusterExtId'],
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

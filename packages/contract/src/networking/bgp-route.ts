@@ -1,7 +1,4 @@
-/**
- * A route that a BGP session received, ignored or advertises. Read from the fabric, not stored.
- * Source: specification 2.6, 4.7; catalogue networking.json; behaviour networking.md 1.10.
- */
+/** Not stored. Source: specification 2.6, 4.7; catalogue networking.json; behaviour networking.md 1.10. */
 import { names } from '../names.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -19,9 +16,7 @@ export const Nexthop = s.object('networking.v4.config.Nexthop', {
 export const BgpRoute = resource(
   'networking.v4.config.BgpRoute',
   {
-    /** The prefix, as text. */
     name: s.optional(s.text()),
-    /** The reason when the route is ignored. */
     description: s.optional(descriptionText()),
     bgpSessionReference: s.uuid(),
     bgpRouteType: s.enumeration(['ADVERTISED', 'RECEIVED', 'RECEIVED_AND_IGNORED']),

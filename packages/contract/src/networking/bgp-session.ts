@@ -1,7 +1,4 @@
-/**
- * A BGP session between a local and a remote gateway of a VPC.
- * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json (limits); behaviour networking.md 1.10, 2.
- */
+/** Source: specification 2.6, 4.7, 5, 8; catalogue networking.json (limits); behaviour networking.md 1.10, 2. */
 import { names } from '../names.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -25,7 +22,6 @@ export const BgpSession = resource(
     description: s.optional(descriptionText()),
     localGatewayReference: s.immutable(s.referenceTo('Gateway')),
     remoteGatewayReference: s.immutable(s.referenceTo('Gateway')),
-    /** Present when expanded. */
     localGateway: s.readOnly(Gateway.schema),
     remoteGateway: s.readOnly(Gateway.schema),
     localGatewayInterfaceIpAddress: s.optional(IPAddress),

@@ -1,7 +1,4 @@
-/**
- * Errors of the networking namespace. Source: behaviour networking.md 1.1. An entry whose group is the key of a shared
- * error replaces that error in this namespace.
- */
+/** An entry whose group is the key of a shared error replaces that error here. Source: behaviour networking.md 1.1. */
 export const networkingErrors = {
   CAPABILITY_NOT_SUPPORTED: {
     code: 'NETWORKING-10082',

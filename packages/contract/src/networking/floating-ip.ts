@@ -9,7 +9,7 @@ import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
 import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText } from './shapes.ts'
 
-/** The default of `privateIp` is the primary address of the NIC. */
+/** Default of `privateIp`: the primary address of the NIC. */
 export const VmNicAssociation = s.object('networking.v4.config.VmNicAssociation', {
   vmNicReference: s.referenceTo('Nic'),
   privateIp: s.optional(IPAddress),
@@ -49,7 +49,7 @@ export const FloatingIp = resource(
       `),
     ),
     privateIp: s.readOnly(s.text()),
-    /** These three repeat the association. In a body without `association`, they are a short form of it. */
+    /** These three repeat the association; a body without `association` may set them instead. */
     loadBalancerSessionReference: s.optional(s.uuid()),
     vmNicReference: s.optional(s.referenceTo('Nic')),
     vpcReference: s.optional(s.referenceTo('Vpc')),
@@ -60,7 +60,7 @@ export const FloatingIp = resource(
     internal: {
       change: s.optional(
         changeHolding({
-          /** The association that a running update will set. */
+          /** Values that a running update will set. */
           privateIp: s.optional(s.text()),
           vmNicReference: s.optional(s.referenceTo('Nic')),
           vpcReference: s.optional(s.referenceTo('Vpc')),

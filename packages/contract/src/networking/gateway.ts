@@ -132,13 +132,12 @@ export const Gateway = resource(
     description: s.optional(descriptionText()),
     services: s.optional(s.oneOf(RemoteNetworkServices, LocalNetworkServices)),
     vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
-    /** Present when expanded. */
     vpc: s.readOnly(Vpc.schema),
     deployment: s.optional(GatewayDeployment),
     cloudNetworkReference: s.optional(s.uuid()),
     gatewayDeviceVendor: s.optional(s.text()),
     highAvailabilityGroup: s.optional(HighAvailabilityGroup),
-    /** The appliance, hidden from VM lists. */
+    /** Hidden from VM lists. */
     vmReference: s.readOnly(s.uuid()),
     vm: s.visibleWith(
       'Vm',

@@ -1,7 +1,4 @@
-/**
- * One broadcast domain over two sites, through a VPN connection or VXLAN between VTEP gateways.
- * Source: catalogue networking.json; behaviour networking.md 1.12.
- */
+/** One broadcast domain over two sites. Source: catalogue networking.json; behaviour networking.md 1.12. */
 import { resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'

@@ -1,7 +1,4 @@
-/**
- * Provides the advanced networking of a deployment: VPCs, overlay subnets, advanced VLANs. There is at most one.
- * Source: catalogue networking.json; behaviour networking.md 1.20, 2.
- */
+/** VPCs, overlays and advanced VLANs need it. Source: catalogue networking.json; behaviour networking.md 1.20, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controllerReaders, controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
@@ -14,7 +11,7 @@ export const NetworkController = resource(
     defaultVlanStack: s.withDefault(s.enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
     vpcGlobalConfig: s.withDefault(
       s.object('networking.v4.config.VpcGlobalConfig', {
-        /** Whether VPCs on one external subnet without NAT may route the same prefixes. */
+        /** VPCs on one external subnet without NAT may route the same prefixes. */
         isOverlappingErpsEnabled: s.withDefault(s.boolean(), false),
       }),
       { isOverlappingErpsEnabled: false },
@@ -29,7 +26,7 @@ export const NetworkController = resource(
   {
     internal: {
       change: s.optional(Change),
-      /** Resources that each node of the manager adds for it; absent for the controller that came with the manager. */
+      /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
       growth: s.optional(s.object('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) })),
     },
     iam: {

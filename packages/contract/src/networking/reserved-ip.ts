@@ -1,7 +1,4 @@
-/**
- * An IPv4 address of a managed subnet that a client keeps out of allocation: an address lease of kind RESERVED.
- * Source: catalogue networking.json; behaviour networking.md 1.3, 2.
- */
+/** An address lease of kind RESERVED. Source: catalogue networking.json; behaviour networking.md 1.3, 2. */
 import { action, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'

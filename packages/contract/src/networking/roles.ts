@@ -1,4 +1,4 @@
-/** Role sets and rates that several kinds of networking share. Source: behaviour networking.md 2, operation-roles.tsv. */
+/** Source: behaviour networking.md 2, operation-roles.tsv. */
 import { names } from '../names.ts'
 import { perSecond } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -16,12 +16,10 @@ export const vpcReaders: readonly RoleName[] = names(`
   Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
 `)
 
-/** May write VPCs and their routing policies. */
 export const vpcWriters: readonly RoleName[] = names(`
   Account Owner, Administrator, Platform Admin, Super Admin, VPC Admin
 `)
 
-/** May read route tables and routing policies. */
 export const routingReaders: readonly RoleName[] = [...vpcWriters, 'Platform Viewer', 'User']
 
 export const controllerReaders: readonly RoleName[] = names(`
@@ -30,11 +28,11 @@ export const controllerReaders: readonly RoleName[] = names(`
 `)
 export const controllerWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin']
 
-/** Specification 5 (listBgpSessions); get, and the routes of a session, by decision. */
+/** Source: specification 5 (listBgpSessions); get, and the routes of a session, by decision. */
 export const bgpReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
 
 export const getRate = perSecond(10, 10, 20)
 export const listRate = perSecond(5, 5, 10)
 export const mutationRate = perSecond(5, 5, 10)
-/** Rate of mutations that take minutes: controllers, switches, gateways. */
+/** Mutations that take minutes: controllers, switches, gateways. */
 export const slowMutationRate = perSecond(1, 1, 2)

@@ -1,7 +1,4 @@
-/**
- * The routes of a VPC's router. Created and deleted with its VPC.
- * Source: catalogue networking.json; behaviour networking.md 1.6, 2, operation-roles.tsv.
- */
+/** Source: catalogue networking.json; behaviour networking.md 1.6, 2, operation-roles.tsv. */
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { getRate, listRate, routingReaders } from './roles.ts'
@@ -11,7 +8,6 @@ export const RouteTable = resource(
   'networking.v4.config.RouteTable',
   {
     vpcReference: s.readOnly(s.referenceTo('Vpc')),
-    /** The routing domain of its VPC. */
     externalRoutingDomainReference: s.readOnly(s.uuid()),
     metadata: s.readOnly(EntityMetadata),
   },

@@ -1,5 +1,5 @@
 /**
- * A rule of a VPC's router. The matching rule of the highest priority decides what happens to a packet.
+ * The matching rule of the highest priority decides what happens to a packet.
  * Source: catalogue networking.json; behaviour networking.md 1.7, 2, operation-roles.tsv.
  */
 import { names } from '../names.ts'
@@ -17,7 +17,6 @@ export const AddressTypeObject = s.object(
   'networking.v4.config.AddressTypeObject',
   {
     addressType: s.enumeration(['ANY', 'EXTERNAL', 'SUBNET']),
-    /** Only with SUBNET. */
     subnetPrefix: s.optional(IPSubnet),
   },
   { filteredBy: 'addressType' },
@@ -82,7 +81,6 @@ export const RoutingPolicy = resource(
     internal: {
       change: s.optional(
         changeHolding({
-          /** The `priority` that a running update will set. */
           priority: s.optional(s.integer()),
         }),
       ),
@@ -98,7 +96,7 @@ export const RoutingPolicy = resource(
   },
 )
 
-/** Selects the counters to reset: those of one policy, or of all policies of the VPC. */
+/** Resets the counters of one policy, or of all policies of the VPC. */
 export const RoutingPolicyClearCountersSpec = s.object('networking.v4.stats.RoutingPolicyClearCountersSpec', {
   vpcExtId: s.referenceTo('Vpc'),
   routingPolicyExtId: s.optional(s.referenceTo('RoutingPolicy')),

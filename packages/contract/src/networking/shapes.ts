@@ -1,8 +1,8 @@
-/** Shapes that several kinds of networking share. Source: catalogue networking.json; behaviour networking.md 1.1. */
+/** Source: catalogue networking.json; behaviour networking.md 1.1. */
 import * as s from '../schema.ts'
 import { IPv4Address, IPv6Address, Metadata } from '../shapes.ts'
 
-/** Owner, project and categories of an entity; owner defaults to the caller. */
+/** Owner defaults to the caller. */
 export const EntityMetadata = s.object('common.v1.config.Metadata', {
   ...Metadata.fields,
   categoryIds: s.optional(s.arrayOf(s.referenceTo('Category'), { maxItems: 256 })),
@@ -26,7 +26,6 @@ export const IPSubnet = s.object('networking.v4.config.IPSubnet', {
   ipv6: s.optional(IPv6Subnet),
 })
 
-/** Operational state. */
 export const State = s.enumeration(['UP', 'DOWN', 'RECOVERY_STARTED', 'RECOVERY_IN_PROGRESS', 'RECOVERY_COMPLETED'])
 export const Status = s.object('networking.v4.config.Status', {
   state: s.optional(State),
@@ -45,9 +44,9 @@ export const KVStringPair = s.object('common.v1.config.KVStringPair', {
 
 const changeFields = { taskExtId: s.uuid(), verb: s.enumeration(['create', 'update', 'delete']) } as const
 /**
- * Internal: the task that is creating, changing or deleting the row. Written together with the task, so that two
+ * The task that is creating, changing or deleting the row; internal. Written together with the task, so that two
  * concurrent requests cannot both start one.
  */
 export const Change = s.object('', changeFields)
-/** The same with values that the update will store; they are reserved while the task runs. */
+/** With values that the update will store; they are reserved while the task runs. */
 export const changeHolding = <const F extends s.Fields>(held: F) => s.object('', { ...changeFields, ...held })

@@ -1,6 +1,5 @@
 /**
- * A broadcast domain: a VLAN on a virtual switch, or an overlay network of a VPC. External subnets provide addresses to
- * routers.
+ * A VLAN on a virtual switch, or an overlay network of a VPC. External subnets provide addresses to routers.
  * Source: catalogue networking.json; behaviour networking.md 1.2, 2, operation-roles.tsv.
  */
 import { names } from '../names.ts'
@@ -16,7 +15,7 @@ import { Vpc } from './vpc.ts'
 export const IPv4Pool = s.object('networking.v4.config.IPv4Pool', { startIp: IPv4Address, endIp: IPv4Address })
 export const IPv6Pool = s.object('networking.v4.config.IPv6Pool', { startIp: IPv6Address, endIp: IPv6Address })
 
-/** Address management of a subnet; at least one family. */
+/** At least one family. */
 export const IPConfig = s.object('networking.v4.config.IPConfig', {
   ipv4: s.optional(
     s.object('networking.v4.config.IPv4Config', {
@@ -66,12 +65,12 @@ export const IPUsage = s.object('networking.v4.config.IPUsage', {
 export const Subnet = resource(
   'networking.v4.config.Subnet',
   {
-    // A body may contain it with the stored value only.
+    // A body may contain only the stored value.
     extId: s.immutable(s.readOnly(s.uuid())),
     name: nameText(),
     description: s.optional(descriptionText()),
     subnetType: s.immutable(s.enumeration(['OVERLAY', 'VLAN'])),
-    /** VLAN: the tag, 0 to 4095, by default 0. OVERLAY: the network identifier, chosen by the server. */
+    /** VLAN: the tag, default 0. OVERLAY: the network identifier, chosen by the server. */
     networkId: s.optional(s.integer({ minimum: 0, maximum: 16777215 })),
     clusterReference: s.immutable(s.optional(s.referenceTo('Cluster'))),
     clusterName: s.visibleWith('Cluster', 'clusterReference', s.readOnly(s.text())),
@@ -79,15 +78,12 @@ export const Subnet = resource(
     clusterNameList: s.readOnly(s.arrayOf(s.text())),
     hypervisorType: s.readOnly(s.text()),
     virtualSwitchReference: s.optional(s.referenceTo('VirtualSwitch')),
-    /** Present when expanded. */
     virtualSwitch: s.readOnly(VirtualSwitch.schema),
     bridgeName: s.readOnly(s.text({ maxLength: 128 })),
     vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
-    /** Present when expanded. */
     vpc: s.readOnly(Vpc.schema),
     isExternal: s.immutable(s.withDefault(s.boolean(), false)),
     isNatEnabled: s.optional(s.boolean()),
-    /** Changed only by a migration of the subnet. */
     isAdvancedNetworking: s.immutable(s.optional(s.boolean())),
     ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
     dhcpOptions: s.optional(DhcpOptions),
@@ -112,11 +108,11 @@ export const Subnet = resource(
   },
   {
     internal: {
-      /** OVERLAY: the network identifier, unique in the deployment; never shown. */
+      /** OVERLAY: unique in the deployment; never shown. */
       vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
       change: s.optional(
         changeHolding({
-          /** The `ipConfig` that a running update will set; until it ends, addresses must fit both. */
+          /** The value that a running update will set; until it ends, addresses must fit both. */
           ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
           isNatEnabled: s.optional(s.boolean()),
         }),

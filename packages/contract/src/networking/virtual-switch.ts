@@ -1,7 +1,4 @@
-/**
- * The same bridge on the hosts of one cluster, with a bond of uplinks.
- * Source: catalogue networking.json; behaviour networking.md 1.18, 2, operation-roles.tsv.
- */
+/** Source: catalogue networking.json; behaviour networking.md 1.18, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
 import { get, list, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -12,11 +9,10 @@ import { descriptionText, EntityMetadata, IPv4Subnet, nameText } from './shapes.
 
 const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
 
-/** The switch on one host. */
 export const VirtualSwitchHost = s.object('networking.v4.config.Host', {
-  // Not a reference: the host must exist in this cluster, which the handler checks.
+  // Not a reference: the handler checks that the host exists in this cluster.
   extId: s.uuid(),
-  /** Lowest free `br<n>` of the cluster, set by the server. */
+  /** Lowest free `br<n>` of the cluster. */
   internalBridgeName: s.readOnly(s.text({ maxLength: 128 })),
   /** Names (`eth0`) or ids of the host's NICs. */
   hostNics: s.optional(s.arrayOf(s.text(), { maxItems: 32 })),
@@ -29,7 +25,7 @@ export const VirtualSwitchCluster = s.object('networking.v4.config.Cluster', {
   extId: s.referenceTo('Cluster'),
   hosts: s.arrayOf(VirtualSwitchHost, { minItems: 1, maxItems: 64 }),
   gatewayIpAddress: s.optional(IPv4Address),
-  /** 0 = untagged. */
+  /** 0: untagged. */
   vlanIdentifier: s.optional(vlan()),
 })
 
@@ -56,7 +52,7 @@ export const VirtualSwitch = resource(
     igmpSpec: s.optional(IgmpSpec),
     /** Hosts change without maintenance mode. */
     isQuickMode: s.withDefault(s.boolean(), false),
-    // Writable in form only: a body with `true` is refused.
+    // A body with `true` is refused.
     isDefault: s.withDefault(s.boolean(), false),
     ownerType: s.readOnly(s.enumeration(['PE', 'PC'])),
     hasUpdateInProgress: s.readOnly(s.boolean()),
@@ -96,7 +92,6 @@ export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {
     ...view,
     rateLimit: listRate,
-    // Restricts the list to switches of that cluster.
     clusterId: 'optional',
     filter: ['clusters/extId', 'extId', 'isDefault', 'name'],
     orderby: ['extId', 'isDefault', 'name'],

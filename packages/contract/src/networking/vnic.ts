@@ -1,7 +1,4 @@
-/**
- * A virtual machine's NIC as its subnet sees it. Derived from the VMs and the address leases.
- * Source: catalogue networking.json; behaviour networking.md 1.2, 2.
- */
+/** A NIC as its subnet sees it. Source: catalogue networking.json; behaviour networking.md 1.2, 2. */
 import { names } from '../names.ts'
 import { list, resource } from '../operation.ts'
 import * as s from '../schema.ts'

@@ -1,5 +1,5 @@
 /**
- * An isolated routing domain with one distributed router; private ranges of different VPCs may overlap.
+ * Private ranges of different VPCs may overlap.
  * Source: catalogue networking.json; behaviour networking.md 1.5, 2, operation-roles.tsv.
  */
 import { names } from '../names.ts'
@@ -9,7 +9,6 @@ import { IPAddress } from '../shapes.ts'
 import { getRate, listRate, mutationRate, vpcReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, KVStringPair, nameText } from './shapes.ts'
 
-/** Attachment to an external subnet: router ports, and the hosts that carry them. */
 export const ExternalSubnet = s.object('networking.v4.config.ExternalSubnet', {
   subnetReference: s.referenceTo('Subnet'),
   // The catalogue allows one address, from an older release; clients send two.
@@ -48,7 +47,6 @@ export const Vpc = resource(
     ),
     externalRoutingDomainReference: s.optional(s.uuid()),
     kubernetesClusters: s.optional(s.arrayOf(KubernetesCluster)),
-    /** Addresses of the attachment with NAT. */
     snatIps: s.readOnly(s.arrayOf(IPAddress, { maxItems: 2 })),
     metadata: s.optional(EntityMetadata),
   },
@@ -57,9 +55,7 @@ export const Vpc = resource(
     internal: {
       change: s.optional(
         changeHolding({
-          /**
-           * External subnets that a running update will attach: they cannot be deleted, and their ports are reserved.
-           */
+          /** External subnets that a running update will attach cannot be deleted, and their ports are reserved. */
           externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
           externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
         }),

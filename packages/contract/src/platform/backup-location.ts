@@ -1,7 +1,4 @@
-/**
- * Storage of a manager's backups: a cluster, or a bucket of an object store.
- * Source: catalogue platform.json; behaviour platform.md 7, 9.
- */
+/** Source: catalogue platform.json; behaviour platform.md 7, 9. */
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { ClusterReference, RemoteClusterSpec } from './remote-cluster.ts'
@@ -25,7 +22,6 @@ const bucket = {
   region: s.withDefault(s.text({ maxLength: 63 }), 'us-east-1'),
 } as const
 
-/** A bucket of an S3-compatible service that is named by its address. */
 const addressedBucket = {
   ...bucket,
   connectionConfig: s.optional(ConnectionConfig),

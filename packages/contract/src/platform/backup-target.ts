@@ -1,5 +1,5 @@
 /**
- * A place to which this manager copies its own state on a schedule.
+ * A place to which this manager backs up its own state.
  * Source: catalogue platform.json; behaviour platform.md 7, 11; operation-roles.tsv.
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
@@ -17,22 +17,16 @@ export const BackupTarget = resource(
     /** Time of the snapshot of the last backup that was verified. */
     lastSyncTime: s.readOnly(s.timestamp()),
     isBackupPaused: s.readOnly(s.boolean()),
-    /** Empty unless paused. */
     backupPauseReason: s.readOnly(s.text()),
   },
   {
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
     internal: {
       domainManagerExtId: s.uuid(),
-      /** When the schedule starts the next run. */
       nextRunTime: s.optional(s.timestamp()),
-      /** Task of the current run. */
       runTaskExtId: s.optional(s.uuid()),
-      /** Consecutive failed runs. */
       failedRuns: s.optional(s.integer()),
-      /** Size of the last verified backup. */
       lastSizeBytes: s.optional(s.integer()),
-      /** When a backup was last read back completely. */
       lastCheckTime: s.optional(s.timestamp()),
       /** Backups of failed runs that may still be in the storage. */
       leftovers: s.optional(s.arrayOf(s.uuid())),

@@ -1,7 +1,4 @@
-/**
- * Up to 500 requests of one operation, submitted together and followed through one task.
- * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 3, 11, conventions.md 20.
- */
+/** Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 3, 11, conventions.md 20. */
 import { names } from '../names.ts'
 import { action, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -10,7 +7,7 @@ import * as s from '../schema.ts'
 const BatchSpecMetadata = s.object('platform.v4.operations.BatchSpecMetadata', {
   action: s.enumeration(['CREATE', 'MODIFY', 'ACTION', 'DELETE']),
   name: s.text({ minLength: 1, maxLength: 256 }),
-  /** Path of the operation that each element invokes, `/api/<namespace>/<version>/…`, path variables in braces. */
+  /** Of the operation that each element invokes, `/api/<namespace>/<version>/…`, path variables in braces. */
   uri: s.text({ named: 'href', pattern: '^/api/[a-z-]{2,16}/v[0-9]+\\.[0-9]+(?:\\.[a-z][0-9]+)?/.*$' }),
   shouldStopOnError: s.withDefault(s.boolean(), false),
   /** Elements that run at the same time. */
@@ -40,7 +37,7 @@ const BatchSpecPayload = s.object('platform.v4.operations.BatchSpecPayload', {
       ),
     }),
   ),
-  /** Body of the element, judged by the operation that it invokes. */
+  /** Validated by the operation that it invokes. */
   data: s.optional(s.anything()),
 })
 
@@ -49,7 +46,7 @@ export const BatchSpec = s.object('platform.v4.operations.BatchSpec', {
   payload: s.arrayOf(BatchSpecPayload, { minItems: 1, maxItems: 500 }),
 })
 
-/** History of a submitted batch, kept 90 days. Its id is the id of its task. */
+/** Kept 90 days. Its id is the id of its task. */
 export const Batch = resource(
   'platform.v4.operations.Batch',
   {
@@ -64,7 +61,7 @@ export const Batch = resource(
     endTime: s.readOnly(s.timestamp()),
   },
   {
-    /** The submitter. Most roles see their own batches only. */
+    /** Most roles see their own batches only. */
     internal: { ownerExtId: s.uuid() },
     indexed: ['ownerExtId'],
     iam: { name: 'batch', attributes: { owner_uuid: 'ownerExtId', name: 'name' } },

@@ -1,5 +1,5 @@
 /**
- * A tag `key:value` that entities and policies carry. It has no effect of its own: policies select entities by it.
+ * A tag `key:value`. It has no effect of its own: policies select entities by it.
  * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 1, 11.
  */
 import { AppMessage } from '../envelope.ts'
@@ -17,7 +17,6 @@ const ResourceType = s.enumeration(`
 `)
 const ResourceGroup = s.enumeration(['ENTITY', 'POLICY'])
 
-/** How many entities of one type carry the category. */
 export const AssociationSummary = s.object('platform.v4.config.AssociationSummary', {
   categoryId: s.readOnly(s.uuid()),
   resourceType: s.readOnly(ResourceType),
@@ -25,7 +24,6 @@ export const AssociationSummary = s.object('platform.v4.config.AssociationSummar
   count: s.readOnly(s.integer({ minimum: 0 })),
 })
 
-/** One entity or policy that carries the category. */
 export const AssociationDetail = s.object('platform.v4.config.AssociationDetail', {
   ...baseFields,
   categoryId: s.readOnly(s.uuid()),
@@ -34,9 +32,7 @@ export const AssociationDetail = s.object('platform.v4.config.AssociationDetail'
   resourceId: s.readOnly(s.uuid()),
 })
 
-/**
- * Text of a key or value without punctuation that other tools use as separators; `$` only after the first character.
- */
+/** Without punctuation that other tools use as separators; `$` only after the first character. */
 const tagText = s.text({
   isName: true,
   minLength: 1,
@@ -51,7 +47,7 @@ export const Category = resource(
     value: tagText,
     type: s.immutable(s.withDefault(s.enumeration(['USER', 'SYSTEM', 'INTERNAL']), 'USER')),
     description: s.optional(s.text({ maxLength: 512, multiline: true })),
-    // Plain id rather than a reference: a create ignores it; an update checks that the user exists.
+    // Not a reference: a create ignores it; an update checks that the user exists.
     ownerUuid: s.optional(s.uuid()),
     associations: s.readOnly(s.arrayOf(AssociationSummary, { maxItems: 100 })),
     detailedAssociations: s.readOnly(s.arrayOf(AssociationDetail, { maxItems: 100 })),
@@ -77,7 +73,6 @@ const readers: readonly RoleName[] = [
   `),
 ]
 
-/** Both are derived from the references to the category. */
 const associationExpansions = {
   associations: { shape: AssociationSummary },
   detailedAssociations: { shape: AssociationDetail },

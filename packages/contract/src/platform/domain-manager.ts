@@ -1,5 +1,5 @@
 /**
- * A manager of several clusters: this instance, and the managers that it deployed or registered.
+ * A manager of several clusters: this instance, and those that it deployed or registered.
  * Source: catalogue platform.json; behaviour platform.md 4, 11.
  */
 import { HttpProxyConfig, HttpProxyWhiteListConfig } from '../clustermgmt/settings.ts'
@@ -74,7 +74,6 @@ export const DomainManagerNetwork = s.object('platform.v4.config.DomainManagerNe
   httpProxyWhiteListConfig: s.optional(s.arrayOf(HttpProxyWhiteListConfig)),
 })
 
-/** Fields that a manager and its summary in a backup share. */
 export const domainManagerFields = {
   config: DomainManagerClusterConfig,
   network: DomainManagerNetwork,
@@ -90,7 +89,7 @@ export const DomainManager = resource('platform.v4.config.DomainManager', domain
   rel: 'platform:config:domain_manager',
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
   internal: {
-    /** The row of this instance, which is never removed. */
+    /** This instance; its row is never removed. */
     isOwn: s.optional(s.boolean()),
   },
   indexed: ['isOwn'],
@@ -106,7 +105,7 @@ const admins: readonly RoleName[] = names(`
   Cluster Admin, Domain Manager Admin, Internal Super Admin, Platform Admin, Super Admin
 `)
 
-/** `rel` under which registrations show the managers (and clusters) that they join. */
+/** Used for clusters too. */
 export const registeredRel = 'platform:management:domain_manager'
 
 const view = { iam: 'View_Domain_Manager', roles: readers, rateLimit: perSecond(5) }

@@ -1,7 +1,4 @@
-/**
- * Errors of the platform namespace. Source: behaviour platform.md 0, conventions.md 18. Errors that only tasks report
- * carry the status that a refused request would have.
- */
+/** Errors of tasks carry the status of a refused request. Source: behaviour platform.md 0, conventions.md 18. */
 export const platformErrors = {
   BACKUP_CLUSTER_FULL: {
     code: 'DM-30025',
@@ -141,7 +138,6 @@ export const platformErrors = {
   },
 } as const
 
-/** Messages of successful actions. */
 export const platformMessages = {
   CATEGORY_UPDATE_SUCCESS: { code: 'CAT-10000', message: 'Category updated successfully' },
   TASK_CANCELLATION_SUCCESS: { code: 'TSKS-20901', message: 'Task cancellation issued successfully as requested' },

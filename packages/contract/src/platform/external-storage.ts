@@ -1,7 +1,4 @@
-/**
- * An external storage array that storage containers may use. Discovered in the world, not created by clients.
- * Source: catalogue platform.json; behaviour platform.md 10, 11.
- */
+/** Discovered in the world, not created by clients. Source: catalogue platform.json; behaviour platform.md 10, 11. */
 import { names } from '../names.ts'
 import { get, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'

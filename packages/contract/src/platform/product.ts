@@ -1,6 +1,5 @@
 /**
- * A product of the manager that can be enabled and disabled. One row per name; an enabled product increases the
- * resources of the manager.
+ * One row per name; an enabled product increases the resources of the manager.
  * Source: catalogue platform.json; behaviour platform.md 5, 11.
  */
 import { names } from '../names.ts'
@@ -50,7 +49,6 @@ export const Product = resource(
   },
 )
 
-/** Readers of products and registrations. */
 export const managementReaders: readonly RoleName[] = names(`
   Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin
 `)

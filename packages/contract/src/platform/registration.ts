@@ -1,7 +1,4 @@
-/**
- * A cluster or manager that this manager is registered with, and whether it is reachable.
- * Source: catalogue platform.json; behaviour platform.md 6, 11.
- */
+/** A registered cluster or manager. Source: catalogue platform.json; behaviour platform.md 6, 11. */
 import { baseFields, get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
@@ -28,13 +25,11 @@ export const Registration = resource(
   {
     internal: {
       domainManagerExtId: s.referenceTo('DomainManager'),
-      /** Address or name under which it was registered. */
       address: s.text({ maxLength: 255 }),
       /** SHA-256, in hex, of the certificate that was pinned at registration; any other is refused. */
       certificate: s.text({ maxLength: 64 }),
       /** API key with which this manager signs in there; absent for clusters, which their certificate identifies. */
       trustKey: s.secret(s.text()),
-      /** Consecutive probes without an answer. */
       misses: s.integer(),
     },
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },

@@ -1,12 +1,9 @@
-/**
- * Names a remote cluster or manager: by its address with credentials, or by its id.
- * Source: catalogue platform.json; behaviour platform.md 4, 7.
- */
+/** A remote cluster or manager, by address or by id. Source: catalogue platform.json; behaviour platform.md 4, 7. */
 import * as s from '../schema.ts'
 import { BasicAuth, IPAddressOrFQDN } from '../shapes.ts'
 
 export const ClusterReference = s.object('platform.v4.management.ClusterReference', {
-  // Plain id rather than a reference: a fresh instance and a registration name clusters that do not exist here yet.
+  // Not a reference: a fresh instance and a registration name clusters that do not exist here yet.
   extId: s.uuid(),
   name: s.optional(s.text({ minLength: 1, maxLength: 80 })),
 })

@@ -1,5 +1,5 @@
 /**
- * A manager with at least one complete backup in a restore source; read from there, not stored here.
+ * Read from the restore source, not stored.
  * Source: specification 5, 8 (as listRestorePoints); catalogue platform.json; behaviour platform.md 9, 11.
  */
 import { list, perSecond, resource } from '../operation.ts'

@@ -1,7 +1,4 @@
-/**
- * One complete backup of a manager, as its manifest describes it.
- * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 9, 11.
- */
+/** Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 9, 11. */
 import { action, get, list, perMinute, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { DomainManager } from './domain-manager.ts'
@@ -30,10 +27,7 @@ export const RestorePoint = resource(
   },
 )
 
-/**
- * Name and addresses of the restored manager. Absent fields are taken from the restore point; ids of the restore point
- * may be used.
- */
+/** Absent fields are taken from the restore point; ids of the restore point may be used. */
 const RestoreSpec = s.object('platform.v4.management.RestoreSpec', {
   domainManager: s.ofAnotherWorld(DomainManager.schema),
 })

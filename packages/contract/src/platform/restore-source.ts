@@ -1,7 +1,4 @@
-/**
- * A storage to search for backups of managers. Its creation contacts nothing; it expires 24 h after its last use.
- * Source: specification 5, 8 (the readers); catalogue platform.json; behaviour platform.md 9, 11.
- */
+/** Its creation contacts nothing. Source: specification 5, 8; catalogue platform.json; behaviour platform.md 9, 11. */
 import { names } from '../names.ts'
 import { create, get, perSecond, remove, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -19,7 +16,6 @@ export const RestoreSource = resource(
   },
 )
 
-/** Readers of restore sources and of the backups in them. */
 export const backupReaders: readonly RoleName[] = names(`
   Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin
 `)

@@ -1,7 +1,4 @@
-/**
- * One element of a batch: its result, affected entities and errors. Tasks of other kinds have no jobs.
- * Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 20.
- */
+/** One element of a batch. Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 20. */
 import { AppMessage } from '../envelope.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -25,7 +22,7 @@ export const TaskJob = resource(
   {
     internal: {
       taskExtId: s.taskId(),
-      /** Owner of the task, who may read its jobs without a policy. */
+      /** May read the jobs of the task without a policy. */
       ownerExtId: s.uuid(),
       /** JSON of the element until it has run; sealed, because bodies may contain secrets. */
       element: s.secret(s.text({ multiline: true })),

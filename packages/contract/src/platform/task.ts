@@ -1,7 +1,4 @@
-/**
- * The record of a long-running operation: its progress, affected entities and errors.
- * Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 18.
- */
+/** Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 18. */
 import { AppMessage } from '../envelope.ts'
 import { names } from '../names.ts'
 import { action, get, list, perSecond, read, resource } from '../operation.ts'
@@ -9,7 +6,6 @@ import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 
-/** An entity that a task creates, changes or removes. */
 export const AffectedEntity = s.object('platform.v4.config.EntityReference', {
   extId: s.optional(s.uuid()),
   name: s.optional(s.text({ maxLength: 256 })),
@@ -130,7 +126,7 @@ export const taskOperations = {
     runs: 'sync',
     answer: AppMessage,
   }),
-  /** All affected entities; the task itself shows the first 300. */
+  /** The task itself shows the first 300. */
   listTaskEntities: read('/config/tasks/{taskExtId}/affected-entities', s.arrayOf(AffectedEntity), {
     ...view,
     of: Task,

@@ -6,7 +6,7 @@ import * as s from '../schema.ts'
 import { readRate, writeRate } from './rates.ts'
 
 /**
- * The older view of a datastore of clustermgmt. `hostId` and `containerId` are the short numbers of older clients.
+ * `hostId` and `containerId` are short numbers, for older clients.
  * Source: specification 4.2; catalogue storage.json (fields); behaviour volumes-storage.md 1.8, 2.
  */
 export const DataStore = s.object('storage.v4.config.DataStore', {

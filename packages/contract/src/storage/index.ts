@@ -1,6 +1,5 @@
 /**
- * The older interface of volumes and storage containers, over the same rows. It has no kinds of its own: its operations
- * use the kinds of volumes and clustermgmt with shapes of their own.
+ * The older interface of volumes and storage containers, over the kinds of volumes and clustermgmt.
  * Source: specification 1, 2.2, 4.2, 9; catalogue storage.json; behaviour volumes-storage.md 1.8.
  */
 import { namespace } from '../operation.ts'

@@ -8,8 +8,7 @@ import { readRate, writeRate } from './rates.ts'
 import { storageWriters } from './roles.ts'
 
 /**
- * The older view of an iSCSI client of volumes: `targetParams` and `iscsiTargetNames` both show its attached targets,
- * in the same order.
+ * The older view of an iSCSI client: `targetParams` and `iscsiTargetNames` both show its targets, in the same order.
  * Source: specification 2.2, 4.2; behaviour volumes-storage.md 1.5, 1.8, 2.
  */
 export const IscsiClient = s.object('storage.v4.config.IscsiClient', {
@@ -26,7 +25,6 @@ export const IscsiClient = s.object('storage.v4.config.IscsiClient', {
   iscsiTargetNames: s.readOnly(s.arrayOf(s.text())),
 })
 
-/** An iSCSI client that a volume group is attached to; `extId` is that of the client. */
 export const IscsiClientAttachment = s.object('storage.v4.config.IscsiClientAttachment', {
   extId: s.readOnly(s.uuid()),
   clusterReference: s.readOnly(s.uuid()),

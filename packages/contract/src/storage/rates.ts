@@ -1,7 +1,4 @@
-/**
- * Rates of this namespace; its requests are counted apart from those of volumes. Source: behaviour volumes-storage.md
- * 2.
- */
+/** Requests are counted apart from those of volumes. Source: behaviour volumes-storage.md 2. */
 import { perSecond } from '../operation.ts'
 
 export const readRate = perSecond(10)

@@ -11,10 +11,8 @@ import { storageWriters } from './roles.ts'
 const switched = s.enumeration(['NONE', 'false', 'true', 'OFF', 'ON'])
 
 /**
- * The older view of a storage container of clustermgmt: the same values under older names, and a few fields that are
- * stored and shown without effect.
- * Source: catalogue storage.json (fields, list fields); behaviour volumes-storage.md 1.8 (map of names), 2; behaviour
- * clustermgmt.md 1.9 (rules).
+ * The older view of a clustermgmt storage container: the same values under older names.
+ * Source: catalogue storage.json; behaviour volumes-storage.md 1.8 (map of names), 2; clustermgmt.md 1.9 (rules).
  */
 export const StorageContainer = s.object('storage.v4.config.StorageContainer', {
   ...baseFields,

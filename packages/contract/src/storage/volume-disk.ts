@@ -5,10 +5,7 @@ import { VolumeDisk as Disk } from '../volumes/volume-disk.ts'
 import { writeRate } from './rates.ts'
 import { storageWriters } from './roles.ts'
 
-/**
- * The older view of a volume disk.
- * Source: specification 2.2, 4.2; catalogue volumes.json (limits); behaviour volumes-storage.md 1.3, 1.8, 2.
- */
+/** Source: specification 2.2, 4.2; catalogue volumes.json (limits); behaviour volumes-storage.md 1.3, 1.8, 2. */
 export const VolumeDisk = s.object('storage.v4.config.VolumeDisk', {
   ...baseFields,
   index: s.immutable(s.optional(s.integer({ minimum: 0, maximum: 16383 }))),

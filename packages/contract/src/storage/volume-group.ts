@@ -4,7 +4,6 @@ import { volumeReaders } from '../volumes/roles.ts'
 import { VolumeGroup as Group } from '../volumes/volume-group.ts'
 import { readRate } from './rates.ts'
 
-/** The same shape under this namespace's type names. */
 const inStorage = <S extends s.AnySchema>(schema: S): S =>
   s.mapped(schema, (each) =>
     each.type === 'object' && each.objectType !== undefined
@@ -12,10 +11,7 @@ const inStorage = <S extends s.AnySchema>(schema: S): S =>
       : each,
   )
 
-/**
- * The older view of a volume group, with the same fields.
- * Source: specification 4.2; behaviour volumes-storage.md 1.8, 2.
- */
+/** Source: specification 4.2; behaviour volumes-storage.md 1.8, 2. */
 export const VolumeGroup = inStorage(Group.schema)
 
 export const volumeGroupOperations = {

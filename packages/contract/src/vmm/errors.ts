@@ -1,7 +1,4 @@
-/**
- * Errors of the vmm namespace. Source: behaviour vmm.md 1.0. Errors that only tasks report carry the status that a
- * refused request would have.
- */
+/** Errors of tasks carry the status of a refused request. Source: behaviour vmm.md 1.0. */
 export const vmmErrors = {
   ADDRESS_IN_USE: {
     code: 'VMM-30106',

@@ -1,4 +1,4 @@
-/** References of vmm to other entities. Source: catalogue vmm.json. */
+/** Source: catalogue vmm.json. */
 import * as s from '../schema.ts'
 
 const reference = (type: string) => s.object(`vmm.v4.ahv.config.${type}`, { extId: s.optional(s.uuid()) })
@@ -19,7 +19,7 @@ export const StorageContainerReference = s.object('vmm.v4.ahv.config.VmDiskConta
   extId: s.optional(s.referenceTo('StorageContainer')),
 })
 
-// Not checked: the entity may be gone, or may be unknown to the service.
+// Not checked: the entity may be gone, or unknown to the service.
 export const AvailabilityZoneReference = reference('AvailabilityZoneReference')
 export const HostReference = reference('HostReference')
 export const HostPcieDeviceReference = reference('HostPcieDeviceReference')

@@ -1,15 +1,14 @@
-/** Role sets and rates that several kinds of vmm share. Source: behaviour vmm.md 2, operation-roles.tsv; specification 5, 8. */
+/** Source: behaviour vmm.md 2, operation-roles.tsv; specification 5, 8. */
 import { names } from '../names.ts'
 import { perSecond } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 
-/** May write virtual machines. */
 export const vmWriters: readonly RoleName[] = names(`
   Account Owner, Administrator, Consumer, Developer, Operator, Platform Admin, Project Admin, Project Manager,
   Self-Service Admin (deprecated), Super Admin, User, Virtual Machine Admin
 `)
 
-/** The roles that specification 5 gives getNicStatsById. */
+/** Source: specification 5 (getNicStatsById). */
 export const vmReaders: readonly RoleName[] = [
   ...vmWriters,
   ...names(`
@@ -28,10 +27,8 @@ export const vmViewers: readonly RoleName[] = [
 
 export const vmOperators: readonly RoleName[] = [...vmWriters, 'Virtual Machine Operator']
 
-/** Power_On_… and Power_Off_…. */
 export const vmSwitchers: readonly RoleName[] = [...vmOperators, 'Backup Admin', 'Management Connector']
 
-/** Affinity, anti-affinity and start-up policies. */
 export const policyWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
 export const policyReaders: readonly RoleName[] = [
   ...policyWriters,
@@ -47,6 +44,6 @@ export const listRate = perSecond(5, 5, 10)
 export const vmListRate = perSecond(10, 10, 20)
 export const vmMutationRate = perSecond(5, 5, 10)
 export const policyMutationRate = perSecond(2, 2, 5)
-/** Specification 8 (getNicStatsById); the other statistics of one thing by decision. */
+/** Source: specification 8 (getNicStatsById); the other statistics of one thing by decision. */
 export const statisticsRate = perSecond(2, 2, 4)
 export const statisticsListRate = perSecond(1, 1, 2)

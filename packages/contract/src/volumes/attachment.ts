@@ -1,7 +1,4 @@
-/**
- * Attachments of a volume group.
- * Source: catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.1, 1.4 to 1.6.
- */
+/** Source: catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.1, 1.4 to 1.6. */
 import { baseFields, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
@@ -28,8 +25,8 @@ export const VGAttachment = s.object('volumes.v4.config.VGAttachment', {
 })
 
 /**
- * One consumer of one volume group; internal. The group's `attachments`, the disk entry of the VM and the targets of
- * the client are derived from these rows. Exactly one of the consumers is set; `extId` is that of the VM's disk entry.
+ * Internal; the group's `attachments`, the disk entry of the VM and the targets of the client derive from these rows.
+ * Exactly one consumer is set; `extId` is that of the VM's disk entry.
  */
 export const VolumeGroupAttachment = resource(
   'volumes.v4.config.VolumeGroupAttachment',
@@ -41,7 +38,6 @@ export const VolumeGroupAttachment = resource(
       vmExtId: s.optional(s.referenceTo('Vm')),
       iscsiClientExtId: s.optional(s.referenceTo('IscsiClient')),
       nvmfClientExtId: s.optional(s.referenceTo('NvmfClient')),
-      /** Place on the SCSI bus of the VM. */
       scsiIndex,
     },
     unique: [

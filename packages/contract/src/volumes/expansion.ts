@@ -1,7 +1,4 @@
-/**
- * Shapes of the expanded properties of this namespace.
- * Source: specification 2.2; catalogue volumes.json; behaviour volumes-storage.md 1.2.
- */
+/** Source: specification 2.2; catalogue volumes.json; behaviour volumes-storage.md 1.2. */
 import * as s from '../schema.ts'
 
 const ClusterProjection = s.object('volumes.v4.config.ClusterProjection', {

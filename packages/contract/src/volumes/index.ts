@@ -1,4 +1,4 @@
-/** Volume groups, their disks, clients and attachments. Source: specification 1, 2.2, 4.3; catalogue volumes.json. */
+/** Source: specification 1, 2.2, 4.3; catalogue volumes.json. */
 import { namespace } from '../operation.ts'
 import { VolumeGroupAttachment } from './attachment.ts'
 import { volumesErrors } from './errors.ts'

@@ -11,10 +11,8 @@ export const numVirtualTargets = s.integer({ minimum: 1, maximum: 32 })
 export const attachmentSite = s.enumeration(['PRIMARY', 'SECONDARY'])
 
 /**
- * An initiator outside the cluster, identified by either its iSCSI name or its address. Created by its first attach; it
- * stays after the last detach.
- * Source: specification 4.3, 5, 8; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md
- * 1.5, 2.
+ * An initiator outside the cluster. Created by its first attach; it stays after the last detach.
+ * Source: specification 4.3, 5, 8; catalogue volumes.json; behaviour volumes-storage.md 1.5, 2.
  */
 export const IscsiClient = resource(
   'volumes.v4.config.IscsiClient',
@@ -41,7 +39,6 @@ export const IscsiClient = resource(
   {
     title: 'iSCSI client',
     internal: {
-      /** Time of the last detach, while nothing is attached. */
       unusedSince: s.timestamp(),
     },
     indexed: ['unusedSince'],
@@ -58,7 +55,6 @@ export const IscsiClient = resource(
   },
 )
 
-/** An iSCSI client that a volume group is attached to. Read from the `attachments` of the group. */
 export const IscsiClientAttachment = resource('volumes.v4.config.IscsiClientAttachment', iscsiClientAttachmentFields, {
   title: 'iSCSI client attachment',
   bare: true,
@@ -67,7 +63,7 @@ export const IscsiClientAttachment = resource('volumes.v4.config.IscsiClientAtta
   parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
 })
 
-/** Attaching may name an existing client by `extId`, unlike other bodies. */
+/** Unlike other bodies, `extId` may name an existing client. */
 const attachedClient = s.object('volumes.v4.config.IscsiClient', {
   ...IscsiClient.schema.fields,
   extId: s.optional(s.referenceTo('IscsiClient')),

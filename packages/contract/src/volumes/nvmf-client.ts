@@ -5,8 +5,7 @@ import { nvmfClientReaders, volumeAdmins } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
 
 /**
- * An initiator outside the cluster that speaks NVMe over TCP. Created by its first attach; it stays after the last
- * detach.
+ * An NVMe/TCP initiator outside the cluster. Created by its first attach; it stays after the last detach.
  * Source: specification 2.2, 4.3, 5, 8; catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.6, 2.
  */
 export const NvmfClient = resource(
@@ -26,7 +25,7 @@ export const NvmfClient = resource(
   },
 )
 
-/** Attaching names a client by its name, or an existing one by `extId`; detaching by `extId`. */
+/** Attach names a new client by name, or an existing one by `extId`; detach by `extId`. */
 const attachedClient = s.object('volumes.v4.config.NvmfClient', {
   ...NvmfClient.schema.fields,
   extId: s.optional(s.referenceTo('NvmfClient')),

@@ -1,16 +1,14 @@
-/** Role sets that several operations of this namespace share. Source: specification 5; behaviour volumes-storage.md 2. */
+/** Source: specification 5; behaviour volumes-storage.md 2. */
 import { names } from '../names.ts'
 
 const storageAdmins = names(`
   Platform Admin, Project Manager, Self-Service Admin (deprecated), Storage Admin, Super Admin
 `)
 
-/** Storage administrators, and services that provision volumes. */
 export const volumeProvisioners = [...storageAdmins, 'CSI System', 'Kubernetes Data Services System'] as const
 
 export const volumeAdmins = [...volumeProvisioners, 'Backup Admin'] as const
 
-/** May change a volume group, not create or delete one. */
 export const volumeEditors = [...storageAdmins, 'Backup Admin'] as const
 
 export const vmAttachers = [...volumeEditors, 'Virtual Machine Admin'] as const

@@ -4,10 +4,7 @@ import { scsiIndex, vmAttachmentFields } from './attachment.ts'
 import { vmAttachers, volumeReaders } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
 
-/**
- * A VM that has a volume group's disks on its SCSI bus. Read from the `attachments` of the group.
- * Source: catalogue volumes.json (fields, list fields); behaviour volumes-storage.md 1.4, 2.
- */
+/** Read from the `attachments` of the group. Source: catalogue volumes.json; behaviour volumes-storage.md 1.4, 2. */
 export const VmAttachment = resource('volumes.v4.config.VmAttachment', vmAttachmentFields, {
   title: 'VM attachment',
   bare: true,

@@ -5,10 +5,7 @@ import { volumeAdmins, volumeReaders } from './roles.ts'
 
 export const FlashMode = s.object('volumes.v4.config.FlashMode', { isEnabled: s.withDefault(s.boolean(), false) })
 
-/**
- * A virtual disk of a volume group, in a storage container of the group's cluster.
- * Source: specification 2.2; catalogue volumes.json (limits, list fields); behaviour volumes-storage.md 1.3, 2.
- */
+/** Source: specification 2.2; catalogue volumes.json (limits, list fields); behaviour volumes-storage.md 1.3, 2. */
 export const VolumeDisk = resource(
   'volumes.v4.config.VolumeDisk',
   {
@@ -26,7 +23,7 @@ export const VolumeDisk = resource(
   {
     internal: {
       volumeGroupExtId: s.referenceTo('VolumeGroup'),
-      /** The source, while the copy is running. */
+      /** While the copy is running. */
       copyOf: s.referenceTo('VolumeDisk'),
     },
     rel: 'volumes:config:volume-group:disk',

@@ -8,15 +8,13 @@ import { FlashMode, VolumeDisk } from './volume-disk.ts'
 
 export const authenticationType = s.enumeration(['CHAP', 'NONE'])
 
-/** Printable characters without blanks, as CHAP requires. */
+/** CHAP requires printable characters without blanks. */
 export const chapSecret = s.secret(s.text({ minLength: 12, maxLength: 16, pattern: '^[!-~]+$' }))
 
 /**
- * Virtual disks that are attached together: to VMs of their cluster, or to iSCSI or NVMe-TCP clients outside it.
- * `attachmentType`, `protocol` and `attachments` are derived from the attachments; a creation may set the first two
- * until there is an attachment.
- * Source: specification 2.2, 4.3; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md
- * 1.1, 1.2, 2.
+ * `attachmentType`, `protocol` and `attachments` derive from the attachments; a creation may set the first two, which
+ * apply until the first attachment.
+ * Source: specification 2.2, 4.3; catalogue volumes.json; behaviour volumes-storage.md 1.1, 1.2, 2.
  */
 export const VolumeGroup = resource(
   'volumes.v4.config.VolumeGroup',
@@ -52,7 +50,6 @@ export const VolumeGroup = resource(
     internal: {
       categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
       ownerReferenceId: s.uuid(),
-      /** A deletion was accepted. */
       isDeleting: s.boolean(),
     },
     iam: {
@@ -75,7 +72,7 @@ export const VolumeGroup = resource(
   },
 )
 
-/** A category of a volume group; `name` is `key/value`. */
+/** `name` is `key/value`. */
 export const CategoryDetails = resource(
   'volumes.v4.config.CategoryDetails',
   {

@@ -1,7 +1,4 @@
-/**
- * The content of a disk or ISO, stored once in each of its clusters.
- * Source: catalogue vmm.json; behaviour vmm.md 1.8, 2, operation-roles.tsv.
- */
+/** Stored once in each of its clusters. Source: catalogue vmm.json; behaviour vmm.md 1.8, 2, operation-roles.tsv. */
 import { names } from '../../names.ts'
 import { create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
@@ -15,8 +12,7 @@ export const ObjectsLiteSource = s.object('vmm.v4.content.ObjectsLiteSource', {
 })
 export const UrlSource = s.object('vmm.v4.content.UrlSource', {
   url: s.text({
-    // The catalogue's pattern in a form that takes linear time. It ends after the second character of the path
-    // because any text may follow.
+    // The catalogue's pattern in linear time. It ends after the second character of the path: any text may follow.
     pattern: '^(?:(?:https?|nfs):/)?/?[^:/\\s]*(?:/\\w+)*(?::[0-9]+)*/[\\w.-][^#?\\s]',
   }),
   basicAuth: s.secret(
@@ -35,7 +31,6 @@ export const ImageSha256Checksum = s.object('vmm.v4.content.ImageSha256Checksum'
   hexDigest: s.text({ pattern: '^[a-fA-F0-9]{64}$' }),
 })
 
-/** Compliance of the image with one placement policy. */
 export const ImagePlacementStatus = s.object('vmm.v4.content.ImagePlacementStatus', {
   placementPolicyExtId: s.readOnly(s.uuid()),
   complianceStatus: s.readOnly(s.enumeration(['COMPLIANT', 'NON_COMPLIANT'])),
@@ -51,8 +46,7 @@ export const Image = resource(
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.withDefault(s.text({ maxLength: 1000, multiline: true }), ''),
     type: s.immutable(s.enumeration(['DISK_IMAGE', 'ISO_IMAGE'])),
-    // Required on create; an update may omit it, or repeat it without its secret. The handler therefore compares it,
-    // instead of `immutable`.
+    // Required on create. Not `immutable`: an update may omit it or its secret; the handler compares the rest.
     source: s.optional(s.oneOf(VmDiskSource, ObjectsLiteSource, UrlSource)),
     checksum: s.immutable(s.optional(s.oneOf(ImageSha1Checksum, ImageSha256Checksum))),
     sizeBytes: s.readOnly(s.integer()),

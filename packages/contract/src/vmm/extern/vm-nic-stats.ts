@@ -1,7 +1,4 @@
-/**
- * Statistics of a NIC of a virtual machine on an external hypervisor. Computed for the requested interval.
- * Source: specification 2.7, 4.8, 5, 8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
- */
+/** Source: specification 2.7, 4.8, 5, 8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8. */
 import { baseFields, read } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { counters, statisticsQuery } from '../../statistics.ts'

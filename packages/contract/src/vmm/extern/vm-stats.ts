@@ -1,7 +1,4 @@
-/**
- * Statistics of a virtual machine on an external hypervisor. Computed for the requested interval.
- * Source: specification 2.7, 4.8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
- */
+/** Source: specification 2.7, 4.8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8. */
 import { list, read, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { counters, pathsOf, statisticsQuery } from '../../statistics.ts'

@@ -1,6 +1,5 @@
 /**
- * A virtual machine of an external hypervisor: discovered, never created or deleted here. Categories, owner and
- * settings of the guest tools are stored here; everything else mirrors the external manager.
+ * A VM of an external hypervisor, never created or deleted here. Only categories, owner and guest tools are stored.
  * Source: catalogue vmm.json; behaviour vmm.md 1.7, 2.
  */
 import { names } from '../../names.ts'
@@ -13,7 +12,7 @@ import { macAddress } from '../vm/parts/nic.ts'
 
 const reference = (type: string) => s.object(`vmm.v4.extern.config.${type}`, { extId: s.optional(s.uuid()) })
 
-// The only reference that is stored here; all others are reported by the external manager.
+// The only reference that is stored here; the external manager reports all others.
 const CategoryReference = s.object('vmm.v4.extern.config.CategoryReference', {
   extId: s.optional(s.referenceTo('Category')),
 })

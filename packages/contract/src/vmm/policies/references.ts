@@ -1,4 +1,4 @@
-/** References of policies to other entities. Source: catalogue vmm.json. */
+/** Source: catalogue vmm.json. */
 import * as s from '../../schema.ts'
 
 // Not checked: the service sets them, and the entity may be deleted later.

@@ -1,7 +1,4 @@
-/**
- * VMs that carry one of the policy's categories should run on different hosts of their cluster.
- * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9.
- */
+/** VMs of one category run on different hosts. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9. */
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
@@ -13,7 +10,6 @@ export const VmAntiAffinityPolicy = resource(
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     categories: s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20, uniqueItems: true }),
-    // Computed for each answer.
     numCompliantVms: s.readOnly(s.integer()),
     numNonCompliantVms: s.readOnly(s.integer()),
     numPendingVms: s.readOnly(s.integer()),
@@ -33,7 +29,7 @@ export const VmAntiAffinityPolicy = resource(
 
 const empty = (type: string) => s.object(`vmm.v4.ahv.policies.${type}`, {})
 
-/** Why a VM is not compliant, in the order in which the reasons are tested. */
+/** In the order in which the reasons are tested. */
 export const VmAntiAffinityNonCompliance = s.oneOf(
   empty('ClusterNotSupportedForVmAntiAffinity'),
   s.object('vmm.v4.ahv.policies.ConflictingVmAntiAffinityPolicy', { conflictingVmAntiAffinityPolicyExtId: s.uuid() }),
@@ -48,7 +44,6 @@ export const VmAntiAffinityPolicyVmComplianceState = resource(
   {
     cluster: s.readOnly(ClusterReference),
     host: s.readOnly(HostReference),
-    /** The categories of the policy that the VM carries. */
     associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
     complianceStatus: s.readOnly(
       s.oneOf(

@@ -1,6 +1,4 @@
-/**
- * Boot configuration of a virtual machine: firmware, device, order. Source: catalogue vmm.json; behaviour vmm.md 1.1.
- */
+/** Source: catalogue vmm.json; behaviour vmm.md 1.1. */
 import * as s from '../../schema.ts'
 import { DiskAddress, VmDisk } from './parts/disk.ts'
 import { macAddress } from './parts/nic.ts'

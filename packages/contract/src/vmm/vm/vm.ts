@@ -1,7 +1,4 @@
-/**
- * A virtual machine on the native hypervisor of one cluster.
- * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1, 2, operation-roles.tsv.
- */
+/** Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1, 2, operation-roles.tsv. */
 import { names } from '../../names.ts'
 import { action, create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
@@ -70,9 +67,9 @@ export const Vm = resource(
     createTime: s.readOnly(s.timestamp()),
     updateTime: s.readOnly(s.timestamp()),
     powerState: s.readOnly(s.enumeration(['ON', 'OFF', 'PAUSED', 'UNDETERMINED'])),
-    /** Absent at creation: chosen by the server. */
+    /** Default: chosen by the server. */
     cluster: s.immutable(s.optional(ClusterReference)),
-    // Writable: a body with isAgentVm pins the VM to this host; otherwise it is ignored.
+    // A body with isAgentVm pins the VM to this host; otherwise it is ignored.
     host: s.optional(HostReference),
     availabilityZone: s.readOnly(AvailabilityZoneReference),
     source: s.immutable(
@@ -97,7 +94,7 @@ export const Vm = resource(
     isCpuHotplugEnabled: on(),
     apcConfig: s.withDefault(ApcConfig, { isApcEnabled: false }),
 
-    // Defaults to PC, or to Q35 where secure boot or a virtual TPM asks for it.
+    // Default: PC; Q35 with secure boot or a virtual TPM.
     machineType: s.optional(s.enumeration(['PC', 'PSERIES', 'Q35'])),
     bootConfig: s.withDefault(s.oneOf(LegacyBoot, UefiBoot), {
       $objectType: 'vmm.v4.ahv.config.LegacyBoot',
@@ -110,11 +107,11 @@ export const Vm = resource(
     isVgaConsoleEnabled: on(),
     isGpuConsoleEnabled: off(),
     isScsiControllerEnabled: on(),
-    /** Set by the server; default: the extId. */
+    /** Default: the extId. */
     biosUuid: s.optional(s.uuid()),
     generationUuid: s.readOnly(s.uuid()),
 
-    // Used by create only; afterwards they have their own operations, and an update ignores them.
+    // Used by create only: later changes have their own operations, and an update ignores these fields.
     disks: s.optional(s.arrayOf(Disk.schema, { maxItems: 1024 })),
     cdRoms: s.optional(s.arrayOf(CdRom.schema, { maxItems: 10 })),
     nics: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
@@ -153,17 +150,14 @@ export const Vm = resource(
     },
     rel: 'vmm:ahv:config:vm',
     internal: {
-      /** The host that an agent VM is bound to. */
       pinnedHostExtId: s.optional(s.uuid()),
-      /** The host of the last run; preferred at the next start. */
+      /** Preferred at the next start. */
       lastHostExtId: s.optional(s.uuid()),
-      /** Images that the running creation reads: they cannot be deleted until it ends. */
+      /** Images that the running creation reads cannot be deleted until it ends. */
       imagesRead: s.optional(s.arrayOf(s.referenceTo('Image'))),
       /** The ISO of a pending customisation is in a drive. */
       hasCustomizationIso: s.optional(s.boolean()),
-      /** The drive that was added for that ISO. */
       addedDriveExtId: s.optional(s.uuid()),
-      /** Start of the time in which its host has not answered. */
       hostSilentSince: s.optional(s.timestamp()),
     },
     indexed: ['hasCustomizationIso', 'hostSilentSince'],
@@ -176,7 +170,6 @@ export const Vm = resource(
 
 const view = { iam: 'View_Existing_Virtual_Machine', roles: vmViewers }
 const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const
-/** Power operations: on and off, and operations that reach the guest as well. */
 const switching = { ...mutation, of: Vm, roles: vmSwitchers, ifMatch: 'required' } as const
 const operating = { ...switching, roles: vmOperators }
 

@@ -1,7 +1,4 @@
-/**
- * Customisation that the guest runs at its next boot. It may contain credentials, so all of it is write-only.
- * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1.
- */
+/** Write-only, because it may contain credentials. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1. */
 import * as s from '../../../schema.ts'
 import { KVPair } from '../../../shapes.ts'
 
@@ -9,7 +6,7 @@ const CustomKeyValues = s.object('vmm.v4.ahv.config.CustomKeyValues', {
   keyValuePairs: s.optional(s.arrayOf(KVPair, { maxItems: 32 })),
 })
 
-/** Base64 texts. */
+/** Base64. */
 const script = (maxLength: number) => s.secret(s.text({ maxLength, multiline: true }))
 
 export const Sysprep = s.object('vmm.v4.ahv.config.Sysprep', {

@@ -1,4 +1,4 @@
-/** The tools inside the guest of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5. */
+/** Source: catalogue vmm.json; behaviour vmm.md 1.5. */
 import * as s from '../../../schema.ts'
 import { FQDN } from '../../../shapes.ts'
 
@@ -11,7 +11,6 @@ export const guestInfo = {
   isVmMobilityDriversInstalled: s.optional(s.boolean()),
 } as const
 
-/** Fields that the guest tools of native and external virtual machines share. */
 export const guestTools = {
   isEnabled: s.optional(s.boolean()),
   capabilities: s.optional(s.arrayOf(s.enumeration(['SELF_SERVICE_RESTORE', 'VSS_SNAPSHOT']), { maxItems: 2 })),

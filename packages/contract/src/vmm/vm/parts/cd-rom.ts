@@ -1,7 +1,4 @@
-/**
- * A CD-ROM drive of a virtual machine, empty or with an ISO inside.
- * Source: catalogue vmm.json; behaviour vmm.md 1.3, 2, operation-roles.tsv.
- */
+/** Source: catalogue vmm.json; behaviour vmm.md 1.3, 2, operation-roles.tsv. */
 import { get, list, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
 import { getRate, listRate, vmReaders } from '../../roles.ts'
@@ -23,7 +20,6 @@ export const CdRom = resource(
   },
   {
     title: 'CD-ROM',
-    // Read from the list in its VM.
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },

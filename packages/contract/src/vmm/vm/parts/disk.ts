@@ -1,7 +1,4 @@
-/**
- * A disk of a virtual machine: a file in a storage container, or a whole volume group.
- * Source: catalogue vmm.json; behaviour vmm.md 1.2, 2, operation-roles.tsv.
- */
+/** A file, or a volume group. Source: catalogue vmm.json; behaviour vmm.md 1.2, 2, operation-roles.tsv. */
 import { get, list, resource } from '../../../operation.ts'
 import type { RoleName } from '../../../roles.ts'
 import * as s from '../../../schema.ts'
@@ -14,10 +11,10 @@ export const DiskAddress = s.object('vmm.v4.ahv.config.DiskAddress', {
   index: s.optional(s.integer({ minimum: 0 })),
 })
 
-/** Texts `key:value`; each key occurs once. */
+/** `key:value`; each key occurs once. */
 export const customAttributes = () => s.arrayOf(s.text({ minLength: 1, maxLength: 255 }))
 
-/** The source of a disk. It stays after the source is deleted, so the ids are checked at creation only. */
+/** A disk outlives its source, so the ids are checked at creation only. */
 export const DataSource = s.object('vmm.v4.ahv.config.DataSource', {
   reference: s.optional(
     s.oneOf(
@@ -84,7 +81,6 @@ export const Disk = resource(
   {
     kind: 'VirtualMachineDisk',
     title: 'disk',
-    // Read from the list in its VM.
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },

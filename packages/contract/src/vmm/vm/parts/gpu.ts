@@ -1,4 +1,4 @@
-/** A GPU of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5. */
+/** Source: catalogue vmm.json; behaviour vmm.md 1.5. */
 import { resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
 

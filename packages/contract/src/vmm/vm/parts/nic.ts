@@ -1,7 +1,6 @@
 /**
- * A network interface of a virtual machine. An emulated NIC has two equivalent pairs of fields, the older
- * `backingInfo`/`networkInfo` and the newer `nicBackingInfo`/`nicNetworkInfo`: bodies may use either (the newer wins),
- * answers have both. NICs with SR-IOV or offload have the newer pair only.
+ * An emulated NIC has two equivalent pairs of fields, `backingInfo`/`networkInfo` and the newer `nicBackingInfo`/
+ * `nicNetworkInfo`: bodies may use either (the newer wins), answers have both. SR-IOV and offload: the newer pair only.
  * Source: catalogue vmm.json; behaviour vmm.md 1.4, 2, operation-roles.tsv.
  */
 import { names } from '../../../names.ts'
@@ -17,7 +16,7 @@ import {
 } from '../../references.ts'
 import { getRate, listRate, vmReaders } from '../../roles.ts'
 
-/** A unicast address; stored in lower case. */
+/** Unicast; stored in lower case. */
 export const macAddress = () => s.text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
 const vlan = () => s.integer({ minimum: 0, maximum: 4094 })
 
@@ -59,7 +58,6 @@ const connection = {
   vlanMode: s.withDefault(s.enumeration(['ACCESS', 'TRUNK']), 'ACCESS'),
   trunkedVlans: s.optional(s.arrayOf(vlan(), { maxItems: 4095, uniqueItems: true })),
   shouldAllowUnknownMacs: s.withDefault(s.boolean(), false),
-  /** Present while the NIC holds an address. */
   ipv4Config: s.optional(Ipv4Config),
   ipv4Info: s.readOnly(Ipv4Info),
 } as const
@@ -69,7 +67,7 @@ const networkFunction = {
     'NORMAL_NIC',
   ),
   networkFunctionChain: s.optional(NetworkFunctionChainReference),
-  // Defaults to INGRESS for function NICs, and is absent for the others.
+  // Default: INGRESS for function NICs, absent for others.
   networkFunctionNicType: s.optional(s.enumeration(['INGRESS', 'EGRESS', 'TAP'])),
 } as const
 export const NicNetworkInfo = s.object('vmm.v4.ahv.config.NicNetworkInfo', { ...networkFunction, ...connection })
@@ -94,7 +92,6 @@ export const Nic = resource(
   },
   {
     title: 'NIC',
-    // Read from the list in its VM.
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },

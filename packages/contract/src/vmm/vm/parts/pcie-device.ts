@@ -1,4 +1,4 @@
-/** A PCIe device of a host that a virtual machine holds. Source: catalogue vmm.json; behaviour vmm.md 1.5. */
+/** Source: catalogue vmm.json; behaviour vmm.md 1.5. */
 import { resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
 

@@ -1,4 +1,4 @@
-/** A serial port of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
+/** Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
 import { create, get, list, remove, resource, update } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
 import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
@@ -11,7 +11,6 @@ export const SerialPort = resource(
     isConnected: s.withDefault(s.boolean(), false),
   },
   {
-    // Stored in the list of its VM.
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
