@@ -1,4 +1,3 @@
-/** One call: an operation of a contract, its input, the request that follows, and the answer or the refusal. */
 import type {
   Declared,
   Flat,
@@ -34,7 +33,7 @@ export interface FetchAnswer {
   text(): Promise<string>
 }
 
-/** Query options as the specification spells them, without the `$`. */
+/** As the specification spells them, without the `$`. */
 export interface CallOptions {
   readonly page?: number | undefined
   readonly limit?: number | undefined
@@ -44,7 +43,7 @@ export interface CallOptions {
   readonly expand?: string | undefined
   readonly apply?: string | undefined
   readonly dryrun?: boolean | undefined
-  /** Further query parameters, `$startTime` and the like. */
+  /** Such as `$startTime`. */
   readonly query?: Readonly<Record<string, string | number>> | undefined
   readonly ifMatch?: string | undefined
   /** Idempotency key; default: a new one for every mutation. */
@@ -55,17 +54,17 @@ export interface CallOptions {
 }
 
 type Parameter = string | number
-/** Input of an operation that is chosen at run time, so without static types. */
+/** For an operation chosen at run time, without static types. */
 export interface AnyInput extends CallOptions {
   readonly path?: Readonly<Record<string, Parameter>> | undefined
   readonly body?: unknown
 }
 
-/** `Usual`: path parameters that have a default in the client. */
+/** @typeParam Usual path parameters that have a default in the client */
 type PathOf<P, Usual extends string> = {
   readonly [Name in Exclude<ParametersOf<P>, Usual>]: Parameter
 } & { readonly [Name in ParametersOf<P> & Usual]?: Parameter | undefined }
-/** A member of the input; optional when none of its own members is required. */
+/** Optional when none of its own members is required. */
 type Part<Name extends string, T> =
   Record<never, never> extends T ? { readonly [N in Name]?: T | undefined } : { readonly [N in Name]: T }
 
@@ -73,13 +72,12 @@ export interface Answer<A> {
   readonly status: number
   readonly data: A
   readonly etag: string | undefined
-  /** Number of matches of a list, over all pages. */
+  /** Over all pages. */
   readonly total: number | undefined
   readonly warnings: readonly string[]
   readonly headers: FetchAnswer['headers']
 }
 
-/** Thrown when the service answers with an error status. */
 export class ApiRefusal extends Error {
   readonly status: number
   readonly errors: readonly {
@@ -99,7 +97,6 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** The answer of an asynchronous operation: a reference to its task. */
 export type StartedTask = ValueOf<typeof TaskReference>
 
 type AnswerTo<O> =
@@ -127,7 +124,7 @@ type MethodOf<O, Usual extends string, I = InputOf<O, Usual>> =
   Record<never, never> extends I
     ? (input?: I) => Promise<Answer<AnswerTo<O>>>
     : (input: I) => Promise<Answer<AnswerTo<O>>>
-/** One method for each operation; operations of a group are below the group's name. */
+/** Operations of a group are below the group's name. */
 export type Methods<S, Usual extends string = never> = {
   readonly [Id in keyof S]: S[Id] extends { readonly verb: string }
     ? MethodOf<S[Id], Usual>
@@ -139,14 +136,12 @@ export type Methods<S, Usual extends string = never> = {
 /** Calls an operation by its key, `platform.createCategory`. */
 export type Call = (key: string, input?: AnyInput) => Promise<Answer<any>>
 
-/** The differences between the interface of the specification and the control interface. */
+/** What differs between the interface of the specification and the control interface. */
 export interface Interface {
   readonly operations: ReadonlyMap<string, Operation>
-  /** Prefix of its paths. */
   readonly base: string
   /** Sent with every call. */
   readonly headers: Readonly<Record<string, string>>
-  /** Default values of path parameters. */
   readonly path: Readonly<Record<string, string>>
 }
 
@@ -188,7 +183,6 @@ export function createCall(options: ClientOptions, { operations, base, headers: 
   }
 }
 
-/** @throws ApiRefusal */
 async function understood(answer: FetchAnswer, key: string): Promise<Answer<any>> {
   const text = await answer.text()
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
@@ -208,7 +202,6 @@ async function understood(answer: FetchAnswer, key: string): Promise<Answer<any>
   }
 }
 
-/** One method for each operation below `prefix`; operations of a group are below the group's name. */
 export const methodsOf = (operations: ReadonlyMap<string, Operation>, call: Call, prefix: string): any =>
   Object.fromEntries(
     [...operations.keys()]
@@ -232,7 +225,7 @@ function queryOf(input: CallOptions): string {
   return parts.length === 0 ? '' : `?${parts.join('&')}`
 }
 
-/** Base64 of UTF-8 text, without Node's Buffer, so that it runs in any runtime. */
+/** Without Node's Buffer, for other runtimes. */
 const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 
 declare const crypto: { randomUUID(): string }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiRefusal, type ClientOptions, createClient, createControlClient, type FetchInit } from './index.ts'
 
-/** Client options whose `fetch` always gives this answer, and the recorded requests. */
 function answering(status: number, body: unknown, headers: Record<string, string> = {}) {
   const sent: (FetchInit & { url: string })[] = []
   const answerHeaders = new Headers({ 'content-type': 'application/json', ...headers })

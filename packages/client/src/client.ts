@@ -1,4 +1,3 @@
-/** The interface of the specification: all namespaces, and the tasks that its calls start. */
 import { type AnswerOf, contract, type DeclaredOperations } from '@hyperplane/contract'
 import type { clustermgmt } from '@hyperplane/contract/clustermgmt'
 import type { iam } from '@hyperplane/contract/iam'

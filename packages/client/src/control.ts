@@ -1,13 +1,11 @@
-/**
- * The control interface: worlds, clocks, faults and the journal. Its users are administrators of the world `default`.
- */
+/** For administrators of the world `default`. */
 import type { DeclaredOperations } from '@hyperplane/contract'
 import { control } from '@hyperplane/contract/control'
 import { byKey, type ClientOptions, createCall, type Methods, methodsOf } from './calls.ts'
 
-/** One method for each operation. A call without a world in its path uses the world of the options, else `default`. */
+/** Without a world in its path, a call uses the world of the options, else `default`. */
 export type ControlClient = Methods<
-  // The client reads whole answers, and a stream has no end: use an EventSource for it.
+  // A stream has no end, and the client reads whole answers: use an EventSource.
   Omit<DeclaredOperations<typeof control>, 'streamJournal'>,
   'worldName'
 >

@@ -1,5 +1,3 @@
-/** The typed client: one method for each operationId, with the names of the specification; waits for tasks. */
-
 export {
   type Answer,
   ApiRefusal,
