@@ -1,7 +1,6 @@
 /**
- * Checks the import directions. `rooms` lists the rooms of the source tree from the lowest floor to the highest, each
- * with the rooms that it may import; no file may import itself through others. Imports of types count as well: a reader
- * follows them too.
+ * Checks the import directions, also of types: a reader follows them too. `rooms` lists the rooms of the source tree
+ * from the lowest floor up, each with the rooms that it may import. Import cycles between files are refused.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -11,7 +10,7 @@ const root = resolve(import.meta.dirname, '..')
 const drivers = ['drivers', 'drivers/folder', 'drivers/http', 'drivers/ldap', 'drivers/remote', 'drivers/s3']
 const underDomains = ['contract', 'odata', 'store', 'core', 'drivers', 'archive', 'domains/base']
 
-/** Themes hold the code that several namespaces share. A theme imports no namespace; a theme may import those above it in this list. */
+/** Themes hold code that several namespaces share. They import no namespace, but themes above them in this list. */
 const themes = [
   'domains/invariants',
   'domains/accounts',
@@ -86,10 +85,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ...server,
 }
 
-/** Files directly in `domains` (and the list of invariants) name every kind; two of them are what every kind builds on. */
+/** These files name every kind; other files directly in `domains` belong to `domains/base`. */
 const registry = new Set(['index.ts', 'collected.ts', 'tables.ts', 'invariants/invariants.ts'])
 
-/** The room that a source file belongs to: its package, or its folder in the server. Subfolders belong to their room. */
+/** A package, or a folder of the server with its subfolders. */
 export function roomOf(file: string): string | undefined {
   const [, name, folder, ...path] = relative(root, file).split('/')
   if (folder !== 'src') return undefined
@@ -104,7 +103,6 @@ export function roomOf(file: string): string | undefined {
   return hasRooms && third !== undefined ? `${first}/${second}` : first
 }
 
-/** The imports of one file: files by path, and packages of the workspace by their folder. */
 interface Imports {
   readonly files: readonly string[]
   readonly packages: readonly string[]
@@ -129,7 +127,6 @@ function sources(): ReadonlyMap<string, Imports> {
   return new Map(found.map((file) => [file, importsOf(file)]))
 }
 
-/** Which rooms the files of each room import. */
 export function importedRooms(): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>()
   for (const [file, { files, packages }] of sources()) {
@@ -141,7 +138,6 @@ export function importedRooms(): ReadonlyMap<string, ReadonlySet<string>> {
   return found
 }
 
-/** One line for each import that the table forbids. */
 function forbiddenImports(graph: ReadonlyMap<string, Imports>): string[] {
   const lines: string[] = []
   for (const [file, { files, packages }] of graph) {
@@ -159,7 +155,7 @@ function forbiddenImports(graph: ReadonlyMap<string, Imports>): string[] {
   return lines.sort()
 }
 
-/** One line for each group of files of which each imports itself through the others (Tarjan's algorithm). */
+/** Tarjan's algorithm for strongly connected components. */
 function circles(graph: ReadonlyMap<string, Imports>): string[] {
   const order = new Map<string, number>()
   const open: string[] = []
@@ -183,7 +179,6 @@ function circles(graph: ReadonlyMap<string, Imports>): string[] {
   return lines.sort()
 }
 
-/** One line for each row of the table that names a room at or above its own floor. */
 function upwardRows(): string[] {
   const floors = Object.keys(rooms)
   return floors.flatMap((room, floor) =>

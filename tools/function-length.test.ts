@@ -8,9 +8,8 @@ import { type Node, parse } from 'acorn'
 const root = resolve(import.meta.dirname, '..')
 const maximumLines = 80
 
-/** Lines of each function of a source, by the line on which it begins. */
 function* functionsIn(file: string): Generator<{ readonly line: number; readonly lines: number }> {
-  // Types become blanks, so that lines stay where they are.
+  // Erased types become blanks, so that line numbers stay.
   const text = file.endsWith('.ts') ? stripTypeScriptTypes(readFileSync(file, 'utf8')) : readFileSync(file, 'utf8')
   const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length
   const open: unknown[] = [parse(text, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true })]

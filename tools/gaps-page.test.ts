@@ -1,4 +1,3 @@
-/** Compares the page of gaps with the operations that answer 501. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -38,7 +37,7 @@ const unbuilt: readonly Unbuilt[] = textOf('packages/server/test/golden/unimplem
     return { key, namespace: key.split('.')[0] as string, method, path: path.replaceAll(/\{\w+\}/g, '*') }
   })
 
-/** The calls that a row names: `/path` with everything below it, or `METHOD /path` alone. */
+/** `/path` means everything below it, `METHOD /path` that call alone. */
 const callsOf = ({ what, state }: Row): readonly string[] =>
   state === 'refused 501' ? [...what.matchAll(/`((?:[A-Z]+ )?\/[^`]+)`/g)].map(([, call]) => call as string) : []
 

@@ -1,4 +1,4 @@
-/** Facts of the interface, one sorted line each, to be read in review. `--update` writes them; without it they must agree. */
+/** Facts of the interface, one sorted line each. `--update` writes them; without it they must agree. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { contract, type Operation } from '@hyperplane/contract'
@@ -33,7 +33,6 @@ const handled = new Set(
   ),
 )
 
-/** Operations that answer 501, because they have no contract or no handler yet. */
 function gaps(): string[] {
   const unbuilt = contract.flatMap((namespace) =>
     namespace.unimplemented.map((entry) => `${entry.key} | ${entry.method} ${entry.path}`),
@@ -59,10 +58,9 @@ const files = new Map<string, readonly string[]>([
   ['unimplemented.txt', gaps()],
 ])
 
-/** Documents that are generated completely. */
 const documents = new Map<string, unknown>([['docs/reference/seed.schema.json', seedJsonSchema()]])
 
-/** Tables and pictures that follow from the code, between two comments of a page. */
+/** Generated between two comments of a page. */
 const tables = new Map<string, readonly [name: string, table: string]>([
   ['ARCHITECTURE.md', ['rooms', roomsPicture()]],
   ['README.md', ['operations', builtOperations(new Set(gaps().map((line) => line.split(' | ')[0] as string)))]],

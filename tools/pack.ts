@@ -1,6 +1,5 @@
 /**
- * Builds the packages as npm publishes them, JavaScript with declarations, and writes their archives: `npm run pack -- DIR`.
- * Nothing else needs a build: development, `npm start` and the tests run the sources.
+ * Builds packages and their archives as npm publishes them: `npm run pack -- DIR`. Nothing else needs a build.
  * Source: docs/decisions/2026-11-22-packages-are-compiled-by-tsc.md.
  */
 import { execFileSync } from 'node:child_process'
@@ -22,7 +21,7 @@ import { dirname, join, resolve } from 'node:path'
 const root = resolve(import.meta.dirname, '..')
 const packages = ['contract', 'client', 'server'] as const
 
-/** Fields that only the published package has: in the checkout they would ask for a build. */
+/** Only in the published package: in the checkout these fields would require a build. */
 const publishedFields = {
   contract: {},
   client: {},
@@ -36,7 +35,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** @returns the archives, in the order in which they depend on each other */
+/** @returns the archives, each after those that it depends on */
 export function pack(folder: string): readonly string[] {
   mkdirSync(folder, { recursive: true })
   const staging = mkdtempSync(join(tmpdir(), 'hyperplane-pack-'))
@@ -53,14 +52,13 @@ export function pack(folder: string): readonly string[] {
   }
 }
 
-/** Makes a package of what the compiler wrote to `staged`. */
 function completePackage(name: (typeof packages)[number], staged: string): void {
   const source = join(root, 'packages', name)
   const manifest: Manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
   const lib = join(staged, 'lib')
   renameSync(join(staged, 'src'), lib)
   nameCompiledModules(lib)
-  // Files that the service reads at run time; the compiler copies modules only.
+  // The compiler copies modules only, not files that the service reads at run time.
   cpSync(join(source, 'src'), lib, {
     recursive: true,
     filter: (file) => !/\.[jt]s$/.test(file),
@@ -73,13 +71,13 @@ function completePackage(name: (typeof packages)[number], staged: string): void 
   if (!Object.keys(exported).some((path) => path.includes('*'))) dropInternalDeclarations(staged, exported)
 }
 
-/** `./src/index.ts` as the conditions of the compiled module. */
+/** `./src/index.ts` becomes the paths of the compiled module. */
 function published(file: string): { readonly types: string; readonly default: string } {
   const stem = file.replace(/^\.\/src\//, './lib/').replace(/\.ts$/, '')
   return { types: `${stem}.d.ts`, default: `${stem}.js` }
 }
 
-/** The compiler leaves the names of sources in declarations; a package has the compiled modules only. */
+/** The compiler keeps the names of sources in declarations. */
 function nameCompiledModules(lib: string): void {
   for (const file of filesBelow(lib).filter((file) => file.endsWith('.d.ts'))) {
     const text = readFileSync(file, 'utf8')
@@ -87,7 +85,7 @@ function nameCompiledModules(lib: string): void {
   }
 }
 
-/** Keeps the declarations that the exported ones lead to: the others describe what no user of the package can import. */
+/** Keeps declarations that exported ones refer to; users of the package cannot import any others. */
 function dropInternalDeclarations(
   staged: string,
   exported: Readonly<Record<string, { readonly types: string }>>,

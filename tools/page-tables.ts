@@ -1,4 +1,3 @@
-/** Tables of published pages that are derived from the contract or from other pages. `golden.ts` writes and compares them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { contract } from '@hyperplane/contract'
@@ -13,7 +12,7 @@ const subjects: Readonly<Record<string, string>> = {
   volumes: 'volume groups, disks, VM, iSCSI and NVMe-TCP attachments',
 }
 
-/** How many operations of each namespace have behaviour; `unbuilt` holds the keys of those that answer 501. */
+/** @param unbuilt keys of operations that answer 501 */
 export function builtOperations(unbuilt: ReadonlySet<string>): string {
   const counts = contract.map(({ name, operations, unimplemented }) => {
     const keys = new Set([...operations, ...unimplemented].map(({ key }) => key))
@@ -32,7 +31,6 @@ export function builtOperations(unbuilt: ReadonlySet<string>): string {
   ].join('\n')
 }
 
-/** One line for each decision: its date, and its title as a link. */
 export function decisionsIndex(): string {
   const folder = resolve(import.meta.dirname, '../docs/decisions')
   const rows = readdirSync(folder)

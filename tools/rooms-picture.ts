@@ -1,4 +1,4 @@
-/** The picture of the rooms in ARCHITECTURE.md, drawn from the imports as they are. */
+/** The picture in ARCHITECTURE.md, drawn from the actual imports. */
 import { importedRooms, namespaces } from './check-imports.ts'
 
 /** Rooms that the picture shows as one. */
@@ -10,7 +10,7 @@ const drawnAs = (room: string): string => {
   return room
 }
 
-/** A Mermaid flowchart: an arrow for each import between rooms that does not follow from other arrows. */
+/** Mermaid; without arrows that follow from others. */
 export function roomsPicture(): string {
   const below = new Map<string, Set<string>>()
   for (const [from, rooms] of importedRooms()) {

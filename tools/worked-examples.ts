@@ -1,7 +1,4 @@
-/**
- * Pages contain the files of the folder `examples` beside them: the text of a file follows the link to it. `--update`
- * writes the pages; without it page and files must agree.
- */
+/** Writes files of the folder `examples` into pages, after the links to them. Without `--update` both must agree. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
@@ -10,7 +7,7 @@ export const page = join(folder, 'test-against-hyperplane.md')
 
 const shown = /\[([\w.-]+)\]\(examples\/\1\)\n\n```(\w+)\n[\s\S]*?\n```\n/g
 
-/** The page as it should be, and the files that it does not show. */
+/** Returns the page as it should be, and the files that it does not show. */
 export function withExamples(text: string): { text: string; missing: readonly string[] } {
   const missing = new Set(readdirSync(join(folder, 'examples')).filter((name) => /\.(?:ts|py|sh)$/.test(name)))
   const filled = text.replace(shown, (_, name: string, language: string) => {

@@ -1,4 +1,4 @@
-/** Imported before a test run: one module is loaded with a mutant in it. The file itself stays as it is. */
+/** Imported before a test run: loads one module with a mutant. The file itself is not changed. */
 import { registerHooks } from 'node:module'
 
 const { url, start, end, text } = JSON.parse(process.env.HYPERPLANE_MUTANT)

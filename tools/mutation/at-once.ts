@@ -1,4 +1,4 @@
-/** Works through `items` in order, so many of them at once. */
+/** In order, with limited concurrency. */
 export async function atOnce<Item>(
   count: number,
   items: readonly Item[],

@@ -1,6 +1,6 @@
 /**
- * `npm run test:mutation`: changes the sources of the domains in small ways, one at a time, and names each change that no test notices.
- * `-- --check` asks whether every mutant of the reference file that was killed still is.
+ * `npm run test:mutation` mutates the sources of the domains and lists the mutants that no test notices.
+ * `-- --check` runs the killed mutants of the reference file again: all must still be killed.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 
 const processes = numberOf('processes')
 const referenceFile = join(import.meta.dirname, 'reference.jsonl')
-/** The fixed sample is drawn anew when so many of its mutants are gone with the code that they changed. */
+/** The fixed sample is outdated when more than this share of its mutants has disappeared with their code. */
 const goneAtMost = 0.2
 const checkSeconds = 120
 
@@ -40,7 +40,6 @@ function numberOf(name: 'seed' | 'sample' | 'processes'): number {
 const print = (line: string): void => console.log(line)
 const placeOf = ({ file, lineNumber }: Mutant): string => `${file}:${lineNumber}`
 
-/** The line as it is and as the mutant has it. */
 function diffOf({ file, start, end, text, line }: Mutant): string {
   const source = readFileSync(join(root, file), 'utf8')
   const lineStart = source.lastIndexOf('\n', start - 1) + 1
@@ -80,11 +79,11 @@ const referenceOf = ({ mutant: { file, line, change, occurrence }, state, by }: 
   ...(by === undefined ? {} : { by }),
 })
 
-/** Each killed mutant against the one test file that killed it: without coverage, in a few seconds. */
+/** Runs one test file per mutant, the one that killed it: a few seconds, without coverage. */
 async function check(): Promise<boolean> {
   const lines = readFileSync(referenceFile, 'utf8').trim().split('\n')
   const references = lines.map((line): Reference => JSON.parse(line))
-  // Code that has left the domains since is still looked for.
+  // Also finds code that has moved out of the domains since.
   const mutants = allMutants('packages/server/src/**/*.ts')
   const gone: Reference[] = []
   const alive: string[] = []

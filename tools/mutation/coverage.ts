@@ -1,4 +1,4 @@
-/** Which test file executes which characters of which source, gathered once and kept in `node_modules/.cache`. */
+/** Which test file executes which characters of which source; cached in `node_modules/.cache`. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,9 +11,9 @@ import type { CoveredBySuite } from './suites.ts'
 import { runTests } from './test-run.ts'
 
 interface CoveredSource {
-  /** Belongs to the source as it was executed. Offsets of a changed source say nothing. */
+  /** Of the source as executed: offsets do not apply to a changed source. */
   readonly digest: string
-  /** Start and end by turns. */
+  /** Start and end alternate. */
   readonly ranges: readonly number[]
 }
 
@@ -41,7 +41,7 @@ const digestOf = (file: string): string => {
   return digest
 }
 
-/** Runs the test files that are new or changed since their coverage was gathered. @throws Error when one of them fails */
+/** Runs test files that are new or changed since their coverage was gathered. @throws Error when one of them fails */
 export async function gatherCoverage(processes: number, say: (line: string) => void): Promise<Coverage> {
   const known: Coverage = existsSync(cache) ? JSON.parse(readFileSync(cache, 'utf8')) : {}
   const coverage: Coverage = {}
@@ -85,7 +85,7 @@ interface CountedRange {
   readonly count: number
 }
 
-/** V8's ranges lie within each other; the innermost one says how often a character was executed. */
+/** V8's ranges are nested: the innermost one says how often a character was executed. */
 export function executedRanges(counted: readonly CountedRange[]): number[] {
   const sorted = counted.toSorted((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset)
   const executed: number[] = []
@@ -113,7 +113,7 @@ export function executedRanges(counted: readonly CountedRange[]): number[] {
   return executed
 }
 
-/** Test files that execute the mutant, those of its own namespace and stem first, then the fastest first. */
+/** Those of the mutant's namespace and stem first, then the fastest first. */
 export function testsOf(mutant: Mutant, coverage: Coverage): { file: string; seconds: number }[] {
   const words = new Set(mutant.file.replace(domains, '').split(/[/.]/))
   const nearness = (file: string): number => file.split(/[/.]/).filter((word) => words.has(word)).length
@@ -125,7 +125,7 @@ export function testsOf(mutant: Mutant, coverage: Coverage): { file: string; sec
 
 function isExecuted({ file, executedAt: at, isModuleLevel }: Mutant, source: CoveredSource | undefined): boolean {
   if (source === undefined) return false
-  // A module is executed once a process: every test file that uses it afterwards depends on it.
+  // A module runs once per process: every test file that uses it later depends on that run.
   if (isModuleLevel || source.digest !== digestOf(file)) return true
   return source.ranges.some((from, index) => index % 2 === 0 && from <= at && at < source.ranges[index + 1]!)
 }

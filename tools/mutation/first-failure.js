@@ -1,4 +1,4 @@
-/** A reporter of tests that ends the process with the first failure, which it names, or when every test has passed. */
+/** Test reporter: ends the process after the first failure, which it reports, or when all tests have passed. */
 import { writeSync } from 'node:fs'
 
 export default async function* firstFailure(events) {
@@ -7,7 +7,7 @@ export default async function* firstFailure(events) {
     if (type === 'test:start') suites[data.nesting] = data.name
     const isFailure = type === 'test:fail' && data.todo === undefined && data.details.type !== 'suite'
     if (isFailure) end(1, { suite: suites[0], test: data.name })
-    // A file that cannot be loaded fails as a suite, in which no test did.
+    // A file that cannot be loaded fails as a suite without a failed test.
     if (type === 'test:summary' && data.file === undefined) end(data.success ? 0 : 1, { test: 'a suite as a whole' })
     yield ''
   }

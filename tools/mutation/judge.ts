@@ -1,21 +1,19 @@
-/** Runs the tests that execute a mutant, until one of them fails. */
 import { type Coverage, testsOf } from './coverage.ts'
 import type { Mutant } from './mutants.ts'
 import { runTests } from './test-run.ts'
 
 export interface Verdict {
   readonly mutant: Mutant
-  /** `unreached`: no test executes it. A test that does not end in time counts as one that failed. */
+  /** `unreached`: no test executes it. A test that times out counts as failed. */
   readonly state: 'killed' | 'survived' | 'unreached'
-  /** The test file that failed. */
   readonly by?: string
   readonly test?: string
-  /** Test files that passed in spite of the mutant, and how many more would have executed it. */
+  /** Test files that passed in spite of the mutant, and the number of further ones that execute it. */
   readonly passed?: number
   readonly leftOut?: number
 }
 
-/** A mutant in code that every test executes is judged by so many seconds of tests, the nearest ones. */
+/** Limits the tests for a mutant in code that every test executes; the nearest tests run. */
 const secondsOfTests = 60
 
 export async function judge(mutant: Mutant, coverage: Coverage): Promise<Verdict> {

@@ -2,19 +2,19 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { type AnyNode, parse } from 'acorn'
 
-/** One replacement of source text. Two mutants of a file differ in `line`, `change` or `occurrence`, whatever stands around them. */
+/** Two mutants of a file differ in `line`, `change` or `occurrence`, whatever the code around them is. */
 export interface Mutant {
-  /** Path below the root of the project. */
+  /** Relative to the root of the project. */
   readonly file: string
   readonly start: number
   readonly end: number
   readonly text: string
-  /** Offset of code that is executed whenever the mutant matters: `b` of `a && b` may not be. */
+  /** Offset of code that runs whenever the mutant matters: in `a && b`, `b` may not run. */
   readonly executedAt: number
   readonly lineNumber: number
   /** The source line at `start`, without indentation. */
   readonly line: string
-  /** For people and for finding the mutant again: `=== -> !==`. */
+  /** For people, and to find the mutant again: `=== -> !==`. */
   readonly change: string
   /** Counts mutants of the file with the same line and change. */
   readonly occurrence: number
@@ -39,7 +39,7 @@ const operators: Readonly<Record<string, string>> = {
 
 type Replacement = readonly [start: number, end: number, text: string, executedAt?: number]
 
-/** Mutants of log lines and of error texts would survive everywhere: tests do not repeat wording. */
+/** Tests do not repeat the wording of log lines and error texts: mutants of these would always survive. */
 function isWording(node: AnyNode, source: string): boolean {
   if (node.type === 'NewExpression') return /Error$/.test(textOf(node.callee, source))
   if (node.type === 'CallExpression') return /\b(log|logger|invalid|fault)\b/.test(textOf(node.callee, source))
@@ -66,7 +66,7 @@ function replacementsOf(node: AnyNode, parent: AnyNode | undefined, source: stri
       if (node.operator === '??') return [[node.start, node.end, textOf(node.left, source)]]
       if (node.operator === '+' && [node.left, node.right].some(isText)) return []
       const other = operators[node.operator]
-      // A whole condition is replaced by both of its values already.
+      // A whole condition is already replaced by true and by false.
       const isCondition = parent !== undefined && 'test' in parent && parent.test === node
       if (other === undefined || (isCondition && node.operator.endsWith('=='))) return []
       const at = source.indexOf(node.operator, node.left.end)
@@ -94,7 +94,7 @@ function replacementsOf(node: AnyNode, parent: AnyNode | undefined, source: stri
       const { body } = node
       if (body.type === 'BlockStatement')
         return body.body.length === 0 || returnsValue(body) ? [] : [[body.start, body.end, '{}']]
-      // A step of a task, or another named answer: `undo: (ctx) => ctx.drivers.…`.
+      // A function that returns a call, such as a step of a task: `undo: (ctx) => ctx.drivers.…`.
       return parent?.type === 'Property' && body.type === 'CallExpression' ? [[body.start, body.end, 'undefined']] : []
     }
     default:
@@ -111,9 +111,9 @@ const isNode = (value: unknown): value is AnyNode => typeof (value as AnyNode | 
 
 const childrenOf = (node: AnyNode): AnyNode[] => Object.values(node).flat().filter(isNode)
 
-/** @param source TypeScript whose types can be erased; offsets of mutants are offsets in it */
+/** @param source TypeScript with erasable types; offsets of mutants are offsets in it */
 export function mutantsOf(file: string, source: string): Mutant[] {
-  // Erased types leave blanks, so that every offset stays.
+  // Erased types become blanks, so that offsets stay.
   const code = stripTypeScriptTypes(source)
   if (code.length !== source.length) throw new Error(`${file}: offsets differ once its types are erased`)
   const found: { replacement: Replacement; isModuleLevel: boolean }[] = []

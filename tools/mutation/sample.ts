@@ -1,4 +1,3 @@
-/** Which mutants are tried: by seed, or as the reference file names them. */
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -7,7 +6,7 @@ import { domains, root } from './paths.ts'
 
 export const allSources = `${domains}**/*.ts`
 
-/** Files of a demo say what a world begins with: tests compare it with itself. */
+/** Tests compare the initial data of a demo with itself, so they cannot notice its mutants. */
 const isLeftOut = (file: string): boolean => /\.test\.ts$|\/seed[^/]*$/.test(file)
 
 export const allMutants = (pattern: string): Mutant[] =>
@@ -16,7 +15,7 @@ export const allMutants = (pattern: string): Mutant[] =>
     .sort()
     .flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')))
 
-/** A change elsewhere draws no other mutants: each has its own lot, which follows from the seed and from what it says. */
+/** Each mutant has its own lot, derived from the seed and its text, so that changes elsewhere draw no other mutants. */
 export function drawSample(mutants: readonly Mutant[], seed: number, size: number): Mutant[] {
   const lot = ({ file, line, change, occurrence }: Mutant): string =>
     createHash('sha256')
@@ -29,16 +28,12 @@ export function drawSample(mutants: readonly Mutant[], seed: number, size: numbe
     .map(({ mutant }) => mutant)
 }
 
-/** A line of the reference file. */
 export interface Reference extends Pick<Mutant, 'file' | 'line' | 'change' | 'occurrence'> {
   readonly state: 'killed' | 'survived' | 'unreached'
   readonly by?: string
 }
 
-/**
- * Found by its line: in its file, else in the only file of the same name; if its file is gone, in the only file that has the line.
- * While its file exists, an equal line elsewhere is another one.
- */
+/** By its line: in its file, else in the only file of the same name; in other files only if its file is gone. */
 export function findAgain(mutants: readonly Mutant[], wanted: Reference): Mutant | undefined {
   const alike = mutants.filter(
     ({ line, change, occurrence }) =>

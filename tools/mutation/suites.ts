@@ -1,4 +1,4 @@
-/** Runs files of tests in this one process, as the groups do; with coverage, it writes down what each of them executed. */
+/** Runs test files in this process; with coverage, records the code that each of them executed. */
 import { writeFileSync } from 'node:fs'
 import type { Profiler } from 'node:inspector'
 import { Session } from 'node:inspector'
@@ -6,7 +6,7 @@ import { after, before, describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { domains } from './paths.ts'
 
-/** `{ files, coverage }`: paths below the working directory, and where the coverage goes, if anywhere. */
+/** Paths below the working directory; `coverage` is the output file. */
 const { files, coverage }: { files: string[]; coverage?: string } = JSON.parse(process.env['HYPERPLANE_SUITES'] ?? '{}')
 
 export interface CoveredBySuite {
@@ -36,7 +36,7 @@ for (const file of files) {
   })
 }
 
-/** Counters begin anew each time, so that every suite is credited with its own calls only. */
+/** Counters restart each time, so that each suite is credited with its own calls only. */
 function take(file: string, seconds: number): void {
   session.post('Profiler.takePreciseCoverage', (error, found) => {
     if (error !== null) throw error

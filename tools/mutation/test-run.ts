@@ -1,4 +1,3 @@
-/** One run of test files in a child process, with a mutant or without. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import type { Mutant } from './mutants.ts'
 import { root } from './paths.ts'
 
-/** The arguments of Node before `--test` in the script `test`: the environment and the loader. */
+/** Node's arguments before `--test` in the script `test`: the environment and the loader. */
 function flagsOfTests(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const words = (scripts.test as string).split(' ')
@@ -16,7 +15,7 @@ function flagsOfTests(): string[] {
 
 export interface TestRun {
   readonly outcome: 'passed' | 'failed' | 'timed out'
-  /** The file and the test that failed, where the run lived to say so. */
+  /** Absent if the run was killed before it could report them. */
   readonly suite?: string
   readonly test?: string
   readonly output: string
@@ -24,12 +23,11 @@ export interface TestRun {
 
 export interface TestRunOptions {
   readonly mutant?: Mutant
-  /** Where the coverage of each file is written. */
   readonly coverage?: string
   readonly timeoutSeconds: number
 }
 
-/** Ends with the first failing test. Processes that tests started end with it. */
+/** Ends with the first failing test, and kills the processes that tests started. */
 export async function runTests(files: readonly string[], options: TestRunOptions): Promise<TestRun> {
   const { mutant, coverage, timeoutSeconds } = options
   const temporary = mkdtempSync(join(tmpdir(), 'hyperplane-mutation-'))
@@ -43,10 +41,10 @@ export async function runTests(files: readonly string[], options: TestRunOptions
     env: {
       ...process.env,
       TMPDIR: temporary,
-      // Set where a test starts this run: its reporter would take the place of the one above.
+      // Node sets this variable if a test starts this run: its reporter would replace ours.
       NODE_TEST_CONTEXT: undefined,
       HYPERPLANE_SUITES: JSON.stringify({ files, coverage }),
-      // Reaches worker threads and child processes of the tests as well.
+      // Environment variables reach worker threads and child processes of the tests too.
       ...(mutated === undefined
         ? {}
         : { HYPERPLANE_MUTANT: mutated, NODE_OPTIONS: `--import ${own('apply-mutant.js')}` }),
@@ -74,7 +72,7 @@ export async function runTests(files: readonly string[], options: TestRunOptions
   return { outcome: 'failed', output, ...(named === undefined ? {} : JSON.parse(named)) }
 }
 
-/** Process groups that go with this process. */
+/** Process groups to kill when this process exits. */
 const running = new Set<number>()
 process.on('exit', () => running.forEach(endGroup))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))

@@ -1,16 +1,15 @@
-/** The contract file of a new kind: shapes, the resource and its operations, as far as facts decide them. */
 import { contract } from '@hyperplane/contract'
 import { unbuiltName } from '../../packages/server/src/domains/iam/catalogue/unbuilt-names.ts'
 import { canonicalPath, canonicalType, type Facts, type FieldFact, kindOf, type OperationFact } from './facts.ts'
 
-/** Where the contract declares a shape: the exported name, and the file that exports it. */
+/** Exported name and file of each shape of the contract. */
 export type Declared = ReadonlyMap<string, { readonly name: string; readonly file: string }>
 
 const baseFields = new Set(['extId', 'tenantId', 'links'])
 
 const kinds = new Set(contract.flatMap(({ operations }) => operations.flatMap(({ resource }) => resource?.kind ?? [])))
 
-/** The kind that a field refers to by its name: `externalSubnetReference` -> `Subnet`. */
+/** `externalSubnetReference` -> `Subnet`. */
 function referredKind(name: string): string | undefined {
   const words = /^(.*)(?:Reference|ExtId)s?$/.exec(name)?.[1]?.match(/[A-Z]?[a-z0-9]+/g) ?? []
   const titled = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))
@@ -21,7 +20,7 @@ export class ContractFile {
   readonly #facts: Facts
   readonly #declared: Declared
   readonly #roles: ReadonlyMap<string, readonly string[]>
-  /** Declarations of shapes, each after those that it uses. */
+  /** Each after those that it uses. */
   readonly #shapes = new Map<string, string>()
   readonly #imports = new Map<string, Set<string>>()
 
@@ -98,7 +97,7 @@ ${declarations}
     return plainValue(type, field)
   }
 
-  /** The name of a shape, which is imported from where the contract has it, or declared here. */
+  /** Imports the shape if the contract has it, else declares it. */
   #reference(key: string): string {
     const name = key.slice(key.lastIndexOf('.') + 1)
     const fact = this.#facts.schemas[key]

@@ -1,4 +1,3 @@
-/** A file of facts about one namespace of the interface: its operations, shapes and enumerations, one JSON document. */
 import { readFileSync } from 'node:fs'
 
 export interface FieldFact {
@@ -46,7 +45,6 @@ export interface Facts {
   readonly enums: Readonly<Record<string, readonly string[]>>
 }
 
-/** Path segments and type groups that the contract names differently. */
 const canonicalSegments: Readonly<Record<string, string>> = { esxi: 'extern', aws: 'cloud' }
 
 export const canonicalPath = (path: string): string =>
@@ -64,14 +62,14 @@ export const canonicalType = (objectType: string): string =>
 
 export const readFacts = (file: string): Facts => JSON.parse(readFileSync(file, 'utf8'))
 
-/** Roles by IAM operation and use (`get`, `list`, `do`), from a table with one line for each, separated by tabs. */
+/** By IAM operation and use (`get`, `list`, `do`); the file has one line for each, separated by tabs. */
 export function readRoles(file: string | undefined): ReadonlyMap<string, readonly string[]> {
   const lines = file === undefined ? [] : readFileSync(file, 'utf8').split('\n')
   const rows = lines.map((line) => line.split('\t')).filter((row) => row.length === 3)
   return new Map(rows.map(([operation, use, roles]) => [`${operation} ${use}`, (roles as string).split('; ')]))
 }
 
-/** The operations of a tag, and the shape that their reads answer and their creation takes: the kind. */
+/** The kind is the shape that reads of the tag answer and its creation takes. */
 export function kindOf(facts: Facts, tag: string): { operations: readonly OperationFact[]; shape: string } {
   const operations = facts.operations.filter((operation) => operation.tag === tag)
   if (operations.length === 0) {

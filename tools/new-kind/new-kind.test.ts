@@ -1,4 +1,3 @@
-/** The first files of a kind, written from facts about an invented one. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'

@@ -1,10 +1,7 @@
 /**
- * Writes the first files of a kind from facts about the interface:
- *
- *   npm run new-kind -- FACTS TAG [--roles FILE] [--folder FOLDER]
- *
- * FACTS is a JSON file of facts about the namespace, TAG names the kind's operations in it. Each decision that the facts
- * leave open reads `undecided`: the files do not compile until all are made. FOLDER is below the namespace, as `vm/parts`.
+ * Writes the first files of a kind: `npm run new-kind -- FACTS TAG [--roles FILE] [--folder FOLDER]`. FACTS is a JSON
+ * file about the namespace, TAG names the kind's operations in it. Open decisions read `undecided`: the files do not
+ * compile until all are made. FOLDER is below the namespace, as `vm/parts`.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -23,7 +20,6 @@ export interface NewKind {
 
 const contractRoot = 'packages/contract/src'
 
-/** The files by path, and the lines that other files need. */
 export function newKind({ facts: factsFile, tag, roles, folder = '' }: NewKind, root: string) {
   const facts = readFacts(factsFile)
   const { operations, shape } = kindOf(facts, tag)
@@ -47,7 +43,6 @@ export function newKind({ facts: factsFile, tag, roles, folder = '' }: NewKind, 
   return { files, entries }
 }
 
-/** Every shape that a file of the contract exports, by its type name. */
 function declaredShapes(folder: string): Declared {
   const found = new Map<string, { name: string; file: string }>()
   for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

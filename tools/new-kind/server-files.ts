@@ -1,4 +1,3 @@
-/** The server's files of a new kind: behaviour, its tests, and what the suites that cover every kind need of it. */
 import { camel } from './contract-file.ts'
 import type { OperationFact } from './facts.ts'
 
@@ -7,7 +6,7 @@ export interface KindNames {
   readonly kind: string
   /** Specifier of the contract file: `@hyperplane/contract/networking/gateway`. */
   readonly contract: string
-  /** Path from the file's folder to `packages/server/src/domains`, `..` */
+  /** From the file's folder to `packages/server/src/domains`, `..` */
   readonly up: string
 }
 
@@ -29,7 +28,6 @@ ${handlers.join('\n')}
 `
 }
 
-/** What the generated suites need to reach the kind. */
 export function suitesFile({ namespace, kind }: KindNames, operations: readonly OperationFact[]): string {
   const creations = mutations(operations).filter(({ method, path }) => method === 'POST' && !path.includes('$actions'))
   const creation = creations.map(
