@@ -66,10 +66,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly derived?: true
   /** There is exactly one row; paths carry no id. */
   readonly singleton?: true
-  /**
-   * Keeps a counter of referrers per kind. For kinds with up to 100,000 referrers whose count is read often
-   * (categories); each reference then costs a little more to write.
-   */
+  /** Counts referrers per kind, if up to 100,000 are counted often (categories). Each reference costs more to write. */
   readonly counted?: true
   /** Product and network controller that must be enabled and reachable before an entity of this kind can change. */
   readonly gate?: Gate
@@ -202,11 +199,9 @@ export function resource<
 export interface Expansion {
   /** Kind of the expanded entity; absent: the domain fills the property itself. */
   readonly kind?: string
-  /** Path of the id(s) in the item. */
   readonly by?: string
   /** Property that receives the value; default: the name of the expansion. */
   readonly into?: string
-  /** Shape of a value that the domain fills. */
   readonly shape?: s.AnySchema
 }
 
@@ -305,7 +300,6 @@ export interface OperationOptions
 /** `'extId'` for `/config/categories/{extId}`. */
 export type ParametersOf<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParametersOf<Rest> : never
 
-/** It names the target entity. */
 export type LastParameterOf<P> = P extends `${string}{${infer Name}}${infer Rest}`
   ? Rest extends `${string}{${string}`
     ? LastParameterOf<Rest>

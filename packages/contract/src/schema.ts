@@ -84,10 +84,7 @@ export interface ObjectSchema<F extends Fields = Fields> extends Common {
   readonly fields: F
   /** Field that a filter on the object itself compares: `parentTask eq '…'`. */
   readonly filteredBy?: string
-  /**
-   * The free-form field whose content clients may also send under `$reserved`, or as properties of the object.
-   * Public answers carry it under `$reserved` too.
-   */
+  /** Field whose content may also be under `$reserved` (public answers: always), or in properties of the object. */
   readonly foldsInto?: string
 }
 export interface OneOfSchema extends Common {

@@ -1,7 +1,4 @@
-/**
- * RFC 3339 with an offset. Bodies and filters share one parser, so that equal texts are equal instants.
- * Source: behaviour conventions 3, 10.1.
- */
+/** RFC 3339. Equal texts in bodies and filters are equal instants. Source: behaviour conventions 3, 10.1. */
 
 /** Whole milliseconds since 1970, and the microseconds (0-999) beyond them. */
 export interface Instant {

@@ -4,10 +4,7 @@ import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { storageContainerAdmins, storageContainerReaders } from './roles.ts'
 
-/**
- * A share of a cluster's storage pool with its own policy. `containerExtId` repeats `extId`.
- * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.9 (defaults, rules), 2.
- */
+/** `containerExtId` repeats `extId`. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.9, 2. */
 export const StorageContainer = resource(
   'clustermgmt.v4.config.StorageContainer',
   {

@@ -1,7 +1,4 @@
-/**
- * Names that fault rules and events can use, each with a body that works as sent.
- * Source: reference faults.md, world-events.md.
- */
+/** Names that fault rules and events can use, with working examples. Source: reference faults.md, world-events.md. */
 import { read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled, worldName } from './administration.ts'

@@ -1,7 +1,4 @@
-/**
- * Its certificates sign users in during the TLS handshake. Sent as multipart/form-data, the chain as text or as a file.
- * Source: specification 4.6, 5, 8; catalogue iam.json; behaviour iam.md 5, 10.
- */
+/** Signs TLS clients in. Source: specification 4.6, 5, 8; catalogue iam.json; behaviour iam.md 5, 10. */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'

@@ -1,7 +1,4 @@
-/**
- * A kind, with the attributes by which a policy can filter it. Derived from this contract.
- * Source: catalogue iam.json; behaviour iam.md 7, 9.3, 10.
- */
+/** A kind that policies can filter, from this contract. Source: catalogue iam.json; behaviour iam.md 7, 9.3, 10. */
 import { names } from '../names.ts'
 import { baseFields, get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'

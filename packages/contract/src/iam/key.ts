@@ -1,7 +1,4 @@
-/**
- * An API key, or an access and secret key of the object store. It cannot be changed, only revoked.
- * Source: catalogue iam.json; behaviour iam.md 2, 10.
- */
+/** Keys cannot be changed, only revoked. Source: catalogue iam.json; behaviour iam.md 2, 10. */
 import { appMessageOf } from '../envelope.ts'
 import { names } from '../names.ts'
 import { action, create, get, list, perSecond, remove, resource } from '../operation.ts'

@@ -1,7 +1,4 @@
-/**
- * A permission of roles, such as `Create_Category`. Derived from this contract.
- * Source: catalogue iam.json; behaviour iam.md 7, 10.
- */
+/** A permission (`Create_Category`), derived from this contract. Source: catalogue iam.json; behaviour iam.md 7, 10. */
 import { names } from '../names.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'

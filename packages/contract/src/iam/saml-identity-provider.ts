@@ -1,7 +1,4 @@
-/**
- * A client sends the fields, the metadata document, or its URL; only the fields are stored and shown.
- * Source: catalogue iam.json; behaviour iam.md 5, 10.
- */
+/** Only the fields of a metadata document are stored. Source: catalogue iam.json; behaviour iam.md 5, 10. */
 import { names } from '../names.ts'
 import { create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'

@@ -1,7 +1,4 @@
-/**
- * An address of an external subnet, translated one to one to a private address of a VPC.
- * Source: catalogue networking.json; behaviour networking.md 1.8, 2, operation-roles.tsv.
- */
+/** One-to-one NAT for a VPC. Source: catalogue networking.json; behaviour networking.md 1.8, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'

@@ -1,7 +1,4 @@
-/**
- * A local service appliance (BGP, VPN or VTEP), or the description of a remote device.
- * Source: catalogue networking.json; behaviour networking.md 1.9.
- */
+/** A local appliance, or a remote device. Source: catalogue networking.json; behaviour networking.md 1.9. */
 import { resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'

@@ -1,4 +1,4 @@
-/** VPCs, overlays and advanced VLANs need it. Source: catalogue networking.json; behaviour networking.md 1.20, 2. */
+/** For VPCs, overlays, advanced VLANs. Source: catalogue networking.json; behaviour networking.md 1.20, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controllerReaders, controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'

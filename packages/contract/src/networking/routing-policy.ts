@@ -1,7 +1,4 @@
-/**
- * The matching rule of the highest priority decides what happens to a packet.
- * Source: catalogue networking.json; behaviour networking.md 1.7, 2, operation-roles.tsv.
- */
+/** Highest priority wins. Source: catalogue networking.json; behaviour networking.md 1.7, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'

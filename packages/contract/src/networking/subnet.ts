@@ -1,7 +1,4 @@
-/**
- * A VLAN on a virtual switch, or an overlay network of a VPC. External subnets provide addresses to routers.
- * Source: catalogue networking.json; behaviour networking.md 1.2, 2, operation-roles.tsv.
- */
+/** VLAN or overlay of a VPC. Source: catalogue networking.json; behaviour networking.md 1.2, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'

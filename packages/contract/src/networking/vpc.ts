@@ -1,7 +1,4 @@
-/**
- * Private ranges of different VPCs may overlap.
- * Source: catalogue networking.json; behaviour networking.md 1.5, 2, operation-roles.tsv.
- */
+/** Ranges may overlap. Source: catalogue networking.json; behaviour networking.md 1.5, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'

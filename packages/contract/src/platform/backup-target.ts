@@ -1,7 +1,4 @@
-/**
- * A place to which this manager backs up its own state.
- * Source: catalogue platform.json; behaviour platform.md 7, 11; operation-roles.tsv.
- */
+/** Storage for own backups. Source: catalogue platform.json; behaviour platform.md 7, 11; operation-roles.tsv. */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'

@@ -1,7 +1,4 @@
-/**
- * A tag `key:value`. It has no effect of its own: policies select entities by it.
- * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 1, 11.
- */
+/** A tag `key:value`. Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 1, 11. */
 import { AppMessage } from '../envelope.ts'
 import { names } from '../names.ts'
 import { baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'

@@ -1,7 +1,4 @@
-/**
- * A manager of several clusters: this instance, and those that it deployed or registered.
- * Source: catalogue platform.json; behaviour platform.md 4, 11.
- */
+/** A manager of clusters: this one or another. Source: catalogue platform.json; behaviour platform.md 4, 11. */
 import { HttpProxyConfig, HttpProxyWhiteListConfig } from '../clustermgmt/settings.ts'
 import { names } from '../names.ts'
 import { action, create, get, list, perSecond, resource } from '../operation.ts'

@@ -1,7 +1,4 @@
-/**
- * One row per name; an enabled product increases the resources of the manager.
- * Source: catalogue platform.json; behaviour platform.md 5, 11.
- */
+/** An enabled product needs resources of the manager. Source: catalogue platform.json; behaviour platform.md 5, 11. */
 import { names } from '../names.ts'
 import { get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'

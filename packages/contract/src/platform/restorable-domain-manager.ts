@@ -1,7 +1,4 @@
-/**
- * Read from the restore source, not stored.
- * Source: specification 5, 8 (as listRestorePoints); catalogue platform.json; behaviour platform.md 9, 11.
- */
+/** Not stored. Source: specification 5, 8 (as listRestorePoints); catalogue platform.json; platform.md 9, 11. */
 import { list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { domainManagerFields } from './domain-manager.ts'

@@ -5,10 +5,7 @@ import { action, baseFields, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { readRate, writeRate } from './rates.ts'
 
-/**
- * `hostId` and `containerId` are short numbers, for older clients.
- * Source: specification 4.2; catalogue storage.json (fields); behaviour volumes-storage.md 1.8, 2.
- */
+/** Source: specification 4.2; catalogue storage.json (fields); behaviour volumes-storage.md 1.8, 2. */
 export const DataStore = s.object('storage.v4.config.DataStore', {
   ...baseFields,
   datastoreName: s.readOnly(s.text()),

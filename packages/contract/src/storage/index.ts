@@ -1,7 +1,4 @@
-/**
- * The older interface of volumes and storage containers, over the kinds of volumes and clustermgmt.
- * Source: specification 1, 2.2, 4.2, 9; catalogue storage.json; behaviour volumes-storage.md 1.8.
- */
+/** Source: specification 1, 2.2, 4.2, 9; catalogue storage.json; behaviour volumes-storage.md 1.8. */
 import { namespace } from '../operation.ts'
 import { dataStoreOperations } from './data-store.ts'
 import { storageErrors } from './errors.ts'

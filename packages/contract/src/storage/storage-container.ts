@@ -10,10 +10,7 @@ import { storageWriters } from './roles.ts'
 // Answers contain the strings `false` and `true`; bodies may also use OFF and ON, as clustermgmt does.
 const switched = s.enumeration(['NONE', 'false', 'true', 'OFF', 'ON'])
 
-/**
- * The older view of a clustermgmt storage container: the same values under older names.
- * Source: catalogue storage.json; behaviour volumes-storage.md 1.8 (map of names), 2; clustermgmt.md 1.9 (rules).
- */
+/** Source: catalogue storage.json; behaviour volumes-storage.md 1.8 (map of names), 2; clustermgmt.md 1.9 (rules). */
 export const StorageContainer = s.object('storage.v4.config.StorageContainer', {
   ...baseFields,
   name: Container.schema.fields.name,

@@ -70,13 +70,13 @@ export interface ControlPipelineOptions<D> {
   readonly kinds: readonly Resource[]
   readonly domains: Readonly<Record<string, ControlDomain<D>>>
   readonly drivers: D
-  /** The world that entity tags follow from; while it is closed they follow from chance. */
+  /** The salt of entity tags is derived from the seed of this world; random while the world is closed. */
   readonly tagsFrom: () => HostedWorld
   readonly spool?: Spool
   readonly elsewhere?: Machinery<D>['forward']
 }
 
-/** The two differ: the world `default` lies where the list of all worlds does. */
+/** Two names, because the world `default` shares its folder with the registry of worlds. */
 export const controlStoreFile = (folder: string): string => join(folder, 'control.sqlite')
 export const registryFile = (folder: string): string => join(folder, 'worlds.sqlite')
 
@@ -93,7 +93,7 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
   sealer = sealerOf(readMasterKey(shared.folder, config.masterKeyFile, false).key, store)
   const chance = (): string => randomBytes(24).toString('base64url')
   const salt = (name: string, make = chance): string => metaOrCreate(store, name, make)
-  // Worlds are made and changed in real time, whatever their own is.
+  // Worlds are created and changed in real time, whatever their own clocks show.
   const clock = createWorldClock(real, 'real')
   const ids = createIds(randomUUID())
   const tagSalt = (): string => {
@@ -144,7 +144,7 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
   }
 }
 
-/** Requests that change the same thing take turns, and so do repeats of one request. */
+/** Serialises requests that share a key (see `turns`), and repeats of one request. */
 function serialisedBy<D>(domains: readonly ControlDomain<D>[]): NonNullable<Machinery<D>['serialised']> {
   const mutex = new KeyedMutex()
   const turnsOf = new Map<string, ControlDomain<D>['turns'][string]>(

@@ -1,7 +1,4 @@
-/**
- * A VM of an external hypervisor, never created or deleted here. Only categories, owner and guest tools are stored.
- * Source: catalogue vmm.json; behaviour vmm.md 1.7, 2.
- */
+/** Discovered; stored are categories, owner and guest tools. Source: catalogue vmm.json; behaviour vmm.md 1.7, 2. */
 import { names } from '../../names.ts'
 import { action, baseFields, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'

@@ -83,7 +83,7 @@ export class RuleBook {
       ({ place }) => place,
     )
     this.#clearCaches()
-    // Last: requests and tasks that a retired rule remaining waiting must continue under the new rules.
+    // Last: requests and tasks that a retired rule keeps waiting must continue under the new rules.
     const remaining = new Set(rules)
     for (const rule of before) if (!remaining.has(rule)) rule.retire()
   }

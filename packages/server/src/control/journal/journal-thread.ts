@@ -8,6 +8,7 @@ import type { AnswerTo, Bounds, CallText, FromThread, PackedPart, Question, ToTh
 
 /** Age at which a partial batch is sent: waking the thread costs as much as answering several requests. */
 const batchMilliseconds = 100
+/** The same while a request waits for calls of this journal. */
 const awaitedMilliseconds = 20
 const maximumWaitingCalls = 16
 const maximumWaitingBytes = 1024 * 1024
