@@ -1,22 +1,15 @@
-/**
- * Publications of a certificate authority of the world: its revocation list and its OCSP answers, signed on request with a
- * real key. Source: behaviour iam.md 11.
- */
+/** Revocation list and OCSP answers of a simulated authority, signed with a real key. Source: behaviour iam.md 11. */
 import { createHash, createPrivateKey, generateKeyPairSync, sign, webcrypto, X509Certificate } from 'node:crypto'
 
-/** An authority, by the host name under which it publishes. */
+/** By the host name under which the authority publishes. Certificate and key (PKCS #8, elliptic curve) are PEM. */
 export interface AuthorityFact {
-  /** PEM. */
   readonly certificate: string
-  /** PKCS #8 in PEM; an elliptic curve. */
   readonly key: string
   /** Serial numbers in hex. */
   readonly revoked: readonly string[]
-  /** How long a list or an answer is good for. */
+  /** Validity of a list or an OCSP answer. */
   readonly validSeconds: number
-  /**
-   * `expired`: what it publishes has run out. `wrongSigner`: it is signed with a foreign key. `tryLater`: it answers no question.
-   */
+  /** `wrongSigner`: a foreign key signs publications. `tryLater`: the only answer of OCSP. */
   readonly fault?: 'expired' | 'wrongSigner' | 'tryLater'
   /** How far its clock is ahead of the world's. */
   readonly skewSeconds?: number
@@ -41,7 +34,6 @@ function timesOf(authority: AuthorityFact, now: number): Times {
 const keyOf = ({ key, fault }: AuthorityFact) =>
   fault === 'wrongSigner' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey : createPrivateKey(key)
 
-/** DER. */
 export async function revocationListOf(authority: AuthorityFact, now: number): Promise<Uint8Array> {
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
@@ -62,7 +54,7 @@ export async function revocationListOf(authority: AuthorityFact, now: number): P
   return new Uint8Array(list.rawData)
 }
 
-/** DER. @throws Error when the question is none */
+/** @throws Error when the question is malformed */
 export async function ocspAnswerOf(authority: AuthorityFact, question: Uint8Array, now: number): Promise<Uint8Array> {
   await import('reflect-metadata')
   const { AsnConvert, OctetString } = await import('@peculiar/asn1-schema')

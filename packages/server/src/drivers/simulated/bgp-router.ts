@@ -1,14 +1,10 @@
-/**
- * A simulated router: what it offers follows from its address and AS number alone, so that it is the same router for
- * every session and after every restart. Source: behaviour networking.md 1.10.
- */
+/** Routes derived from the router's address and AS number survive restarts. Source: behaviour networking.md 1.10. */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { BgpPeer, OfferedRoute } from '../network-fabric.ts'
 
-/** About this part of the routes must be ignored by whoever gets them. */
+/** Share of the routes that the receiver must ignore. */
 const troubledPart = 1 / 8
 
-/** A default route and 4 to 16 prefixes. */
 export function offeredRoutes(peer: Pick<BgpPeer, 'local' | 'remote'>): readonly OfferedRoute[] {
   const { address, autonomousSystemNumber } = peer.remote
   const draw = drawsFrom(`bgp router ${address} ${autonomousSystemNumber}`)
@@ -18,7 +14,7 @@ export function offeredRoutes(peer: Pick<BgpPeer, 'local' | 'remote'>): readonly
       autonomousSystemNumber: autonomousSystemNumber & 0xffff,
       communityValue: 100 * (index + 1) + pick(0, 99),
     }))
-  // Private AS numbers of the upper range, which no gateway of a demo has.
+  // Private AS numbers from the upper range: seeds use none of them.
   const path = (): number[] => [
     autonomousSystemNumber,
     ...Array.from({ length: pick(0, 3) }, () => 4_200_000_000 + pick(0, 9999)),
@@ -30,7 +26,7 @@ export function offeredRoutes(peer: Pick<BgpPeer, 'local' | 'remote'>): readonly
   const count = pick(4, 16)
   for (let index = 0; index < count; index++) {
     const route = {
-      // Sixteen apart: none overlaps another, whatever its length.
+      // Sixteen apart, so that prefixes of any of these lengths do not overlap.
       prefix: `10.200.${16 * index}.0/${pick(20, 28)}`,
       nexthop: address,
       autonomousSystemPath: path(),

@@ -1,7 +1,5 @@
 /**
- * Block storage, simulated. The facts, by collection: `blockStorage.disks`, `blockStorage.targets` with access list and
- * plugs. Clusters that do not answer, or refuse a call, are those of `hardware.faults`; a guest that hangs releases no
- * disk.
+ * Simulated block storage. Clusters that do not answer or refuse calls come from `hardware.faults`.
  * Source: behaviour volumes-storage.md 3; clustermgmt.md 3 (how guests fill disks).
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -16,15 +14,14 @@ export interface BlockDiskFact extends BlockDisk {
   /** Bytes written until `since`; later growth is a function of time. */
   readonly writtenBytes: number
   readonly since: number
-  /** Bytes shared with the source. */
   readonly sharedBytes: number
 }
 
 export interface TargetFact extends Omit<Target, 'chapSecret'> {
   readonly chapDigest?: string
-  /** By client. */
+  /** By client id. */
   readonly accessList: Readonly<Record<string, Omit<Initiator, 'chapSecret'> & { readonly chapDigest?: string }>>
-  /** SCSI index by VM. */
+  /** SCSI index by VM id. */
   readonly plugs: Readonly<Record<string, number>>
 }
 
@@ -33,10 +30,8 @@ export const blockDiskFacts = (world: SimulatedWorld): Collection<BlockDiskFact>
 export const targetFacts = (world: SimulatedWorld): Collection<TargetFact> => world.collection('blockStorage.targets')
 
 const day = 24 * 3600 * 1000
-/** Time for a guest to release its disks. */
 const patienceSeconds = 60
 
-/** Disks and targets with the rules that several calls share: what answers, and how disks fill. */
 class BlockFacts {
   readonly disks: Collection<BlockDiskFact>
   readonly targets: Collection<TargetFact>
@@ -50,7 +45,6 @@ class BlockFacts {
     this.#faults = world.collection('hardware.faults')
   }
 
-  /** @throws DriverError when the cluster cannot do this now */
   requireAnswer(clusterExtId: string | undefined, call: string): void {
     const fault = clusterExtId === undefined ? undefined : this.#faults.get(clusterExtId)
     if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
@@ -82,7 +76,7 @@ class BlockFacts {
     return { ...disk, writtenBytes: this.writtenNow(disk), since: this.#world.clock.now() }
   }
 
-  /** Changes the consumers of a target. The pace of its disks may change, so what they hold by now is noted first. */
+  /** Settles the disks first, if the target becomes idle or busy: that changes the rate at which they fill. */
   async reconsume(target: TargetFact, changed: TargetFact): Promise<void> {
     if (isIdle(target) !== isIdle(changed)) {
       const own = [...this.disks.all()].filter(([, disk]) => disk.volumeGroupExtId === target.volumeGroupExtId)

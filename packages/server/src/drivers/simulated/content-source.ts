@@ -1,7 +1,6 @@
 /**
- * Simulated content: the content of a URL is fixed when it is first used, and nothing is downloaded. The facts, by
- * collection: `content.urls` the content of each URL, `content.files` (`<image>/<cluster>`) the files of each cluster,
- * `content.faults` (by host name) what is wrong with a server now. Source: behaviour vmm.md 3.6.
+ * Simulated content, fixed at the first use of a URL. Facts: `content.urls` by URL, `content.files` by
+ * `<image>/<cluster>`, `content.faults` by host name. Source: behaviour vmm.md 3.6.
  */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -11,9 +10,9 @@ import type { SimulatedWorld } from './world.ts'
 
 export interface UrlFact {
   readonly content: Content
-  /** Digests that callers gave before any were answered. */
+  /** Digests that callers expected before any digest was returned; they define the content. */
   readonly given?: Digests
-  /** Simulated digests were answered, so they must not change any more. */
+  /** Simulated digests were returned and must not change any more. */
   readonly isTold?: true
 }
 
@@ -22,7 +21,7 @@ export interface FileFact {
   readonly url?: string
 }
 
-/** Fault of a server: the `status` of its answers, or none when it is cut off. */
+/** `status` of the server's answers; none: the server is unreachable. */
 export interface ServerFault {
   readonly status?: number
 }
@@ -31,7 +30,7 @@ const MiB = 1024 ** 2
 const bytesPerSecond = 1e9
 const reports = 10
 
-/** Smallest and largest size in MiB. */
+/** In MiB. */
 const sizes = { ISO_IMAGE: [40, 2048], DISK_IMAGE: [512, 20_480] } as const
 
 const unreachableLabels = /(?:invalid|unreachable|does-not-exist)/
@@ -117,7 +116,7 @@ export function createContentSource(
 
 const gone = (cause: string): DriverError => new DriverError(cause, { retryable: false })
 
-/** `nfs://host/path`, `host:port/path` and the like: the part before the first path. `!`: `split` returns one part at least. */
+/** For URLs that `URL` does not parse, such as `nfs://host/path` and `host:port/path`. */
 const hostOf = (url: string): string =>
   url
     .replace(/^(?:\w+:)?\/{0,2}/, '')

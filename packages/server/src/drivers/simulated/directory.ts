@@ -1,8 +1,6 @@
 /**
- * Simulated directories: one for each host name that ends in `.simulated`. The facts, by collection:
- * `directory.settings` the password of invented users, `directory.hosts` the behaviour of servers, `directory.users`
- * (`<host>/<name>`) and `directory.groups` (`<host>/<distinguished name>`) the listed users and groups, keys in lower
- * case. Source: behaviour iam.md 11.
+ * Simulated directories at host names `*.simulated`. Facts: `directory.settings`, `directory.hosts`, `directory.users` by
+ * `<host>/<name>`, `directory.groups` by `<host>/<distinguished name>`, in lower case. Source: behaviour iam.md 11.
  */
 
 import { verifyPassword } from '../../core/access/passwords.ts'
@@ -23,13 +21,13 @@ import {
 import { digestOf } from './place-doors.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-/** Settings of the world, under the key `world`. */
+/** Stored under the key `world`. */
 export interface DirectorySettings {
-  /** Password hash of users without their own password. */
+  /** Of users without their own password. */
   readonly passwordHash: string
 }
 
-/** A server, by host name; a server without a fact answers and invents users. */
+/** By host name; a server without a fact answers and invents users. */
 export interface DirectoryHost {
   /** `any`: every well-formed name is a user. `listed`: only listed names are. */
   readonly resolve?: 'any' | 'listed'
@@ -48,7 +46,6 @@ export interface SimulatedUser {
 
 export interface SimulatedGroup {
   readonly distinguishedName: string
-  /** Distinguished names of users and groups. */
   readonly members: readonly string[]
 }
 
@@ -58,7 +55,6 @@ const bindMilliseconds = [5, 30] as const
 const searchMilliseconds = [10, 80] as const
 const wellFormed = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
 
-/** The people of the simulated servers, and how the servers answer. */
 class SimulatedServers {
   readonly hosts: Collection<DirectoryHost>
   readonly users: Collection<SimulatedUser>
@@ -74,7 +70,7 @@ class SimulatedServers {
     this.#isNatural = isNatural
   }
 
-  /** Contacts the server. @returns its host name @throws DirectoryError when it does not answer */
+  /** @returns the host name of the server @throws DirectoryError when it does not answer */
   async reach({ urls }: DirectoryServer, [least, most]: readonly [number, number]): Promise<string> {
     const host = new URL(urls[0] as string).hostname.toLowerCase()
     const fault = this.hosts.get(host)?.fault
@@ -112,7 +108,7 @@ class SimulatedServers {
     return this.userNamed(host, server, inName ?? username.replace(/^.*\\/, '').replace(/@.*$/, ''))
   }
 
-  /** A listed user, or an invented one where the host resolves every well-formed name. */
+  /** A listed user, or an invented one if the host resolves every well-formed name. */
   userNamed(host: string, server: DirectoryServer, name: string): SimulatedUser | undefined {
     const listed = this.users.get(directoryKey(host, name))
     if (listed !== undefined) return listed
@@ -124,7 +120,6 @@ class SimulatedServers {
   }
 }
 
-/** Facts of one server. */
 const factsOf = <T>(facts: Collection<T>, host: string): T[] =>
   [...facts.all()].flatMap(([key, fact]) => (key.startsWith(`${host}/`) ? [fact] : []))
 

@@ -1,7 +1,6 @@
 /**
- * Simulated management of an external hypervisor. The facts: `extern.vms` its VMs by id, `extern.faults` (by cluster)
- * faults of the management, `extern.clusters` the clusters that have one. A direct change of a fact simulates a change
- * by others. Source: behaviour vmm.md 1.7, 3.1.
+ * Simulated external management. Facts: `extern.vms`, `extern.faults` by cluster, `extern.clusters`; a direct change
+ * of them simulates a change by others. Source: behaviour vmm.md 1.7, 3.1.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalHypervisor, OutsideVm, PowerChange } from '../external-hypervisor.ts'
@@ -11,9 +10,9 @@ import type { SimulatedWorld } from './world.ts'
 export interface OutsideVmFact {
   readonly vm: OutsideVm
   readonly areToolsRunning: boolean
-  /** When it ran before, oldest first. */
+  /** Oldest first. */
   readonly past: readonly Run[]
-  /** Since when it runs, and its guest; milliseconds since 1970. */
+  /** Milliseconds since 1970; absent: it does not run. */
   readonly now?: { readonly from: number; readonly startedAt: number }
   readonly lastCall?: string
 }
@@ -29,7 +28,6 @@ const rememberedRuns = 200
 
 type State = NonNullable<OutsideVm['powerState']>
 
-/** Start states and end state of each power change. */
 const changes: Readonly<
   Record<PowerChange, { readonly from: readonly State[]; readonly to: State; readonly seconds: number }>
 > = {
@@ -102,7 +100,7 @@ const final = (fault: string): DriverError => new DriverError(fault, { retryable
 
 function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: number): OutsideVmFact {
   const { now, ...rest } = fact
-  // A resumed guest continues, but a new run begins, because nothing was measured while it was suspended.
+  // A resumed guest continues, but a new run begins: nothing was measured while it was suspended.
   const past = now === undefined ? fact.past : [...fact.past, runOf(fact, now, at)].slice(-rememberedRuns)
   const isFresh = change !== 'ON' || fact.vm.powerState === 'OFF'
   const startedAt = isFresh ? at : (fact.past.at(-1)?.startedAt ?? at)
@@ -114,7 +112,6 @@ function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: n
   }
 }
 
-/** The VM after a power change by the external management. */
 export function switchedOutside(world: SimulatedWorld, fact: OutsideVmFact, to: State): OutsideVmFact {
   if (fact.vm.powerState === to) return fact
   return withPower(fact, to, to === 'SUSPENDED' ? 'SUSPEND' : to === 'ON' ? 'ON' : 'OFF', world.clock.now())

@@ -1,24 +1,20 @@
-/**
- * The state of a simulated guest after power-on as a function of the world's time, so that polling cannot miss an
- * event. Source: behaviour vmm.md 3.3, 3.7.
- */
+/** A guest is a function of the world's time, so polling cannot miss an event. Source: behaviour vmm.md 3.3, 3.7. */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { BootPhase } from '../hypervisor.ts'
 
 export type GuestOs = 'linux' | 'windows' | 'installer'
 
 export interface Boot {
-  /** Random seed of the durations: the world's seed, the VM, the time of this start. */
   readonly seed: string
   /** Milliseconds since 1970. */
   readonly startedAt: number
-  /** The bootable guest; undefined: there is none. */
+  /** Undefined: nothing to boot. */
   readonly os: GuestOs | undefined
   readonly hasPendingCustomization: boolean
   readonly isInstant: boolean
 }
 
-/** Shortest and longest duration of each phase in seconds. */
+/** Minimum and maximum per phase. */
 const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => readonly [number, number]>> = {
   firmware: () => [1, 3],
   loader: () => [1, 3],
@@ -29,11 +25,11 @@ const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => re
     !hasPendingCustomization ? [0, 0] : os === 'windows' ? [22, 66] : [5, 20],
 }
 const toolsSeconds = [3, 10] as const
-/** With `instant` each phase takes 0.1 s, so that a guest with its tools is up within a second. */
+/** Per phase: a guest and its tools are up within a second. */
 const instantSeconds = 0.1
 
 export interface BootTimes {
-  /** When each phase ends; Infinity when the boot gets stuck. */
+  /** Infinity when the boot gets stuck. */
   readonly ends: Readonly<Record<Exclude<BootPhase, 'running'>, number>>
   readonly toolsAt: number
 }

@@ -1,10 +1,7 @@
 /**
- * Simulated clusters and hosts. The facts, by collection: `hardware.clusters` the settings of each cluster,
- * `hardware.containers`, `hardware.datastores` (`<host>/<name>`), `hardware.bmcs` the real credentials of each host's
- * controller, `hardware.faults` (by cluster or host) current faults, `hardware.drives` drives that failed,
- * `hardware.boots`, `hardware.downtimes` and `hardware.slowness` (by host) when it booted, was down, and was slow. A direct change of a fact
- * simulates drift.
- * Source: behaviour clustermgmt.md 3.
+ * Simulated clusters and hosts; a direct change of a fact simulates drift. By host: `hardware.bmcs` (real credentials),
+ * `hardware.boots`, `hardware.downtimes`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
+ * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import {
@@ -21,7 +18,7 @@ import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
   readonly settings: ClusterSettings
-  /** Calls that took effect, newest last, with the values that they replaced. */
+  /** Applied calls, newest last, with the values that they replaced. */
   readonly calls?: readonly { readonly key: string; readonly before: Readonly<Record<string, unknown>> }[]
 }
 
@@ -37,39 +34,36 @@ export interface BmcFact {
   readonly passwordDigest: string
 }
 
-/** Faults of a cluster or a host. */
 export interface HardwareFault {
-  /** The cluster or host does not answer; the BMC of a host still does. */
+  /** A BMC answers all the same. */
   readonly isDown?: boolean
-  /** Since when it is down; milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly since?: number
-  /** Cause: power loss, which stops its guests too. */
+  /** It is down because of a power loss, which stops its guests too. */
   readonly hasLostPower?: boolean
-  /** Cause: all uplinks of its management network are lost. */
+  /** It is down because all uplinks of its management network are lost. */
   readonly isCutOff?: boolean
   readonly lostUplinks?: readonly string[]
-  /** Only its network agent does not answer. */
   readonly isAgentSilent?: boolean
   readonly isBmcSilent?: boolean
   /** Factor by which its drives are slower. */
   readonly slowdown?: number
-  /** Calls that are refused, such as `writeSettings`. */
+  /** Names of calls, such as `writeSettings`. */
   readonly refuses?: readonly string[]
 }
 
-/** A drive that failed, by its id. */
 export interface DriveFact {
   readonly hostExtId: string
   /** Milliseconds since 1970. */
   readonly since: number
 }
 
-/** When a host was slow, oldest first; milliseconds since 1970. */
+/** Oldest first; milliseconds since 1970. */
 export interface SlownessFact {
   readonly times: readonly { readonly from: number; readonly to?: number; readonly factor: number }[]
 }
 
-/** When a host was down, oldest first; milliseconds since 1970. */
+/** Oldest first; milliseconds since 1970. */
 export interface DowntimeFact {
   readonly times: readonly { readonly from: number; readonly to?: number }[]
 }
@@ -79,7 +73,7 @@ export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> =
 
 export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
 
-/** Number of calls that a cluster remembers; one profile makes fewer on one cluster. */
+/** Per cluster, to undo and to recognise repeated calls; one profile makes fewer on one cluster. */
 const rememberedCalls = 16
 
 export const bmcDigest = (hostExtId: string, password: string): string => secretDigest(`bmc/${hostExtId}`, password)
@@ -87,7 +81,6 @@ export const bmcDigest = (hostExtId: string, password: string): string => secret
 /** @throws DriverError when the cluster or host `id` cannot do `call` now */
 type RequireAnswer = (id: string, call: string) => void
 
-/** The part of `Hardware` that reports the state of clusters, hosts and drives. */
 type Conditions = Pick<
   Hardware,
   'isReachable' | 'isHostUp' | 'conditionOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'

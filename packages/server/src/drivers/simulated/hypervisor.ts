@@ -1,7 +1,4 @@
-/**
- * Simulated hosts: domains and virtual disks are facts, guests a function of the time since their start. Each capability is
- * in its own file of `hypervisor/`. Source: behaviour vmm.md 3.1, 3.3, 3.4, 3.7.
- */
+/** Domains and disks are facts, guests a function of time. Source: behaviour vmm.md 3.1, 3.3, 3.4, 3.7. */
 import type { Hypervisor } from '../hypervisor.ts'
 import type { NetworkFabric } from '../network-fabric.ts'
 import { GuestBoots } from './hypervisor/boots.ts'

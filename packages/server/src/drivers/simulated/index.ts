@@ -1,4 +1,3 @@
-/** The simulated implementation of every capability, over one world. */
 import type { Drivers } from '../drivers.ts'
 import type { KnowingObjectStore } from '../object-stores.ts'
 import { createBlockStorage } from './block-storage.ts'
@@ -15,7 +14,6 @@ import { createSimulatedWeb } from './web.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface SimulatedSettings {
-  /** Folder for the world's files. */
   readonly folder: string
   readonly durations: 'instant' | 'natural'
 }

@@ -1,7 +1,4 @@
-/**
- * A simulated network: what was programmed is a fact of the world; what others do in it follows from their addresses.
- * Source: behaviour networking.md 1.10 (the peer's behaviour), 3.1, 3.2.
- */
+/** The simulated network. Source: behaviour networking.md 1.10 (the peer's behaviour), 3.1, 3.2. */
 
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -13,21 +10,20 @@ import type { HardwareFault } from './hardware.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-/** A peer, and the world's time in milliseconds since which the gateway holds it. */
+/** `since`: when the gateway got the peer; world's time in milliseconds. */
 export type BgpPeerFact = BgpPeer & { readonly since: number }
 
-/** The fault of a BGP peer, by session. */
+/** By session id. */
 export interface BgpFault {
-  /** The world's time in milliseconds since which the peer is silent. */
+  /** World's time in milliseconds. */
   readonly silentSince?: number
-  /** CIDR texts that it offers beside its own. */
+  /** CIDR texts of further routes. */
   readonly originates?: readonly string[]
 }
 
-/** A peer that says nothing is given up after this time. */
+/** BGP hold time: a silent peer is lost after it. */
 const holdMillis = 90_000
 
-/** The facts, for seeds and for what happens outside the interface. */
 export const fabricFacts = (
   world: SimulatedWorld,
 ): {
@@ -42,7 +38,7 @@ export const fabricFacts = (
   bgpFaults: world.collection('fabric.bgp-fault'),
 })
 
-/** The peer falls silent, or answers again: then the session is made anew. */
+/** A peer that answers again establishes a new session. */
 export async function setPeerSilent(world: SimulatedWorld, sessionExtId: string, isSilent: boolean): Promise<void> {
   const { bgpPeers, bgpFaults } = fabricFacts(world)
   const { silentSince: _, ...others } = bgpFaults.get(sessionExtId) ?? {}
@@ -58,7 +54,7 @@ export function createNetworkFabric(world: SimulatedWorld): NetworkFabric {
     ...createVirtualRouting(world),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
-      // A host that is down takes the configuration when it is back.
+      // A host that is down gets the configuration when it is back.
       const silent = subnet.hostExtIds.find((extId) => hosts.get(extId)?.isAgentSilent === true)
       if (silent !== undefined)
         throw new DriverError(`the network agent of the host ${silent} does not answer within 30 s`, {
@@ -72,7 +68,7 @@ export function createNetworkFabric(world: SimulatedWorld): NetworkFabric {
     },
     serveDhcp: (service) => dhcp.put(service.subnetExtId, service),
     stopDhcp: (subnetExtId) => dhcp.remove(subnetExtId),
-    // Simulated guests are given the address of their lease; a responder has nothing to remember.
+    // Simulated guests get the address of their lease directly.
     announceAddresses: async () => undefined,
     async outsideAddress(vlan, macAddress) {
       const [network] = digest(`outside ${vlan.virtualSwitchExtId} ${vlan.tag}`)

@@ -1,7 +1,4 @@
-/**
- * Simulated storage for backups: real files below the world's folder; `place-doors.ts` checks access. Files have the
- * time of the world. Source: behaviour platform.md 8 (place), 12.
- */
+/** Simulated backup storage: real files with the world's time. Source: behaviour platform.md 8 (place), 12. */
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { ObjectStoreError, type Place } from '../object-store.ts'
@@ -12,12 +9,11 @@ import type { SimulatedWorld } from './world.ts'
 const patienceMilliseconds = 10_000
 const slowBytesPerSecond = 1024
 
-/** How a simulated place answers: the fault that it has now, and how much room is left. */
 class PlaceBehaviour {
   readonly #world: SimulatedWorld
   readonly #doors: ReturnType<typeof createPlaceDoors>
   readonly #folder: string
-  /** Uploads that succeeded since the place got its present fault, by place. */
+  /** By place: successful uploads since its current fault began. */
   readonly #uploads = new Map<string, { readonly fault: string; count: number }>()
 
   constructor(world: SimulatedWorld, doors: ReturnType<typeof createPlaceDoors>, folder: string) {
@@ -26,7 +22,7 @@ class PlaceBehaviour {
     this.#folder = folder
   }
 
-  /** Bucket names and cluster ids may come from a foreign seed, so none may lead out of the folder. */
+  /** Bucket names and cluster ids may come from a foreign seed: none may lead out of the folder. */
   folderOf({ path }: Room): string {
     if (!path.every((name) => isFolderName.test(name)))
       throw new ObjectStoreError('noSuchBucket', 'its name is none that a bucket can have')
@@ -48,7 +44,6 @@ class PlaceBehaviour {
     if (needed > patienceMilliseconds) throw silent()
   }
 
-  /** The fault of the next upload to the place. */
   faultOfUpload(room: Room): PlaceFault | undefined {
     const { fault, faultAfterUploads = 0 } = room
     if (fault === undefined) return undefined
@@ -118,7 +113,7 @@ function damaged(content: Uint8Array, fault: PlaceFault | undefined): Uint8Array
   return flipped
 }
 
-/** Atomic, as in an object store: writes a temporary file and renames it. */
+/** Writes a temporary file and renames it: as in an object store, no reader sees half an object. */
 async function writeWhole(file: string, content: Uint8Array, seconds: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const handle = await open(`${file}.uploading`, 'w', 0o600)
@@ -139,7 +134,7 @@ async function writeWhole(file: string, content: Uint8Array, seconds: number): P
 
 const isFolderName = /^\w[\w.-]*$/
 
-/** Keys are made by this program; the check guards against a path out of the folder all the same. */
+/** Defence in depth against a path out of the folder; keys are made by this program. */
 function fileOf(folder: string, key: string): string {
   if (!/^[\w.-]+(?:\/[\w.-]+)*$/.test(key) || key.split('/').includes('..'))
     throw new Error(`no key of an object: ${key}`)

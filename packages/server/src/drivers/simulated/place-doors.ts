@@ -1,23 +1,20 @@
-/**
- * The doors to the simulated places of backups: clusters, and S3 services with their buckets and keys. Facts of the world.
- * Source: behaviour platform.md 8 (place), 12 (faults).
- */
+/** Access to the simulated places of backups. Source: behaviour platform.md 8 (place), 12 (faults). */
 import { createHash } from 'node:crypto'
 import { type BucketPlace, ObjectStoreError, type Place } from '../object-store.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** An S3 service of the world, by name. */
+/** By name. */
 export interface S3Service {
-  /** Host names and addresses under which it answers; `s3.*.amazonaws.com` stands for every region. */
+  /** Host names and addresses under which it answers; `s3.*.amazonaws.com` covers every region. */
   readonly addresses: readonly string[]
-  /** `private`: its certificate comes from an authority that only the client's own certificate names. */
+  /** `private`: only the authority that the client configures vouches for it. */
   readonly certificate: 'public' | 'private'
   readonly fault?: 'unreachable'
 }
 
 /**
- * A fault of the objects at a place, from the next call on. `bitFlip`, `tornUpload`: objects are stored changed or cut,
- * although the upload succeeds. `losesComplete`: the object `COMPLETE` is never found. `slow`: 1 KiB a second.
+ * `bitFlip`, `tornUpload`: uploads succeed, but objects are stored changed or truncated. `losesComplete`: the object
+ * `COMPLETE` is never found. `slow`: 1 KiB a second.
  */
 export type PlaceFault =
   | 'accessDenied'
@@ -31,19 +28,19 @@ export type PlaceFault =
 
 interface Faulty {
   readonly fault?: PlaceFault
-  /** Uploads that still go well before the fault shows. */
+  /** Uploads that succeed before the fault begins. */
   readonly faultAfterUploads?: number
   readonly capacityBytes?: number
 }
 
-/** A bucket, by name. */
+/** By name. */
 export interface Bucket extends Faulty {
   readonly service: string
   /** Access key id -> SHA-256 of the secret, in hex. */
   readonly keys: Readonly<Record<string, string>>
 }
 
-/** How a cluster is reached from outside, by its id. */
+/** By cluster id. */
 export interface ClusterDoor extends Faulty {
   readonly address: string
   readonly username: string
@@ -51,9 +48,8 @@ export interface ClusterDoor extends Faulty {
   readonly password: string
 }
 
-/** The storage that a place leads to. */
 export interface Room extends Faulty {
-  /** Below the folder of the world's files. */
+  /** Relative to the folder of the world's files. */
   readonly path: readonly string[]
 }
 
@@ -61,7 +57,7 @@ export const digestOf = (secret: string): string => createHash('sha256').update(
 
 export interface PlaceDoors {
   knows(place: Place): boolean
-  /** @throws ObjectStoreError when the door does not open */
+  /** @throws ObjectStoreError when access is refused */
   open(place: Place): Room
 }
 

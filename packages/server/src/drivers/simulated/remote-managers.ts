@@ -1,8 +1,6 @@
 /**
- * Simulated clusters and managers that may be registered. The facts, by collection: `remotes.sides` their identity and
- * the managers that they trust, `remotes.faults` current faults, `remotes.inventories` the entities of clusters that
- * have no manager. A cluster that is cut off (`hardware.faults`) does not answer here either.
- * Source: behaviour platform.md 12, 13.
+ * Simulated clusters and managers: `remotes.sides`, `remotes.faults`, `remotes.inventories` (clusters without a
+ * manager). A cluster that is down does not answer here either. Source: behaviour platform.md 12, 13.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -34,7 +32,6 @@ export interface RemoteFact {
 
 export interface RemoteFaultFact {
   readonly isUnreachable?: boolean
-  /** Presents a foreign certificate. */
   readonly hasWrongCertificate?: boolean
 }
 
@@ -46,10 +43,8 @@ const digestOf = (...parts: readonly string[]): string => createHash('sha256').u
 export const remotePasswordDigest = (extId: string, password: string): string => digestOf('remote', extId, password)
 export const remoteCertificate = (extId: string): string => digestOf('certificate', extId)
 
-/** A side by its id. */
 type Side = readonly [extId: string, fact: RemoteFact]
 
-/** The sides that may be registered, and how they answer. */
 class RemoteSides {
   readonly #sides: Collection<RemoteFact>
   readonly #faults: Collection<RemoteFaultFact>
@@ -65,7 +60,7 @@ class RemoteSides {
     return [...this.#sides.all()].find(([, side]) => side.address === address)
   }
 
-  /** @throws RemoteFault when no side answers at this address */
+  /** @throws RemoteFault when nothing answers at this address */
   answering(address: string): Side {
     const side = this.at(address)
     const isCutOff =
@@ -79,7 +74,7 @@ class RemoteSides {
     return this.#faults.get(extId)?.hasWrongCertificate === true ? digestOf('wrong', certificate) : certificate
   }
 
-  /** @throws RemoteFault when the side presents another certificate than the pinned one */
+  /** @throws RemoteFault when the certificate is not the pinned one */
   trusted(place: RemotePlace): Side {
     const side = this.answering(place.address)
     if (this.presentedCertificate(side) !== place.certificate)

@@ -1,14 +1,11 @@
-/**
- * Rules of simulated routers, with their counters. What passes a rule in a second is drawn for it, not measured: the numbers
- * follow from the policy and from the time since it began to count. Source: behaviour networking.md 1.7.
- */
+/** Simulated policies; counters are a function of the policy and of time. Source: behaviour networking.md 1.7. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { PolicyProgram } from '../virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-/** Rules, and the world's time in milliseconds since which they count. */
+/** `countedSince`: world's time in milliseconds. */
 export type PolicyFact = PolicyProgram & { readonly countedSince: number }
 
 export interface Counters {
@@ -18,12 +15,12 @@ export interface Counters {
 
 const packetsPerSecond = [20, 400] as const
 const bytesPerPacket = [500, 1200] as const
-/** Part of what the rule sees that its fallback sees. */
+/** Share of the rule's traffic that takes its fallback. */
 const fallbackPart = 0.01
 
 export const policyFacts = (world: SimulatedWorld): Collection<PolicyFact> => world.collection('fabric.policy')
 
-/** Counters of a policy: of its rule, of the mirrored rule if it has one, and of the fallback if it reroutes. */
+/** Of the rule, of the mirrored rule if there is one, and of the fallback if the rule reroutes. */
 export function countersOf(
   world: SimulatedWorld,
   policyExtId: string,

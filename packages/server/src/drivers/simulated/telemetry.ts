@@ -1,14 +1,11 @@
-/**
- * Simulated measurements: a pure function of the world's seed, the VM and the time. Each VM has the load of its profile, over
- * a curve of the day, with slow and fast noise. Source: behaviour vmm.md 3.8.
- */
+/** Measurements as a pure function of the world's seed, the VM and the time. Source: behaviour vmm.md 3.8. */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { DiskReading, HostReading, MeasuredDisk, MeasuredVm, Run, Telemetry, VmReading } from '../telemetry.ts'
 import { downtimeFacts, slownessFacts } from './hardware.ts'
 import type { SimulatedWorld } from './world.ts'
 
 interface Profile {
-  /** Share of the vCPUs that is busy at no and at full load. */
+  /** Share of busy vCPUs at no and at full load. */
   readonly cpu: readonly [number, number]
   readonly memory: number
   readonly iops: number
@@ -80,7 +77,7 @@ const namedProfiles: readonly (readonly [RegExp, keyof typeof profiles])[] = [
   [/desktop|vdi|windows/i, 'desktop'],
 ]
 
-/** Numbers of the random draws at one time: different numbers give independent draws. */
+/** Different numbers give independent draws for the same time. */
 const draws = {
   cpu: 1,
   slow: 2,
@@ -105,7 +102,6 @@ const weekend = 0.6
 export function createTelemetry(world: SimulatedWorld): Telemetry {
   const slowness = slownessFacts(world)
   const downtimes = downtimeFacts(world)
-  /** How many times longer the drives of a host took then. */
   const slowdownAt = (hostExtId: string, time: number): number =>
     slowness.get(hostExtId)?.times.find(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)
       ?.factor ?? 1
@@ -191,7 +187,7 @@ function diskReading(
   slowdown: number,
 ): DiskReading {
   const draw = (number: number): number => noise(key, draws.disk + 8 * index + number, second)
-  // The disk of the system works less than those that hold what the VM is for.
+  // The system disk is less busy than data disks.
   const part = index === 0 ? 0.5 : 0.8
   const iops = Math.round(profile.iops * part * load * (0.7 + 0.6 * draw(0)))
   const readIops = Math.round(iops * clamp(profile.readShare + 0.2 * (draw(1) - 0.5), 0, 1))
@@ -234,7 +230,7 @@ const ppm = (share: number): number => Math.round(1e6 * share)
 const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value))
 
 const keys = new Map<string, number>()
-/** A number that stands for a text. Few texts are asked often: those are remembered. */
+/** Cached: few texts are hashed often. */
 function keyOf(text: string): number {
   let key = keys.get(text)
   if (key === undefined) {
@@ -245,7 +241,7 @@ function keyOf(text: string): number {
   return key
 }
 
-/** In [0, 1); follows from its arguments alone. */
+/** In [0, 1); a pure function. */
 function noise(key: number, draw: number, step: number): number {
   let hash = key ^ Math.imul(draw, 0x9e3779b1) ^ Math.imul(step | 0, 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d)
@@ -253,7 +249,7 @@ function noise(key: number, draw: number, step: number): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
 }
 
-/** Noise that takes `period` seconds from one value to the next. */
+/** Interpolates between noise values `period` seconds apart. */
 function smooth(key: number, draw: number, second: number, period: number): number {
   const step = Math.floor(second / period)
   const way = second / period - step

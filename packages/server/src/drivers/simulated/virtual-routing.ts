@@ -1,7 +1,6 @@
 /**
- * A simulated network controller and the routers that it makes. What was programmed is a fact of the world; while the
- * controller is down nothing can be programmed, and what is there goes on.
- * Source: behaviour networking.md 1.20, 3.1, 3.4.
+ * A simulated network controller with its routers. While it is down, nothing can be programmed, but routers
+ * keep working. Source: behaviour networking.md 1.20, 3.1, 3.4.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService } from '../network-fabric.ts'
@@ -17,18 +16,18 @@ import type { HardwareFault } from './hardware.ts'
 import { createPolicies } from './routing-policies.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-/** A controller, and the hosts with its agents. */
+/** `hostExtIds`: hosts with its agents. */
 export type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
 
 export interface RouterFact {
   readonly program: RouterProgram
-  /** In the order in which they were attached. */
+  /** In order of attachment. */
   readonly ports: readonly RouterPort[]
-  /** Addresses of source translation. */
+  /** Addresses of source translation (NAT). */
   readonly translated: readonly string[]
 }
 
-/** The fault of a controller, by its id. */
+/** By controller id. */
 export interface ControllerFault {
   readonly state: 'DEGRADED' | 'DOWN'
 }
@@ -47,14 +46,13 @@ export const routingFacts = (
   routers: world.collection('fabric.router'),
 })
 
-/** The name servers that a guest of the subnet is given. */
+/** Name servers that DHCP hands to guests of the subnet. */
 export function nameServersGiven(world: SimulatedWorld, subnetExtId: string): unknown {
   const service = world.collection<DhcpService>('fabric.dhcp').get(subnetExtId)
   const ofRouter = routingFacts(world).routers.get(service?.vpcExtId ?? '')?.program.domainNameServers
   return service?.options['domainNameServers'] ?? ofRouter
 }
 
-/** The simulated network controllers, and whether one of them takes calls. */
 function createControllers(world: SimulatedWorld) {
   const { controllers, controllerFaults } = routingFacts(world)
   const hardwareFaults = world.collection<HardwareFault>('hardware.faults')

@@ -1,7 +1,6 @@
 /**
- * The world's web server, for hosts `*.simulated`. The facts, by collection: `web.documents` what stands at a URL,
- * `web.authorities` which authority publishes under a host name (its list at any `.crl`, answers to what is posted),
- * `web.faults` what is wrong with a host now. Source: behaviour iam.md 11.
+ * The web servers `*.simulated`. Facts: `web.documents` by URL; `web.authorities` by host, which serve their
+ * list at any `.crl` and answer OCSP requests; `web.faults` by host. Source: behaviour iam.md 11.
  */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import { type Web, WebError, type WebRequest } from '../web.ts'
@@ -13,9 +12,9 @@ export interface DocumentFact {
 }
 
 export interface WebFaultFact {
-  /** `silent`: it accepts and never answers. */
+  /** `silent`: accepts connections but never answers. */
   readonly kind: 'down' | 'silent' | 'status'
-  /** Status of its answers; present for `status`. */
+  /** Present for `status`. */
   readonly status?: number
 }
 

@@ -1,4 +1,3 @@
-/** Facts that are staged: there at once, as they were before where their commit fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { realClock } from '../../core/time/clock.ts'

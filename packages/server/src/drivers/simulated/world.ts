@@ -1,21 +1,17 @@
 /**
- * The simulated infrastructure: facts about the outside world, stored apart from the state of the control plane, so
- * that the two can differ (drift) and effects survive a crash. Facts are cached in memory and durable before a driver
- * call resolves; `stage` lets the next step of a task share the commit. A repeated call whose effect is there already
- * succeeds.
+ * Facts about the simulated infrastructure, apart from the state of the control plane: the two can differ (drift), and
+ * effects survive a crash. Facts are cached in memory and durable before a driver call resolves.
  */
 import { anything, type EntityOf, resource, text } from '@hyperplane/contract'
 import type { Clock } from '../../core/time/clock.ts'
 import type { Staged, Transaction } from '../../store/store.ts'
 
-/** How a fact is stored; the table of the world. */
 export const Fact = resource(
   'internal.v1.world.Fact',
   { collection: text(), id: text(), value: anything() },
   { indexed: ['collection'] },
 )
 
-/** Durable storage of facts; `instance.ts` puts the store behind it. */
 export interface FactStore {
   load(): Promise<readonly EntityOf<typeof Fact>[]>
   put(facts: readonly { collection: string; id: string; value: unknown }[]): Promise<void>
@@ -24,7 +20,6 @@ export interface FactStore {
   remove(facts: readonly { collection: string; id: string }[]): Promise<void>
 }
 
-/** How facts are changed. */
 type FactWriter = Omit<FactStore, 'load'>
 
 /** Facts of one sort, by id. `T` is plain JSON. */
@@ -32,11 +27,11 @@ export interface Collection<T> {
   get(id: string): T | undefined
   all(): ReadonlyMap<string, T>
   put(id: string, value: T): Promise<void>
-  /** Several facts atomically. */
+  /** Atomic. */
   putAll(values: ReadonlyMap<string, T>): Promise<void>
   /**
-   * As `put`, but resolves when the fact is written: later writes to the store are durable with it or after it. For
-   * calls of tasks, which record the result anyway. If the commit fails, the old fact is restored and `lost` counts it.
+   * As `put`, but resolves when written: later writes are durable with it or after it, so steps of a task share a
+   * commit. If the commit fails, the old fact is restored and `lost` counts it.
    */
   stage(id: string, value: T): Promise<void>
   remove(id: string): Promise<void>
@@ -44,12 +39,12 @@ export interface Collection<T> {
 
 export interface SimulatedWorld {
   readonly clock: Clock
-  /** Random seed: equal seeds give equal worlds. */
+  /** Equal seeds give equal worlds. */
   readonly seed: string
   collection<T>(name: string): Collection<T>
-  /** Calls `changed` after each change of these collections; the returned function ends the watch. */
+  /** The returned function ends the watch. */
   watch(collections: readonly string[], changed: () => void): () => void
-  /** The same world, writing its facts through `store`: inside a transaction that is already open (seeding). */
+  /** The same world, writing in a transaction that is already open (seeding). */
   through(store: FactWriter): SimulatedWorld
   /** Number of staged facts whose commit failed. */
   lost(): number
@@ -132,7 +127,6 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
   return worldOn(store)
 }
 
-/** Writes facts in a transaction of the store. */
 export function factsIn(transaction: Transaction): FactWriter {
   const key = (fact: { collection: string; id: string }): string => `${fact.collection}/${fact.id}`
   const put: FactWriter['put'] = async (facts) => {

@@ -1,14 +1,12 @@
 /**
- * The bytes of simulated content: zeros, as in an image of a disk that is mostly empty, then a last part that follows from
- * the content's seed. So gigabytes cost nothing to make, and their real digests cost only the last part, because the
- * state of the digest after the zeros is known for each size. Source: behaviour vmm.md 3.6.
+ * Simulated content: zeros, then a tail derived from the seed. Digests of gigabytes cost only the tail, because
+ * the midstate after the zeros is stored for each size. Source: behaviour vmm.md 3.6.
  */
 import { createCipheriv, createHash } from 'node:crypto'
 import type { Digests } from '../../content-source.ts'
 import { continueDigest } from './sha.ts'
 import { zeroMidstates } from './zero-midstates.ts'
 
-/** The description of a content: equal descriptions have equal bytes. */
 export interface Content {
   readonly seed: string
   readonly sizeBytes: number
@@ -18,7 +16,7 @@ const MiB = 1024 ** 2
 const tailBytes = 64 * 1024
 const chunk = new Uint8Array(MiB)
 
-/** Sizes in MiB whose digests are known. */
+/** In MiB. */
 export const knownSizes: readonly number[] = Object.keys(zeroMidstates).map(Number)
 
 export async function* bytesOf(content: Content): AsyncIterable<Uint8Array> {
@@ -26,19 +24,19 @@ export async function* bytesOf(content: Content): AsyncIterable<Uint8Array> {
   let zeros = content.sizeBytes - tail.length
   for (; zeros > 0; zeros -= chunk.length) {
     yield zeros < chunk.length ? chunk.subarray(0, zeros) : chunk
-    // A reader that is as fast as this must not keep the others waiting.
+    // Yield to the event loop: a reader that keeps up would starve other requests.
     await new Promise(setImmediate)
   }
   yield tail
 }
 
-/** Nothing for a size that is not a known one: a copy of somebody's disk. */
+/** Empty for a size without a midstate, such as that of a copied disk. */
 export function digestsOf(content: Content): Digests {
   const [sha1, sha256] = [digestOf(content, 'sha1'), digestOf(content, 'sha256')]
   return sha1 === undefined || sha256 === undefined ? {} : { sha1, sha256 }
 }
 
-/** One of them costs half of both. */
+/** Costs half of `digestsOf`. */
 export function digestOf(content: Content, algorithm: 'sha1' | 'sha256'): string | undefined {
   const midstates = zeroMidstates[content.sizeBytes / MiB]
   if (midstates === undefined) return undefined
@@ -47,7 +45,6 @@ export function digestOf(content: Content, algorithm: 'sha1' | 'sha256'): string
   return continueDigest(algorithm, algorithm === 'sha1' ? sha1 : sha256, content.sizeBytes - tail.length, tail)
 }
 
-/** A stream in counter mode, keyed by the seed. */
 function tailOf({ seed, sizeBytes }: Content): Uint8Array {
   const key = createHash('sha256').update('hyperplane content\0').update(seed).digest()
   const length = Math.min(sizeBytes, tailBytes)

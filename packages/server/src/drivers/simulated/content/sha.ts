@@ -1,14 +1,10 @@
-/**
- * SHA-1 and SHA-256 that continue from a midstate, which Node's own hashes cannot. `!` and tuples: every index lies within
- * its block.
- * Source: FIPS 180-4, 6.1 and 6.2.
- */
-/** In signed words: only those stay whole numbers for the machine, and each bit of them counts as it is. */
+/** SHA-1 and SHA-256 that continue from a midstate, which Node's hashes cannot. Source: FIPS 180-4, 6.1 and 6.2. */
+/** Signed words: V8 keeps them as integers. */
 type Compress = (state: Int32Array, block: Int32Array) => void
 
 const blockBytes = 64
 
-/** @param before bytes that `midstate` stands for: whole blocks. @returns lower-case hex */
+/** @param before number of bytes that `midstate` covers: whole blocks. @returns lower-case hex */
 export function continueDigest(
   algorithm: 'sha1' | 'sha256',
   midstate: string,
@@ -29,7 +25,6 @@ export function continueDigest(
   return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-/** A one, zeros, and the length of the whole text in bits. */
 function pad(rest: Uint8Array, totalBytes: number): Uint8Array<ArrayBuffer> {
   const padded = new Uint8Array(Math.ceil((rest.length + 9) / blockBytes) * blockBytes)
   padded.set(rest)
@@ -65,7 +60,7 @@ const compressSha1: Compress = (state, block) => {
   for (const [index, word] of [a, b, c, d, e].entries()) state[index] = state[index]! + word
 }
 
-/** The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
+/** Cube roots of the first 64 primes: the first 32 bits of their fractional parts. */
 const constants256 = Int32Array.from(firstPrimes(64), (prime) => fraction(Math.cbrt(prime)))
 
 function firstPrimes(count: number): number[] {

@@ -1,6 +1,6 @@
 /**
- * States of SHA-256 and SHA-1 (before the padding) after so many zero bytes: a size in MiB less the last 64 KiB, that
- * `bytes.ts` makes of its own. Source: FIPS 180-4, computed once; `bytes.test.ts` proves the smallest.
+ * Midstates after the zeros of a size in MiB, less the 64 KiB tail of `bytes.ts`. Source: FIPS 180-4, computed once;
+ * `bytes.test.ts` proves the smallest.
  */
 export const zeroMidstates: Readonly<Record<number, readonly [sha256: string, sha1: string]>> = {
   40: ['eb5636583822f85602ba06274b64339380b6a87be0d8735e7c5330cbfbc42323', '8133f5f54c6c06346ffae614c0a62ee0ad483533'],

@@ -1,6 +1,6 @@
 /**
- * Drift: changes one field of a fact outside the API. The path leads through objects by name and through lists by index
- * (`SNMP_SERVER_CONFIG/users/0/authType`). Source: behaviour clustermgmt.md 1.10, 3.
+ * Drift: changes one field of a fact outside the API, by its path (`SNMP_SERVER_CONFIG/users/0/authType`).
+ * Source: behaviour clustermgmt.md 1.10, 3.
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { canonicalJson } from '../../../core/idempotency.ts'
@@ -19,7 +19,7 @@ export interface FieldChange {
   readonly secretDigest?: string
 }
 
-/** The digest by which the simulation stores a secret. @throws CannotHappen if the field is not a secret */
+/** @throws CannotHappen if the field is not a secret */
 export function digestOfSecret(kind: FactKind, id: string, path: string, plain: string): string {
   const { digestOf } = kindsOfFacts[kind]
   if (digestOf === undefined || fieldAt(kind, path).secret !== true)
@@ -37,7 +37,7 @@ export async function changeFact(world: SimulatedWorld, id: string, change: Fiel
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The fact before and after the change, without writing it. @throws CannotHappen */
+/** Does not write. @throws CannotHappen */
 export function plannedChange(
   world: SimulatedWorld,
   id: string,
@@ -50,7 +50,7 @@ export function plannedChange(
   return { before, next: replaced(before, path.split('/'), path, content) as Fields }
 }
 
-/** The new content of the field; undefined to unset it. @throws CannotHappen */
+/** Undefined unsets the field. @throws CannotHappen */
 function wanted({ kind, path, value, secretDigest }: FieldChange): unknown {
   const field = fieldAt(kind, path)
   if (field.secret === true && value !== undefined)
@@ -97,7 +97,7 @@ function fieldAt(kind: FactKind, path: string): AnySchema {
   return at
 }
 
-/** A copy with `content` at the path. @throws CannotHappen if a list is too short */
+/** @throws CannotHappen if a list is too short */
 function replaced(at: unknown, steps: readonly string[], path: string, content: unknown): unknown {
   const [step, ...rest] = steps
   if (step === undefined) return content
@@ -112,7 +112,6 @@ function replaced(at: unknown, steps: readonly string[], path: string, content: 
   return next === undefined ? others : { ...others, [step]: next }
 }
 
-/** Path of the first secret in a value. */
 function secretIn(schema: AnySchema, value: unknown, path: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [step, item] of Object.entries(value)) {

@@ -1,7 +1,4 @@
-/**
- * Describes an event: its target and the facts of the simulated world that it changes. Consequences are not part of it:
- * drivers report them to the control plane in their own time.
- */
+/** An event: its target and the facts that it changes. Drivers report the consequences to the control plane later. */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import type { SimulatedWorld } from '../world.ts'
 
@@ -28,19 +25,18 @@ export interface Target {
   readonly kind: TargetKind
   readonly extId: string
   readonly name: string
-  /** For disks: the host with the disk. */
+  /** For disks. */
   readonly hostExtId?: string
-  /** For storage containers: their cluster. */
+  /** For storage containers. */
   readonly clusterExtId?: string
-  /** For directories: host names of the servers. */
+  /** For directories: host names. */
   readonly servers?: readonly string[]
 }
 
-/** Knowledge from outside the simulated world that events need. */
+/** Facts outside the simulated world that events need. */
 export interface Surroundings {
-  /** In logical bytes: total capacity of a container, and free space. */
+  /** In logical bytes. */
   roomOf(containerExtId: string): Promise<{ readonly capacityBytes: number; readonly freeBytes: number }>
-  /** Names of all uplinks of a host, and of its management uplinks. */
   uplinksOf(hostExtId: string): Promise<{ readonly all: readonly string[]; readonly management: readonly string[] }>
 }
 
@@ -48,7 +44,7 @@ export interface Occurrence<E> extends Surroundings {
   readonly world: SimulatedWorld
   readonly event: E
   readonly target: Target
-  /** Digest of the secret in the event; see `digestOfSecret`. */
+  /** See `digestOfSecret`. */
   readonly secretDigest?: string
 }
 
@@ -61,10 +57,7 @@ export interface Naming {
 
 export interface EventSort<T extends HappeningType = HappeningType> {
   readonly about: (event: HappeningOf<T>) => Naming
-  /**
-   * Changes the facts. Returns sentences about the changes; none if there are no changes. Checks come before the first
-   * write, so that a refusal changes nothing. @throws CannotHappen
-   */
+  /** Returns a sentence per change. Checks precede the first write: a refusal changes nothing. @throws CannotHappen */
   readonly happen: (occurrence: Occurrence<HappeningOf<T>>) => Promise<readonly string[]>
   /** The event lasts until this other event happens to the same target. */
   readonly until?: HappeningType
@@ -72,9 +65,8 @@ export interface EventSort<T extends HappeningType = HappeningType> {
   readonly part?: (event: HappeningOf<T>) => string | undefined
 }
 
-/** The state of the world does not permit the event; the message says why, and what is permitted. */
 export class CannotHappen extends Error {
-  /** The invalid field of the event; absent if the state of the target is the reason. */
+  /** Absent if the state of the target is the reason. */
   readonly field: string | undefined
   constructor(message: string, field?: string) {
     super(message)
@@ -82,7 +74,7 @@ export class CannotHappen extends Error {
   }
 }
 
-/** Changes some faults of a thing: `undefined` clears one. A thing without faults has no row. */
+/** `undefined` clears a fault; the row of a thing without faults is removed. */
 export async function setFault<F extends object>(
   world: SimulatedWorld,
   collection: string,

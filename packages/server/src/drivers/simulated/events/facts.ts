@@ -1,7 +1,4 @@
-/**
- * Facts that an event can change outside the API, field by field: their kinds, their storage and their schemas. Fields
- * are named as in the drivers, or as in the API where it has them.
- */
+/** Facts that an event can change outside the API. Fields are named as in the API or, if absent there, in the drivers. */
 import {
   type AnySchema,
   anything,
@@ -44,7 +41,7 @@ import { CannotHappen, type TargetKind } from './event.ts'
 import { haltGuest } from './guests.ts'
 
 export type FactKind = (typeof factKinds)[number]
-/** A fact of any kind. `any`, and `never` in `write`: the schema of the kind has validated what it takes. */
+/** `any`, and `never` in `write`: the schema of the kind has validated the value. */
 type Fields = Readonly<Record<string, any>>
 
 interface KindOfFact {
@@ -52,7 +49,6 @@ interface KindOfFact {
   readonly schema: ObjectSchema
   readonly read: (world: SimulatedWorld, id: string) => Fields | undefined
   readonly write: (world: SimulatedWorld, id: string, next: Fields, before: Fields) => Promise<void>
-  /** Digest by which a secret of this fact is stored. */
   readonly digestOf?: (id: string, plain: string) => string
   /** Content of the field for a secret with this digest; default: the digest. */
   readonly secretOf?: (digest: string) => unknown
@@ -61,7 +57,6 @@ interface KindOfFact {
 const name = text({ minLength: 1, maxLength: 255 })
 const named = optional(name)
 
-/** For a fact that is one entry of a collection. */
 function entryOf<F extends object>(
   collection: string,
   schema: ObjectSchema,
@@ -73,7 +68,7 @@ function entryOf<F extends object>(
   }
 }
 
-/** Fields of an external VM that this manager holds; its own management holds the others. */
+/** Fields of an external VM that this manager stores; the external management owns the others. */
 const heldHere = ['categories', 'extId', 'links', 'nutanixGuestTools', 'ownershipInfo', 'tenantId']
 const heldOutside: SchemaFields = Object.fromEntries(
   Object.entries(ExternVm.schema.fields).filter(([field]) => !heldHere.includes(field)),

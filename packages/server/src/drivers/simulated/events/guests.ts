@@ -12,7 +12,6 @@ function running(world: SimulatedWorld, vm: Target): DomainFact {
   throw new CannotHappen(`The VM "${vm.name}" does not run on any host: power it on first.`)
 }
 
-/** The guest's kernel crashes, and the guest reboots. */
 export async function crashGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   const fact = running(world, vm)
   await domainFacts(world).put(vm.extId, restarted(world, fact))
@@ -35,7 +34,6 @@ export async function recoverGuest(world: SimulatedWorld, vm: Target): Promise<b
   return true
 }
 
-/** The guest shuts the machine down. */
 export async function endGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   running(world, vm)
   await haltGuest(world, vm.extId)

@@ -17,7 +17,7 @@ async function setHostFault(
   await setFault<HardwareFault>(world, hardware, id, changes)
 }
 
-/** Keeps the history of downtimes, since statistics leave them out even after the host is back. */
+/** Keeps past downtimes: statistics must leave them out even after the host is back. */
 async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> {
   if (isDown === (hostFault(world, hostExtId).isDown === true)) return
   const { times } = downtimeFacts(world).get(hostExtId) ?? { times: [] }
@@ -26,17 +26,14 @@ async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: bo
   await downtimeFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
 }
 
-/** The host loses power: it does not answer, and its guests stop. */
+/** Power loss: the host does not answer, and its guests stop. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
   if (hostFault(world, hostExtId).hasLostPower === true) return false
   await setHostFault(world, hostExtId, { hasLostPower: true, isDown: true, since: world.clock.now() })
   return true
 }
 
-/**
- * The host boots and restarts the guests that it ran.
- * @returns the number of guests; undefined if the host had not failed
- */
+/** @returns the number of restarted guests; undefined if the host had not failed */
 export async function returnHost(world: SimulatedWorld, hostExtId: string): Promise<number | undefined> {
   const { hasLostPower, isDown, isCutOff } = hostFault(world, hostExtId)
   if (hasLostPower !== true && (isDown !== true || isCutOff === true)) return undefined
@@ -60,10 +57,7 @@ export async function returnHost(world: SimulatedWorld, hostExtId: string): Prom
   return begun.size
 }
 
-/**
- * Sets the lost uplinks of a host. Without any management uplink it does not answer.
- * @returns the change of that, undefined if there is none
- */
+/** Without any management uplink a host does not answer. @returns the change of that, undefined if there is none */
 export async function setUplinksLost(
   world: SimulatedWorld,
   hostExtId: string,
@@ -86,10 +80,10 @@ export async function setUplinksLost(
 export const lostUplinks = (world: SimulatedWorld, hostExtId: string): readonly string[] =>
   hostFault(world, hostExtId).lostUplinks ?? []
 
-/** Downtimes, and times of slowness, that are stored per host for past statistics. */
+/** Per host, for statistics of the past. */
 const rememberedTimes = 200
 
-/** The host's drives take `factor` times as long; 1 is normal. */
+/** @param factor of the time that drives take; 1 is normal */
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {
   const { slowdown = 1 } = hostFault(world, hostExtId)
   if (slowdown === factor) return false

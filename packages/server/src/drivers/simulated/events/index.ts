@@ -1,7 +1,4 @@
-/**
- * The catalogue of events: target, changes and ending event of each. Consequences in the control plane are described in
- * docs/reference/world-events.md, one line each.
- */
+/** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import { outsideVms } from '../external-hypervisor.ts'
 import { changeFact } from './drift.ts'
@@ -30,7 +27,6 @@ const ofDisk = about('disk', 'disk')
 const ofContainer = about('storage container', 'container')
 const ofSession = about('BGP session', 'session')
 const ofRemote = about('remote cluster or manager', 'remote')
-/** There is at most one network controller, which has no name. */
 const ofController = (): Naming => ({ kind: 'network controller', text: '', field: 'type' })
 const ofDirectory = about('directory', 'directory')
 const ofPlace = about('place of backups', 'place')

@@ -6,10 +6,7 @@ import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, type Surroundings, setFault, type Target } from './event.ts'
 import { lostUplinks, setUplinksLost } from './hosts.ts'
 
-/**
- * Loses or restores one uplink of a host, or all of them. Returns sentences about the changes.
- * @throws CannotHappen for an unknown uplink
- */
+/** Changes one uplink, or all. @throws CannotHappen for an unknown uplink */
 export async function changeUplinks(
   world: SimulatedWorld,
   host: Target,

@@ -1,4 +1,3 @@
-/** An event in the world's own store, with internal fields. */
 import { type EntityOf, optional, resource, text } from '@hyperplane/contract'
 import { WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
 
@@ -12,7 +11,6 @@ export const EventRecord = resource(
   'internal.v1.world.EventRecord',
   {
     ...fields,
-    /** Digest of the secret that came with the event. */
     secretDigest: optional(text()),
   },
   { indexed: [...new Set([...filter, ...orderby])] },

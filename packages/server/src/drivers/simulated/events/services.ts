@@ -1,7 +1,4 @@
-/**
- * External services that the manager calls: directories, backup places, web servers, authorities, content servers.
- * Source: behaviour iam.md 11; platform.md 12; vmm.md 3.6, 3.8.
- */
+/** Faults of external services. Source: behaviour iam.md 11; platform.md 12; vmm.md 3.6, 3.8. */
 import type { placeFaults } from '@hyperplane/contract/control/world-happening'
 import type { AuthorityFact } from '../authority.ts'
 import type { ServerFault } from '../content-source.ts'
@@ -49,7 +46,7 @@ const faultsOfPlaces = {
 
 export const placeCollections = ['objectStore.services', 'objectStore.buckets', 'objectStore.clusters'] as const
 
-/** @throws CannotHappen for a whole service with a fault other than UNREACHABLE: other faults belong to buckets */
+/** @throws CannotHappen for a fault other than UNREACHABLE without a bucket */
 export async function setPlaceFault(
   world: SimulatedWorld,
   { extId, name }: Target,

@@ -10,17 +10,14 @@ export async function failDisk(world: SimulatedWorld, disk: Target): Promise<boo
   return true
 }
 
-/** Puts an empty disk into the slot, which the pool has taken into use. */
+/** The new disk is empty and already in the storage pool. */
 export async function replaceDisk(world: SimulatedWorld, diskExtId: string): Promise<boolean> {
   if (driveFacts(world).get(diskExtId) === undefined) return false
   await driveFacts(world).remove(diskExtId)
   return true
 }
 
-/**
- * Other clients write files until the container is `percent` full.
- * @returns the bytes written; undefined if it was as full already
- */
+/** @returns the bytes that other clients wrote; undefined if the container was `percent` full already */
 export async function fillContainer(
   world: SimulatedWorld,
   container: Target,
@@ -44,7 +41,7 @@ export async function fillContainer(
   return bytes
 }
 
-/** @returns the bytes of the files that other clients deleted; undefined if there were none */
+/** @returns the bytes that other clients deleted; undefined if there were none */
 export async function freeContainer(world: SimulatedWorld, containerExtId: string): Promise<number | undefined> {
   const containers = world.collection<ContainerFact>('hardware.containers')
   const { files = [], ...emptied } = containers.get(containerExtId) ?? {}

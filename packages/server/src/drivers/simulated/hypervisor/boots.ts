@@ -1,4 +1,3 @@
-/** How far a guest has booted: a function of its domain and of the time since its start. */
 import type { Domain } from '../../hypervisor.ts'
 import { type BootTimes, bootTimes, type GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
@@ -24,7 +23,7 @@ export class GuestBoots {
     })
   }
 
-  /** Treats a reboot by the guest itself like any other start. A customisation runs in one boot only. */
+  /** Treats a reboot by the guest like any other start. A customisation runs in one boot only. */
   settled(fact: DomainFact): DomainFact {
     const { restartedAt, ...before } = fact
     if (restartedAt === undefined) return fact
@@ -32,13 +31,13 @@ export class GuestBoots {
     return { ...before, domain, startedAt: restartedAt }
   }
 
-  /** @param at milliseconds since 1970; now, unless given */
+  /** @param at milliseconds since 1970 */
   isCustomizationDone(fact: DomainFact, at = this.#world.clock.now()): boolean {
     return !this.settled(fact).domain.hasPendingCustomization || at >= this.timesOf(fact).ends.customization
   }
 }
 
-/** The guest in the first device of the boot order that holds something bootable. */
+/** The guest on the first bootable device of the boot order. */
 function guestOf({ bootOrder, diskExtIds, isoExtIds }: Domain, disks: Collection<DiskFact>): GuestOs | undefined {
   for (const device of bootOrder) {
     const candidates = device === 'DISK' ? diskExtIds : device === 'CDROM' ? isoExtIds : []

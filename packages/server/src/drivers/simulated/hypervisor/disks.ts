@@ -1,4 +1,4 @@
-/** Simulated virtual disks: layers over each other. Source: behaviour vmm.md 3.3. */
+/** Simulated virtual disks, as copy-on-write layers. Source: behaviour vmm.md 3.3. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Disks, VirtualDisk } from '../../hypervisor.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
@@ -9,7 +9,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
   const disks = diskFacts(world)
   const full = fullFacts(world)
 
-  /** Removes a deleted layer, and the deleted layers below it, once no disk is a layer over it. */
+  /** Removes a deleted layer, and deleted layers below it, once no disk is a layer over it. */
   async function sweep(diskExtId: string): Promise<void> {
     const fact = disks.get(diskExtId)
     if (fact?.isHidden !== true) return
@@ -36,7 +36,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
   }
 }
 
-/** A layer has the guest of the disk below it; the name of an image says which guest is inside. */
+/** A layer has the guest of the disk below it; an image's guest follows from its name. */
 function diskFactOf(disk: VirtualDisk, disks: Collection<DiskFact>, createdAt: number): DiskFact {
   const { containerExtId, sizeBytes, source } = disk
   const fact = { containerExtId, sizeBytes, createdAt }

@@ -1,4 +1,4 @@
-/** Simulated domains: defined, started, stopped, fenced. Source: behaviour vmm.md 3.1, 3.4. */
+/** Source: behaviour vmm.md 3.1, 3.4. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Domains } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
@@ -7,7 +7,6 @@ import type { GuestBoots } from './boots.ts'
 import { stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
-/** How long a guest takes to shut down. */
 const shutdownSeconds = [2, 20] as const
 const patienceSeconds = 60
 
@@ -67,7 +66,7 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       if (fact.fencedFrom === hostExtId) return { isCustomizationDone: !fact.domain.hasPendingCustomization }
       const { isDown, hasLostPower, since } = hosts.faultOf(hostExtId)
       if (isDown !== true) return undefined
-      // A domain whose guest halted unnoticed was on this host as well.
+      // A domain that its guest halted may still be recorded for this host.
       const endedAt = fact.haltedAt ?? (hasLostPower === true ? since : undefined)
       const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined
       const wasDone = hasRun ? boots.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization

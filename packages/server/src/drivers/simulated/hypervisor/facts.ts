@@ -1,59 +1,55 @@
-/** Facts of the simulated hosts: domains, virtual disks, and containers whose storage stalls or is full. */
 import { defined } from '../../../core/defined.ts'
 import type { Domain } from '../../hypervisor.ts'
 import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 
-/** A domain as the hosts know it. All times are milliseconds since 1970. */
+/** All times are milliseconds since 1970. */
 export interface DomainFact {
   readonly domain: Domain
   readonly state: 'ON' | 'OFF'
   readonly hostExtId?: string
-  /** The last start or reset. */
+  /** Last start or reset. */
   readonly startedAt?: number
   readonly lastReset?: string
-  /** When the guest shut the machine down by itself; removed once the control plane has acknowledged it. */
+  /** The guest shut the machine down by itself; cleared once the control plane has acknowledged it. */
   readonly haltedAt?: number
-  /** When the guest rebooted by itself; removed once the control plane has acknowledged it. */
+  /** The guest rebooted by itself; cleared once the control plane has acknowledged it. */
   readonly restartedAt?: number
-  /** The silent host from which the domain was fenced; removed by the next start. */
+  /** Unreachable host; cleared by the next start. */
   readonly fencedFrom?: string
-  /** The guest has hung since then; a reboot ends that. */
+  /** Until the next reboot. */
   readonly hungSince?: number
 }
 
-/** A storage container that answers no reads and writes. */
+/** A storage container that does not serve I/O. Milliseconds since 1970. */
 export interface StallFact {
-  /** Milliseconds since 1970. */
   readonly since: number
 }
 
 export interface DiskFact {
   readonly containerExtId: string
   readonly sizeBytes: number
-  /** The disk that this one is a layer over. */
+  /** The disk below this copy-on-write layer. */
   readonly parentExtId?: string
   readonly os?: GuestOs
   readonly createdAt: number
-  /** Deleted, and kept for the layers over it. */
+  /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean
 }
 
 export const domainFacts = (world: SimulatedWorld): Collection<DomainFact> => world.collection('domains')
 export const diskFacts = (world: SimulatedWorld): Collection<DiskFact> => world.collection('virtualDisks')
 
-/** By container. */
+/** By container id. */
 export const stallFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.stalls')
 
-/** Containers without free space, by id. */
+/** By container id: no free space. */
 export const fullFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.full')
 
-/** A domain that was stopped: only its configuration and the key of its last reset remain. */
 export function stopped({ domain, lastReset }: DomainFact): DomainFact {
   return { domain, state: 'OFF', ...(lastReset && { lastReset }) }
 }
 
-/** The guest turns its machine off. */
 export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise<void> {
   const fact = domainFacts(world).get(vmExtId)
   if (fact?.state !== 'ON') return
@@ -62,7 +58,6 @@ export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise
   await domainFacts(world).put(vmExtId, { ...stopped(fact), ...boot, haltedAt: world.clock.now() })
 }
 
-/** The guest of a running domain reboots by itself now. */
 export const restarted = (world: SimulatedWorld, { hungSince: _, ...fact }: DomainFact): DomainFact => ({
   ...fact,
   restartedAt: world.clock.now(),

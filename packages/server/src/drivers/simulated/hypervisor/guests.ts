@@ -1,4 +1,4 @@
-/** Guests of simulated domains: their observable state, and their shutdowns, pauses and restarts. Source: behaviour vmm.md 3.1, 3.7. */
+/** Source: behaviour vmm.md 3.1, 3.7. */
 import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
@@ -8,7 +8,7 @@ import type { GuestBoots } from './boots.ts'
 import { type DomainFact, diskFacts, fullFacts, stallFacts, stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
-/** The host pauses a guest whose storage has not answered for so long. */
+/** The host pauses a guest whose storage has not answered for this long. */
 const stallSeconds = 30
 
 export interface GuestParts {
@@ -27,7 +27,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
     const addresses = new Map<string, readonly string[]>()
     for (const nic of domain.nics) {
       if (!nic.isConnected) continue
-      // The VLAN that the hosts were really given decides which outside DHCP server answers, not the configured one.
+      // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
       const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
       const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
       const address = nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
@@ -71,7 +71,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
     watch: (changed) =>
       world.watch(['domains', 'storage.full', 'storage.stalls'], () => {
         changed()
-        // A stall pauses VMs only after a while.
+        // Notify again when a stall is old enough to pause VMs.
         if (stalls.all().size > 0) world.clock.setTimer(1000 * stallSeconds + 1, changed)
       }),
     async acknowledge(vmExtId) {
@@ -97,7 +97,7 @@ function unaskedState({ haltedAt, restartedAt }: DomainFact, isPaused: boolean):
   return restartedAt === undefined ? undefined : 'RESTARTED'
 }
 
-/** Whether the host has paused the domain, because its storage stalls or is full. */
+/** The host pauses a domain while its storage stalls or is full. */
 function isPaused(world: SimulatedWorld, { state, domain }: DomainFact): boolean {
   const stalls = stallFacts(world)
   const full = fullFacts(world)

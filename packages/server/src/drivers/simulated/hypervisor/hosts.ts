@@ -1,4 +1,3 @@
-/** Which simulated clusters and hosts answer a call, and the domains that they hold. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { ContainerFact, HardwareFault } from '../hardware.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
@@ -19,7 +18,7 @@ export class SimulatedHosts {
     return this.#faults.get(hostExtId ?? '') ?? {}
   }
 
-  /** @throws DriverError, final, when no host holds the domain */
+  /** @throws DriverError, final, when no host has the domain */
   domain(vmExtId: string): DomainFact {
     const fact = this.domains.get(vmExtId)
     if (fact === undefined) throw new DriverError(`no domain ${vmExtId}`, { retryable: false })
@@ -32,7 +31,6 @@ export class SimulatedHosts {
     if (isSilent) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
   }
 
-  /** The cluster of the domain, and the host on which it runs. */
   placesOf(fact: DomainFact | undefined): readonly (string | undefined)[] {
     return [fact?.domain.clusterExtId, fact?.state === 'ON' ? fact.hostExtId : undefined]
   }

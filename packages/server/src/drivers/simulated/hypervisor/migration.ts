@@ -1,4 +1,3 @@
-/** Simulated live migration. */
 import type { Migration } from '../../hypervisor.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
