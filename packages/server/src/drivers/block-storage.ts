@@ -1,8 +1,6 @@
 /**
- * The block storage of a cluster: virtual disks in containers, and targets that serve them to VMs of the cluster and to
- * initiators outside it. Implemented by `simulated/` and by each real backend. Every call that changes something is
- * idempotent; it resolves once its effect is durable, and rejects with a DriverError, retryable when the cluster does
- * not answer within 10 s.
+ * Virtual disks of a cluster, and targets that serve them to VMs and external initiators. Changing calls are
+ * idempotent, resolve when durable, and reject with a DriverError: retryable after 10 s without an answer.
  * Source: behaviour volumes-storage.md 1.3 to 1.6, 3.
  */
 
@@ -11,10 +9,10 @@ export interface BlockDisk {
   readonly clusterExtId: string
   readonly containerExtId: string
   readonly volumeGroupExtId: string
-  /** Its number as a LUN of the target. */
+  /** LUN of the disk at the target. */
   readonly index: number
   readonly sizeBytes: number
-  /** Source of a copy; blocks are shared until one of the two is written. */
+  /** Source of a copy-on-write copy. */
   readonly source?: BlockSource
 }
 
@@ -28,60 +26,55 @@ export interface Target {
   readonly volumeGroupExtId: string
   readonly clusterExtId: string
   readonly name: string
-  /** Present: initiators must use it (CHAP). Plain text; a backend stores it, or a proof of it. */
+  /** Plain text; if present, initiators must authenticate (CHAP). A backend stores it, or a proof of it. */
   readonly chapSecret?: string
-  /** Serves its disks from all controllers rather than from that of the VM's host. */
+  /** All controllers serve its disks, rather than that of the VM's host. */
   readonly isSpread: boolean
   readonly isFlashPinned: boolean
-  /** A target for backups, whose disks fill at another pace. */
   readonly isBackupTarget: boolean
 }
 
-/** An initiator outside the cluster that may log in to a target. */
 export interface Initiator {
   readonly clientExtId: string
   /** iSCSI name or NQN. */
   readonly name?: string
-  /** Network address or host name, where it has no name. */
+  /** Network address or host name; for an initiator without a name. */
   readonly address?: string
-  /** Present: the target must prove itself, too (mutual CHAP). Plain. */
+  /** Plain text; if present, the target must authenticate too (mutual CHAP). */
   readonly chapSecret?: string
-  /** How many paths it sees. */
   readonly paths: number
 }
 
 export interface DiskUsage {
-  /** Bytes ever written, including those of its source. */
+  /** Includes the bytes of its source. */
   readonly writtenBytes: number
-  /** The part that is shared with no other disk. */
+  /** Shared with no other disk. */
   readonly uniqueBytes: number
 }
 
 export interface BlockStorage {
-  /** Creates a thin disk, invisible until `publishDisk`. @throws DriverError, final, when the source is not there */
+  /** Creates a thin disk, invisible until `publishDisk`. @throws DriverError, final, when the source does not exist */
   createDisk(disk: BlockDisk): Promise<void>
-  /** Makes the disk visible to the consumers of its target. */
   publishDisk(diskExtId: string): Promise<void>
-  /** Consumers see the new size at once. */
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
-  /** Removes the disk from consumers and container; an absent one is no fault. */
+  /** An absent disk is no fault. */
   deleteDisk(diskExtId: string): Promise<void>
 
-  /** Creates or changes the target. A new secret ends the sessions, which log in again. */
+  /** Creates or changes the target. A new secret ends its sessions. */
   putTarget(target: Target): Promise<void>
   /** Ends every session; an absent target is no fault. */
   removeTarget(volumeGroupExtId: string): Promise<void>
 
-  /** Puts the initiator on the target's access list, or changes the secret of its entry: its sessions log in again. */
+  /** Adds or changes an access list entry. A new secret ends the initiator's sessions. */
   allow(volumeGroupExtId: string, initiator: Initiator): Promise<void>
-  /** Removes the initiator, and ends its sessions with this target. */
+  /** Ends the initiator's sessions with this target. */
   deny(volumeGroupExtId: string, clientExtId: string): Promise<void>
 
-  /** Puts the group's disks on the SCSI bus of a VM, running or not. */
+  /** Attaches the disks to the SCSI bus of a VM, running or not. */
   plug(volumeGroupExtId: string, vmExtId: string, scsiIndex: number): Promise<void>
-  /** Removes them. `isForced`: the guest did not release the disks within 60 s. */
+  /** `isForced`: the guest did not release the disks within 60 s. */
   unplug(volumeGroupExtId: string, vmExtId: string): Promise<{ readonly isForced: boolean }>
 
-  /** Current usage of these disks; absent disks are left out. Reads only. */
+  /** Absent disks are left out. */
   usageOf(diskExtIds: readonly string[]): Promise<ReadonlyMap<string, DiskUsage>>
 }

@@ -1,4 +1,4 @@
-/** Every driver call that takes time or may fail, by name: fault rules match these. A missing call does not compile. */
+/** All driver calls, for fault rules. A missing call does not compile. */
 import type { DirectoryFault } from './directory.ts'
 import type { Drivers } from './drivers.ts'
 import type { ObjectStoreFault } from './object-store.ts'
@@ -94,7 +94,7 @@ export const driverCalls = {
   web: { fetch: true, refusalOf: true },
 } as const satisfies { readonly [D in keyof Drivers]: Readonly<Record<CallOf<Drivers[D]> & string, true>> }
 
-/** Drivers with their own fault names; their callers handle these faults only. */
+/** Drivers with their own fault names; their callers handle only these. */
 export const driverFaults = {
   directory: {
     address: true,

@@ -1,36 +1,24 @@
 /**
- * Where the content of images comes from, and where it lies: URLs, disks of VMs, and one file for each cluster that
- * holds an image. Implemented by `simulated/` and by each real backend. Every call that changes something is
- * idempotent; it resolves once its effect is durable.
- * Source: behaviour vmm.md 1.8, 3.1, 3.6.
+ * Content of images, from URLs and disks: one file on each cluster with the image. Changing calls are idempotent and
+ * resolve when durable. Source: behaviour vmm.md 1.8, 3.1, 3.6.
  */
 export interface ContentSource {
-  /**
-   * Reads the size of the content behind the origin, without the content.
-   * @throws DriverError, final, with the cause for people, when it cannot be reached
-   */
+  /** Does not transfer the content. @throws DriverError, final, with a cause for people, when it is unreachable */
   look(origin: ContentOrigin): Promise<{ readonly sizeBytes: number }>
-  /**
-   * Brings the content into a file. `report` is told of each part that arrived, from 0 to 1; when it throws, the transfer
-   * stops, and what arrived stays until `remove`.
-   */
+  /** `report` gets the progress, 0 to 1; if it throws, the transfer stops. A partial file stays until `remove`. */
   fetch(file: ImageFile, origin: ContentOrigin, report: (share: number) => Promise<void>): Promise<void>
-  /** Copies the content from another cluster that holds it. @throws DriverError, final, when that one does not */
+  /** @throws DriverError, final, when the other cluster does not have the content */
   copy(from: ImageFile, to: ImageFile): Promise<void>
-  /** The digests of a file, where they are known; never by reading gigabytes. */
+  /** Known digests only: never reads gigabytes. */
   digests(file: ImageFile): Promise<Digests>
-  /**
-   * Compares the content with a digest that the caller knows. The first one that is given for a URL tells its content.
-   * @returns the digest that was found instead; undefined: they agree
-   */
+  /** Returns the actual digest if it differs. The first expected digest of a URL defines its content. */
   verify(file: ImageFile, expected: Digest): Promise<string | undefined>
-  /** The bytes of a file, the same each time. @throws DriverError, final, when it is not there */
+  /** The same bytes each time. @throws DriverError, final, when the file does not exist */
   read(file: ImageFile): AsyncIterable<Uint8Array>
-  /** Removes whatever of the file is there. */
+  /** Also removes a partial file; an absent one is no fault. */
   remove(file: ImageFile): Promise<void>
 }
 
-/** The content of an image on one cluster. */
 export interface ImageFile {
   readonly imageExtId: string
   readonly clusterExtId: string
@@ -38,7 +26,7 @@ export interface ImageFile {
 
 export type ContentOrigin =
   | { readonly kind: 'url'; readonly url: string; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' }
-  /** A copy of the disk as it is at that moment. */
+  /** A snapshot of the disk. */
   | { readonly kind: 'disk'; readonly diskExtId: string; readonly sizeBytes: number }
 
 export type DigestAlgorithm = 'sha1' | 'sha256'

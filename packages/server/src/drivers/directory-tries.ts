@@ -1,6 +1,6 @@
 /**
- * A directory with its secondary servers: they are tried in turn until one answers. Concurrent calls are limited, and
- * one silent directory can occupy at most half of them, so that other work is not delayed. Source: behaviour iam.md 4.
+ * Tries the servers of a directory until one answers. Concurrent calls are limited; one directory gets at most half,
+ * so that a silent one does not delay others. Source: behaviour iam.md 4.
  */
 
 import { Semaphore } from '../core/concurrency/semaphore.ts'
@@ -12,9 +12,8 @@ const questionsOfOneDirectory = 16
 const waitMilliseconds = 10_000
 
 export interface DirectoryTriesOptions {
-  /** Which implementation speaks to the server at this address. */
   readonly driverOf: (url: string) => Directory
-  /** Measures how long a call waits for its turn. */
+  /** Real time, for the wait in the queue. */
   readonly real: Pick<Clock, 'setTimer'>
 }
 
@@ -43,7 +42,7 @@ export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions):
     }
   }
 
-  /** The answer of the first server that responds. A refused password is an answer. */
+  /** A refused password is an answer: no further server is called. */
   const ask = <T>(
     server: DirectoryServer,
     question: (driver: Directory, at: DirectoryServer) => Promise<T>,

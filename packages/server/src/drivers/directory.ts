@@ -1,38 +1,25 @@
-/**
- * An LDAP server: checks passwords, finds users and their groups, searches. Nothing is written. Implemented by
- * `simulated/` and `ldap/`; `directory-tries.ts` tries the servers of a directory in turn.
- * Source: behaviour iam.md 4.
- */
+/** An LDAP server, read only; `directory-tries.ts` adds secondary servers. Source: behaviour iam.md 4. */
 export interface Directory {
-  /**
-   * Proves that the password belongs to the name: a distinguished name, or whatever the server takes as one. An empty
-   * password is refused before anything is sent: servers would accept it as an anonymous bind.
-   */
+  /** Verifies the password. An empty one is refused before it is sent: servers would accept it as an anonymous bind. */
   bind(server: DirectoryServer, account: DirectoryAccount): Promise<void>
-  /** The account with this name (without its domain); undefined when there is none or more than one. */
+  /** By account name without domain; undefined when there is none or more than one. */
   findUser(server: DirectoryServer, name: string): Promise<DirectoryUser | undefined>
-  /**
-   * Distinguished names of the groups that the user is a member of; `recursive`: of the groups of these groups as well,
-   * 20 levels up at most, each group once.
-   */
+  /** Distinguished names, each once; `recursive`: with the groups of these groups, at most 20 levels up. */
   groupsOf(server: DirectoryServer, user: DirectoryUser, recursive: boolean): Promise<readonly string[]>
   hasGroup(server: DirectoryServer, distinguishedName: string): Promise<boolean>
-  /**
-   * Users and groups with an attribute that equals, or with `isWildcard` contains, the text. The text is taken
-   * literally.
-   */
+  /** Users and groups with an attribute that equals (`isWildcard`: contains) the text, taken literally. */
   search(server: DirectoryServer, query: DirectoryQuery): Promise<DirectoryFindings>
 }
 
-/** Parameter of each call; nothing of it is kept. @throws DirectoryError, every call */
+/** Passed to each call and not kept. @throws DirectoryError, every call */
 export interface DirectoryServer {
-  /** `ldap://host:389`, `ldaps://host:636`; the next one is tried when one does not answer. */
+  /** `ldap://host:389`, `ldaps://host:636`, in the order of attempts. */
   readonly urls: readonly string[]
   readonly type: 'ACTIVE_DIRECTORY' | 'OPEN_LDAP'
   readonly domainName: string
-  /** The account that searches users and groups. */
+  /** For searches. */
   readonly account: DirectoryAccount
-  /** Search bases and attributes; absent for an Active Directory, whose layout is fixed. */
+  /** Absent for an Active Directory, whose layout is fixed. */
   readonly layout?: OpenLdapLayout
 }
 
@@ -55,7 +42,7 @@ export interface OpenLdapLayout {
 
 export interface DirectoryUser {
   readonly distinguishedName: string
-  /** Account name as the directory spells it. */
+  /** As the directory spells it. */
   readonly name: string
   readonly displayName?: string
   readonly emailId?: string
@@ -71,7 +58,6 @@ export interface DirectoryQuery {
   readonly isWildcard: boolean
   readonly searchedAttributes: readonly string[]
   readonly returnedAttributes: readonly string[]
-  /** Largest number of entries in the answer. */
   readonly limit: number
 }
 
@@ -86,13 +72,10 @@ export interface DirectoryEntry {
   readonly attributes: readonly { readonly name: string; readonly values: readonly string[] }[]
 }
 
-/**
- * `credentials`: the server refused them. `busy`: not called, because too many calls are pending. All others: the
- * server cannot be used now.
- */
+/** `credentials`: refused by the server. `busy`: not sent, too many calls are pending. Others: unusable server. */
 export type DirectoryFault = 'address' | 'busy' | 'credentials' | 'dns' | 'protocol' | 'refused' | 'timeout' | 'tls'
 
-/** The message is the cause, for administrators; it contains no secret. */
+/** The message is for administrators and contains no secret. */
 export class DirectoryError extends Error {
   override readonly name = 'DirectoryError'
   readonly fault: DirectoryFault
@@ -103,14 +86,13 @@ export class DirectoryError extends Error {
   }
 }
 
-/** Time limit for one call to one server, from name resolution to the last answer. */
+/** For one call to one server, from name resolution to the last answer. */
 export const tryMilliseconds = 5000
-/** Largest depth of nested groups. */
 export const maximumLevels = 20
 
 /**
- * Never requested, compared or answered: a search must not disclose credentials. The first five are those of the
- * behaviour page; the others are their equivalents elsewhere (Samba, local administrators, service accounts).
+ * Never requested, compared or returned: a search must not disclose credentials. The first five are from the behaviour
+ * page; the others are equivalents (Samba, local administrators, service accounts).
  */
 export const secretAttributes: ReadonlySet<string> = new Set(
   [
@@ -129,11 +111,10 @@ export const secretAttributes: ReadonlySet<string> = new Set(
   ].map((name) => name.toLowerCase()),
 )
 
-/** The attribute that holds account names in this directory. */
 export const accountAttribute = ({ type, layout }: Pick<DirectoryServer, 'type' | 'layout'>): string =>
   type === 'ACTIVE_DIRECTORY' ? 'sAMAccountName' : (layout?.usernameAttribute ?? 'uid')
 
-/** Base of a domain: `dc=example,dc=com` for `example.com`. */
+/** `example.com` -> `dc=example,dc=com`. */
 export const baseOf = (domainName: string): string =>
   domainName
     .split('.')

@@ -1,4 +1,4 @@
-/** The outside world, one interface for each capability. `instance/drivers.ts` chooses the implementations. */
+/** The outside world. `instance/drivers.ts` chooses the implementations. */
 import type { BlockStorage } from './block-storage.ts'
 import type { ContentSource } from './content-source.ts'
 import type { Directory } from './directory.ts'

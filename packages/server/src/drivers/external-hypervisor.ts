@@ -1,31 +1,23 @@
-/**
- * The management of an external hypervisor, which owns its VMs: others may change them at any time. Implemented by
- * `simulated/` and by each real backend.
- * Source: behaviour vmm.md 1.7.
- */
+/** Management of an external hypervisor; its VMs can change outside at any time. Source: behaviour vmm.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import type { Run } from './telemetry.ts'
 
 export interface ExternalHypervisor {
-  /** The result of the last heartbeat of the cluster's management. Answers at once, from memory. */
+  /** Result of the last heartbeat, from memory. */
   isConnected(clusterExtId: string): boolean
-  /** The hypervisor's own tools run in the guest, as far as its management knows. Answers at once, from memory. */
+  /** The hypervisor's own tools in the guest, from memory. */
   areToolsRunning(vmExtId: string): boolean
-  /** The current inventory of each management; without VMs while a management is not connected. */
+  /** Without the VMs of a management that is not connected. */
   inventory(): Promise<readonly ExternalInventory[]>
-  /**
-   * Calls `changed` when the inventory may show something new; the answer ends that. A management that tells nobody has it
-   * called as often as it wants to be asked.
-   */
+  /** Returns the end of the watch. A backend without notifications calls `changed` at its polling interval. */
   watch(changed: () => void): () => void
   /**
-   * Asks the management for the change, and resolves when the VM has the new state, which it answers. The same `callKey`
-   * changes once. A reset is one call: nothing comes between off and on.
-   * @throws DriverError, final, after 30 s without an answer, or when the VM is gone or in no state for it
+   * Resolves with the VM in its new state. Repeated calls with the same `callKey` change once; a reset is atomic.
+   * @throws DriverError, final, after 30 s without an answer, or when the VM is gone or in the wrong state
    */
   changePower(vmExtId: string, change: PowerChange, callKey: string): Promise<OutsideVm>
-  /** When the VM ran, oldest first, as far back as the management remembers. */
+  /** Oldest first, as far back as the management remembers. */
   runs(vmExtId: string): Promise<readonly Run[]>
 }
 
@@ -37,7 +29,7 @@ export interface ExternalInventory {
   readonly vms: readonly OutsideVm[]
 }
 
-/** A VM as its management shows it. The id stays as long as it is the same VM outside. */
+/** The id is stable while the VM is the same outside. */
 export type OutsideVm = Omit<
   EntityOf<typeof ExternVm>,
   'categories' | 'nutanixGuestTools' | 'ownershipInfo' | 'tenantId'

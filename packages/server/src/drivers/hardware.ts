@@ -1,7 +1,5 @@
 /**
- * Clusters and their machines: settings, storage containers, datastores and management controllers (BMC). Implemented
- * by `simulated/` and by each real backend. Answers are the actual state, which can differ from what the control plane
- * stored (drift).
+ * Clusters and their machines, in their actual state, which can differ from the stored one (drift).
  * Source: behaviour clustermgmt.md 1.2, 1.9, 1.10, 1.13, 3.
  */
 import { createHash } from 'node:crypto'
@@ -16,12 +14,12 @@ import type {
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 
-/** A part of a cluster's settings, by the name under which profiles report drift. */
+/** Named as in the drift reports of profiles. */
 export type SettingsSection = ValueOf<typeof configType>
 
 type Address = ValueOf<typeof IPAddressOrFQDN>
 
-/** Settings of a cluster by section; a section that is absent is unset. Read back, a secret is `{ digest }`. */
+/** An absent section is unset. Secrets are read as `{ digest }`. */
 export interface ClusterSettings {
   readonly NTP_SERVER_CONFIG?: {
     readonly ntpServerIpList?: readonly Address[]
@@ -37,17 +35,14 @@ export interface ClusterSettings {
   readonly general?: Readonly<Record<string, unknown>>
 }
 
-/**
- * Sections to change; `null` unsets one. Time servers, SNMP, Pulse and `general` are merged field by field; other
- * sections are replaced. Secrets are plain here.
- */
+/** `null` unsets a section. Sections in `mergedSections` are merged by field, others replaced. Secrets are plain. */
 export type SettingsChange = { readonly [S in keyof ClusterSettings]?: ClusterSettings[S] | null }
 
 export interface ContainerSpec {
   readonly extId: string
   readonly clusterExtId: string
   readonly name: string
-  /** Replication, reservations and reductions as the container's kind names them. */
+  /** Replication, reservations and reductions, as in StorageContainer. */
   readonly policy: Readonly<Record<string, unknown>>
 }
 
@@ -69,10 +64,10 @@ export interface BmcAccess {
 
 export type BmcStatus = 'VALID' | 'INVALID' | 'UNAVAILABLE'
 
-/** The state of a host as its cluster sees it. */
+/** As the cluster sees the host. */
 export interface HostCondition {
   readonly isUp: boolean
-  /** Since when it does not answer; milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly silentSince?: number
   /** It works, but far too slowly. */
   readonly isDegraded: boolean
@@ -80,41 +75,34 @@ export interface HostCondition {
   readonly bootedAt?: number
 }
 
-/** Methods that answer a promise reject with a DriverError: retryable when the cluster does not answer within 10 s. */
+/** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
 export interface Hardware {
-  /** The result of the last heartbeat of the cluster. Answers at once, from memory. */
+  /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
-  /** Tries the credential. An unanswered probe is UNAVAILABLE after 10 s. */
+  /** An unanswered probe is UNAVAILABLE after 10 s. */
   probeBmc(access: BmcAccess): Promise<BmcStatus>
-  /**
-   * Calls `changed` when an answer of this interface may have changed; the returned function ends the watch. A backend
-   * without notifications calls it at the interval at which it wants to be polled.
-   */
+  /** Returns the end of the watch. A backend without notifications calls `changed` at its polling interval. */
   watch(changed: () => void): () => void
-  /** Whether the host is up, as far as the cluster knows. Answers at once, from memory. */
+  /** As far as the cluster knows. */
   isHostUp(hostExtId: string): boolean
-  /** Answers at once, from memory. */
   conditionOf(hostExtId: string): HostCondition
-  /** Failed drives with the time of the failure; milliseconds since 1970. Answers at once, from memory. */
+  /** Drive id -> time of failure, milliseconds since 1970. */
   failedDrives(): ReadonlyMap<string, number>
-  /** Bytes of foreign files in a container, as of the last poll. Answers at once, from memory. */
+  /** Bytes of foreign files in the container, as of the last poll. */
   foreignBytes(containerExtId: string): number
 
   readSettings(clusterExtId: string): Promise<ClusterSettings>
-  /**
-   * Changes these sections, all or none, and returns all settings. A repeated call with the same `callKey` changes
-   * nothing.
-   */
+  /** Atomic; returns all settings. A repeated call with the same `callKey` changes nothing. */
   writeSettings(clusterExtId: string, change: SettingsChange, callKey: string): Promise<ClusterSettings>
-  /** Restores what the call with this key replaced; resolves at once when that call never took effect. */
+  /** Restores what the call replaced; resolves at once if the call never took effect. */
   takeBackSettings(clusterExtId: string, callKey: string): Promise<void>
 
-  /** Creates the container, or applies this policy to it. */
+  /** Creates the container, or changes its policy. */
   putContainer(container: ContainerSpec, callKey: string): Promise<void>
-  /** Restores what the call with this key replaced, or removes the container that it created. */
+  /** Restores what the call replaced, or removes the container that it created. */
   takeBackContainer(clusterExtId: string, containerExtId: string, callKey: string): Promise<void>
   removeContainer(clusterExtId: string, containerExtId: string): Promise<void>
-  /** Sizes of files in the container that belong to no entity of the control plane. */
+  /** Sizes in bytes of files that belong to no entity. */
   leftoverFiles(clusterExtId: string, containerExtId: string): Promise<readonly number[]>
 
   mountDatastore(datastore: DatastoreSpec): Promise<void>
@@ -124,7 +112,6 @@ export interface Hardware {
 
 const secretFields = new Set(['authKey', 'encryptionKey', 'password', 'privKey'])
 
-/** Sections that are merged field by field. */
 export const mergedSections: ReadonlySet<string> = new Set([
   'NTP_SERVER_CONFIG',
   'PULSE_CONFIG',
@@ -132,11 +119,11 @@ export const mergedSections: ReadonlySet<string> = new Set([
   'general',
 ])
 
-/** Digest of a cluster's secret, for comparison: equal texts on the same cluster have equal digests. */
+/** For comparison: equal texts in the same scope have equal digests. */
 export const secretDigest = (scope: string, plain: string): string =>
   createHash('sha256').update(`${scope}\0${plain}`).digest('base64url')
 
-/** A copy with each plain secret replaced by `{ digest }`; digests stay. */
+/** Replaces each plain secret by `{ digest }`, in a copy; digests stay. */
 export function withDigests<T>(scope: string, value: T): T {
   if (Array.isArray(value)) return value.map((item) => withDigests(scope, item)) as T
   if (typeof value !== 'object' || value === null) return value

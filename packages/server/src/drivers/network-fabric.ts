@@ -1,37 +1,29 @@
 import type { VirtualRouting } from './virtual-routing.ts'
 
 /**
- * The network: switches on hosts, DHCP responders, routing peers. Implemented by `simulated/` and by each real backend.
- * Every call that changes something is idempotent; it resolves once the fabric holds the configuration, durably.
- * Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
+ * Switches on hosts, DHCP responders, routing peers. Changing calls are idempotent; they resolve when the fabric stored
+ * the configuration. Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
  */
 export interface NetworkFabric extends VirtualRouting {
   /**
-   * Makes the subnet exist on these hosts, as a VLAN on a virtual switch or as a logical switch of a VPC; a repeated
-   * call with other values re-programs what differs and removes the subnet from hosts that are no longer named.
+   * A repeated call programs differences, and removes the subnet from hosts that are no longer listed.
    * @throws DriverError, retryable, when a host's agent does not answer within 30 s
    */
   programSubnet(subnet: SubnetProgram): Promise<void>
-  /** Takes the subnet from every host. A subnet that is not there is no fault. */
+  /** An absent subnet is no fault. */
   removeSubnet(subnetExtId: string): Promise<void>
-  /**
-   * Makes hosts answer DHCP in this subnet. A subnet of a VPC without its own name servers hands out the current ones
-   * of the VPC's router.
-   */
+  /** A subnet of a VPC without its own name servers hands out those of the VPC's router. */
   serveDhcp(service: DhcpService): Promise<void>
   stopDhcp(subnetExtId: string): Promise<void>
-  /** Reserves and releases addresses at the DHCP responders of a subnet. */
+  /** Reserves and releases addresses at the DHCP responders. */
   announceAddresses(subnetExtId: string, change: AddressChange): Promise<void>
-  /** The address that a DHCP server outside the deployment gives to this MAC on an unmanaged VLAN; always the same. Reads only. */
+  /** Address from a DHCP server outside the deployment, on an unmanaged VLAN; always the same for a MAC. */
   outsideAddress(vlan: Vlan, macAddress: string): Promise<string>
-  /**
-   * Makes the local gateway peer with a router. Resolves once the gateway holds the configuration, not once the session
-   * is up: that takes seconds, and sessions can flap for minutes.
-   */
+  /** Resolves before the session is up: that takes seconds, and sessions can flap for minutes. */
   addBgpPeer(peer: BgpPeer): Promise<void>
-  /** Withdraws the advertised routes and removes the peer. */
+  /** Withdraws the advertised routes, too. */
   removeBgpPeer(sessionExtId: string): Promise<void>
-  /** The session as the local gateway sees it now; undefined when it has no such peer. Reads only. */
+  /** As the local gateway sees it; undefined: it has no such peer. */
   bgpPeer(sessionExtId: string): Promise<BgpPeerView | undefined>
 }
 
@@ -48,11 +40,11 @@ export interface SubnetProgram {
 export interface DhcpService {
   readonly subnetExtId: string
   readonly vpcExtId?: string
-  /** CIDR texts of the families that are managed. */
+  /** CIDR texts of the managed families. */
   readonly prefixes: readonly string[]
   readonly gateways: readonly string[]
   readonly options: Readonly<Record<string, unknown>>
-  /** DHCP servers outside, to which hosts relay requests of guests instead of answering them. */
+  /** DHCP servers outside; hosts then relay requests instead of answering them. */
   readonly relayTo?: readonly { readonly address: string; readonly port: number }[]
 }
 
@@ -72,18 +64,16 @@ export interface BgpPeer {
   readonly remote: { readonly address: string; readonly autonomousSystemNumber: number }
 }
 
-/** States of the protocol's own machine (RFC 4271, 8.2.2). */
+/** RFC 4271, 8.2.2. */
 export type BgpState = 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established'
 
 export interface BgpPeerView {
   readonly state: BgpState
-  /** Why it is not established, where that is known. */
   readonly reason?: string
   /** Routes that the peer sends, accepted or not; empty unless established. */
   readonly routes: readonly OfferedRoute[]
 }
 
-/** A route as a peer offers it. */
 export interface OfferedRoute {
   /** CIDR text, canonical. */
   readonly prefix: string

@@ -1,7 +1,4 @@
-/**
- * Places that hold backups: the storage of a cluster, or a bucket of an S3-compatible service.
- * Source: behaviour platform.md 8 (place), 9.
- */
+/** Places of backups: clusters, and buckets of S3-compatible services. Source: behaviour platform.md 8 (place), 9. */
 import { DriverError } from '../core/tasks/define-task.ts'
 
 export type Place =
@@ -12,16 +9,15 @@ export type Place =
 
 export interface BucketPlace {
   readonly kind: 'bucket'
-  /** Host name or address of the service. */
   readonly endpoint: string
   readonly port: number
   readonly bucket: string
   readonly region: string
   readonly accessKeyId?: string
   readonly secretAccessKey?: string
-  /** Where the bucket name goes: before the host, or first in the path, which every service but Amazon's accepts. */
+  /** Bucket name in the host, or first in the path, which every service but Amazon's accepts. */
   readonly style: 'path' | 'host'
-  /** PEM of a further authority that may have issued the service's certificate. */
+  /** PEM of a further authority for the service's certificate. */
   readonly certificate?: string
   readonly skipsCertificateValidation: boolean
 }
@@ -33,15 +29,15 @@ export interface StoredObject {
   readonly modifiedTime: number
 }
 
-/** Each call contacts the place and fails after 10 s without an answer. */
+/** Calls fail after 10 s without an answer. @throws ObjectStoreError, every call */
 export interface ObjectStore {
-  /** Objects whose key begins with `prefix`, ordered by key. @throws ObjectStoreError */
+  /** By prefix of the key, ordered by key. */
   list(place: Place, prefix: string): Promise<readonly StoredObject[]>
-  /** @throws ObjectStoreError `noSuchObject` when it does not exist */
+  /** @throws ObjectStoreError `noSuchObject` */
   get(place: Place, key: string): Promise<Uint8Array>
-  /** Resolves when the object is durable there; one with the same key is replaced. @throws ObjectStoreError */
+  /** Resolves when durable; replaces an object with the same key. */
   put(place: Place, key: string, content: Uint8Array): Promise<void>
-  /** Succeeds for an object that does not exist. @throws ObjectStoreError */
+  /** Succeeds for an object that does not exist. */
   remove(place: Place, key: string): Promise<void>
 }
 

@@ -1,8 +1,8 @@
-/** Combines implementations: each place is served by the first one that knows it. */
+/** Each place is served by the first implementation that knows it. */
 import type { ObjectStore, Place } from './object-store.ts'
 
 export interface KnowingObjectStore extends ObjectStore {
-  /** Whether this implementation serves the place, if only with a refusal. */
+  /** True also if it only refuses the place. */
   knows(place: Place): boolean
 }
 

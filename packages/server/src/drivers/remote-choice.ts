@@ -1,4 +1,3 @@
-/** Chooses the remote managers by address: simulated ones for addresses of the world, real ones for all others. */
 import type { RemoteManagers } from './remote-managers.ts'
 
 export function chooseRemotes(simulated: RemoteManagers, peers: RemoteManagers): RemoteManagers {

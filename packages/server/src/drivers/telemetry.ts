@@ -1,37 +1,33 @@
-/**
- * Measurements of virtual machines. Implemented by `simulated/` and by each real backend.
- * Source: behaviour vmm.md 1.15, 3.8.
- */
+/** Measurements of virtual machines. Source: behaviour vmm.md 1.15, 3.8. */
 export interface Telemetry {
   /**
-   * Measurements over the 30 s before each of these times (milliseconds since 1970, multiples of 30 s, ascending);
-   * undefined where the VM did not run. Equal calls always have equal results.
+   * Each over the 30 s before a time (milliseconds since 1970, multiples of 30 s, ascending); undefined: the VM did not
+   * run. Equal calls have equal results.
    */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
-  /** The load of a host's hypervisor and controller VM at these times; undefined while the host was down. */
+  /** Load of the hypervisor and the controller VM; undefined while the host was down. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
 }
 
-/** Shares in ppm; `cpuPpm` is a share of the whole host. */
+/** `cpuPpm` is a share of the whole host. */
 export interface HostReading {
   readonly cpuPpm: number
-  /** Share in use of the memory that hypervisor and controller VM hold. */
+  /** Of the memory of hypervisor and controller VM. */
   readonly systemMemoryPpm: number
 }
 
-/** Interval between readings in seconds. */
 export const readingSeconds = 30
 
 export interface MeasuredVm {
   readonly extId: string
   readonly name: string
-  /** When it ran, oldest first, without overlaps. */
+  /** Oldest first, without overlaps. */
   readonly runs: readonly Run[]
   readonly disks: readonly MeasuredDisk[]
   readonly connectedNics: number
   readonly hasGpu: boolean
   readonly isOvercommitted: boolean
-  /** Limit of I/O operations per second over all disks. */
+  /** Over all disks. */
   readonly throttledIops?: number
 }
 
@@ -58,7 +54,7 @@ export interface VmReading {
   readonly cpuPpm: number
   readonly cpuReadyPpm: number
   readonly guestMemoryPpm: number
-  /** Share of the VM's memory that the hypervisor uses; never less than the guest's. */
+  /** Never less than the guest's share. */
   readonly hypervisorMemoryPpm: number
   readonly allocatedMemoryPpm: number
   readonly receivedBytes: number

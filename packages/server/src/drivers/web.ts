@@ -1,31 +1,26 @@
 /**
- * Documents on web servers that a client or a certificate names: metadata, revocation lists, OCSP responses.
- * Implemented by `simulated/` (hosts `*.simulated`) and `http/` (all others). Source: behaviour iam.md 4, 5.
+ * Documents on web servers (metadata, revocation lists, OCSP): `simulated/` for `*.simulated`, `http/` for others.
+ * Source: behaviour iam.md 4, 5.
  */
 export interface Web {
-  /**
-   * Gets a document, or posts a request and returns the response. Follows redirects to the same host only, never from
-   * https to http. Calls allowed addresses only, without a proxy. @throws WebError
-   */
+  /** Allowed addresses only, no proxy; redirects to the same host only, never from https to http. @throws WebError */
   fetch(request: WebRequest): Promise<Uint8Array>
-  /** The reason why this URL may not be called; undefined when it may. Does not call it. */
+  /** Why this URL may not be called; undefined: it may. Does not call it. */
   refusalOf(url: string): Promise<string | undefined>
 }
 
 export interface WebRequest {
-  /** http or https. */
   readonly url: string
   /** Posted; absent: a GET. */
   readonly question?: { readonly contentType: string; readonly content: Uint8Array }
-  /** Largest answer. */
   readonly maximumBytes: number
-  /** Time for the whole request, from name resolution to the last byte. Real time. */
+  /** Real time for the whole request, from name resolution to the last byte. */
   readonly timeoutMilliseconds: number
 }
 
 export type WebFault = 'address' | 'dns' | 'protocol' | 'redirect' | 'refused' | 'size' | 'status' | 'timeout' | 'tls'
 
-/** The message is the cause, for administrators; it contains nothing of the answer. */
+/** The message is for administrators and contains nothing of the answer. */
 export class WebError extends Error {
   override readonly name = 'WebError'
   readonly fault: WebFault
@@ -35,10 +30,9 @@ export class WebError extends Error {
   }
 }
 
-/** The text has the shape of a URL, but parsing failed (an invalid port, half an IPv6 address). */
+/** `URL.canParse` is false: an invalid port, half an IPv6 address. */
 const noUrl = 'it is no URL'
 
-/** Chooses the implementation by host name: simulated or real servers. */
 export function webByHost(simulated: Web, real: Web): Web {
   const of = (url: string): Web => (isSimulatedHost(new URL(url).hostname) ? simulated : real)
   return {

@@ -10,7 +10,6 @@ import { createHttpWeb } from './web.ts'
 const guard = createAddressGuard({ allowed: ['127.0.0.0/8'], resolve: async () => ['127.0.0.1'] })
 const web = createHttpWeb({ guard, real: realClock })
 
-/** Runs a server with this listener. */
 async function serving(listener: RequestListener, work: (url: string) => Promise<void>): Promise<void> {
   const server: Server = createServer(listener)
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))

@@ -1,7 +1,4 @@
-/**
- * Real web servers. A name is resolved once, and the connection uses the address that was checked. Source: behaviour
- * iam.md 4, 5.
- */
+/** Real web servers. The connection uses the resolved address that was checked. Source: behaviour iam.md 4, 5. */
 import type { IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type AddressGuard, AddressRefusal, lookupOf } from '../../core/access/address-guard.ts'

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Answers, BadAnswer, maximumAnswerBytes, maximumMessages } from './answers.ts'
 
-/** One element in BER. */
 function ber(tag: number, ...parts: (Buffer | string)[]): Buffer {
   const content = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
   const length = content.length < 128 ? [content.length] : [0x82, content.length >> 8, content.length & 0xff]

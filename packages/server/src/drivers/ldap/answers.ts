@@ -1,17 +1,14 @@
 /**
- * Splits the bytes of a directory into messages and validates their structure before the library parses them. The
- * library trusts lengths inside messages: a wrong length makes it loop for ever or ends the process. A malicious
- * directory must not harm other requests. Source: RFC 4511 (messages, 4.1.1 ff.), RFC 2696 (paging), X.690 (lengths).
+ * Validates messages before the library parses them: the library trusts inner lengths, so a malicious directory
+ * could make it loop for ever or end the process. Source: RFC 4511 4.1.1 ff., RFC 2696 (paging), X.690 (lengths).
  */
-/** Limit for one connection; a hundred entries with twenty attributes are far below. */
+/** Per connection; a hundred entries with twenty attributes are far below. */
 export const maximumAnswerBytes = 4 * 1024 * 1024
-/** Limits messages too, because each entry costs memory beyond its bytes. */
+/** Each entry costs memory beyond its bytes. */
 export const maximumMessages = 20_000
 
-/** The message says what the directory did wrong. */
 export class BadAnswer extends Error {}
 
-/** Assembles chunks and returns complete, well-formed messages. */
 export class Answers {
   #kept: Buffer = Buffer.alloc(0)
   #parts: Buffer[] = []
@@ -30,9 +27,7 @@ export class Answers {
     return whole
   }
 
-  /**
-   * Chunks are joined only once the announced length has arrived: many small chunks cost no more than a few large ones.
-   */
+  /** Joins chunks only once the announced length has arrived: many small chunks cost no more than a few large ones. */
   #next(): Buffer | undefined {
     if (this.#kept.length < longestHeader) this.#join()
     const wanted = messageLength(this.#kept)
@@ -56,7 +51,7 @@ export class Answers {
 /** A tag, and a length of up to four octets. */
 const longestHeader = 6
 
-/** Length of the message with its header; undefined when more bytes are needed. */
+/** Includes the header; undefined when more bytes are needed. */
 function messageLength(bytes: Buffer): number | undefined {
   if (bytes.length < 2) return undefined
   if (bytes[0] !== sequence) throw new BadAnswer('it does not speak LDAP')
@@ -76,10 +71,9 @@ const enumerated = 0x0a
 const sequence = 0x30
 const set = 0x31
 
-/** The expected structure of an element: its tag and its content. */
 interface Shape {
   readonly tag: number
-  /** Elements in this order; some are optional. */
+  /** In this order. */
   readonly parts?: readonly Shape[]
   /** Any number of these. */
   readonly items?: Shape
@@ -127,7 +121,7 @@ function requireMessage(bytes: Buffer): void {
   requireControls(bytes, elementAt(bytes, id.to, message.to).to, message.to)
 }
 
-/** The library parses the value of a paging control; it skips all other controls. */
+/** The library parses the value of a paging control only. */
 function requireControls(bytes: Buffer, from: number, end: number): void {
   if (from === end) return
   const list = elementAt(bytes, from, end)
@@ -145,7 +139,6 @@ function requireControls(bytes: Buffer, from: number, end: number): void {
 
 const malformed = 'it sent a malformed message'
 
-/** Start and end of the content of the element at `at`. */
 function elementAt(bytes: Buffer, at: number, end: number): { readonly from: number; readonly to: number } {
   const form = bytes[at + 1]
   if (at + 2 > end || form === undefined) throw new BadAnswer(malformed)
@@ -157,7 +150,7 @@ function elementAt(bytes: Buffer, at: number, end: number): { readonly from: num
   return { from, to }
 }
 
-/** Requires one element of this shape. @returns its end */
+/** @returns the end of the element */
 function requireShape(bytes: Buffer, at: number, end: number, shape: Shape): number {
   if (bytes[at] !== shape.tag) throw new BadAnswer(malformed)
   const { from, to } = elementAt(bytes, at, end)

@@ -1,7 +1,4 @@
-/**
- * One connection to one LDAP server: the address is checked, and everything happens within the time of one try.
- * Source: behaviour iam.md 4.
- */
+/** One connection to one LDAP server, to a checked address and within one time limit. Source: behaviour iam.md 4. */
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { connect as connectTls, getCACertificates } from 'node:tls'
@@ -14,7 +11,7 @@ import { directoryErrorOf } from './faults.ts'
 /** Loaded on first use: most installations have no directory. */
 export const ldapts = () => import('ldapts')
 
-/** @throws DirectoryError, whatever goes wrong */
+/** @throws DirectoryError for every failure */
 export async function withConnection<T>(
   url: string,
   guard: AddressGuard,
@@ -68,7 +65,6 @@ export interface UrlParts {
   readonly isSecure: boolean
 }
 
-/** The contract has validated `url`. */
 export function ldapUrlParts(url: string): UrlParts {
   const { protocol, hostname, port } = new URL(url)
   const isSecure = protocol === 'ldaps:'
@@ -94,7 +90,7 @@ const opened = (socket: Socket, event: 'connect' | 'secureConnect'): Promise<voi
     socket.once('close', () => reject(new Error('closed')))
   })
 
-/** The stream that the library uses as its socket: it passes on complete, well-formed messages only. */
+/** The library's socket: passes on complete, well-formed messages only. */
 function checked(socket: Socket, fail: (error: Error) => void): Duplex {
   const answers = new Answers()
   const transport = new Duplex({

@@ -1,7 +1,4 @@
-/**
- * Directories over LDAP, one connection for each call. Filters are built as objects, never as text, so nothing can be
- * injected. Source: behaviour iam.md 4.
- */
+/** Directories over LDAP. Filters are built as objects, never as text: no injection. Source: behaviour iam.md 4. */
 
 import type { Client, Entry, Filter } from 'ldapts'
 import type { AddressGuard } from '../../core/access/address-guard.ts'
@@ -20,9 +17,8 @@ import {
 import { ldapts, withConnection } from './connection.ts'
 import { invalidDistinguishedName } from './faults.ts'
 
-/** Limit for the groups of one user; a directory with more is not trusted. */
+/** Per user; a directory that exceeds it is not trusted. */
 const maximumGroups = 5000
-/** Names in one search for groups. */
 const namesAtOnce = 50
 const pageSize = 500
 const noSuchObject = 32
@@ -79,7 +75,7 @@ export function createLdapDirectory(guard: AddressGuard): Directory {
           const options = { scope: 'base', filter: filters.isGroup(server), attributes: noAttributes } as const
           return (await client.search(distinguishedName, options)).searchEntries.length > 0
         } catch (error) {
-          // Undefined attribute type: a name with attributes that the server does not know belongs to nobody.
+          // Undefined attribute type (RFC 4511): nobody can have a name with attributes that the server does not know.
           const { code } = error as { code?: unknown }
           if (code === noSuchObject || code === invalidDistinguishedName) return false
           throw error
@@ -164,10 +160,7 @@ function filtersOf({
   }
 }
 
-/**
- * The first entries below `base`, page by page. Referrals are not followed: the addresses of those servers were not
- * checked.
- */
+/** Does not follow referrals: the addresses of those servers were not checked. */
 async function firstOf(
   client: Client,
   base: string,
@@ -206,7 +199,7 @@ async function groupsWith(
 
 // --- Answers
 
-/** Attribute names are case-insensitive; binary values are in base64. */
+/** Attribute names are case-insensitive; binary values are returned in base64. */
 function valuesOf(entry: Entry, attribute: string): string[] {
   const name = Object.keys(entry).find((key) => key !== 'dn' && key.toLowerCase() === attribute.toLowerCase())
   const value = name === undefined ? undefined : entry[name]
@@ -214,10 +207,7 @@ function valuesOf(entry: Entry, attribute: string): string[] {
   return values.map((each) => (Buffer.isBuffer(each) ? each.toString('base64') : String(each)))
 }
 
-/**
- * Directories ignore outer blanks and the width of letters. Failed sign-ins are counted by name, so each variant would
- * get attempts of its own: only the exact spelling is accepted.
- */
+/** Exact spelling only: directories ignore outer blanks and width, and each variant would get sign-in attempts of its own. */
 function isCalled(server: DirectoryServer, name: string, entry: Entry): boolean {
   const asked = plain(name)
   return (

@@ -1,4 +1,4 @@
-/** Messages for administrators about faults of a directory. They repeat no text of the other side. */
+/** Fault messages for administrators. They repeat no text of the other side. */
 import { DirectoryError, type DirectoryFault } from '../directory.ts'
 
 const byCode: Readonly<Record<string, readonly [DirectoryFault, string]>> = {
@@ -15,7 +15,7 @@ const byCode: Readonly<Record<string, readonly [DirectoryFault, string]>> = {
 const invalidCredentials = 49
 export const invalidDistinguishedName = 34
 
-/** @param isSecure the connection should be encrypted: an unknown fault counts as one of TLS */
+/** @param isSecure an unknown fault counts as one of TLS */
 export function directoryErrorOf(error: unknown, isSecure: boolean): DirectoryError {
   if (error instanceof DirectoryError) return error
   const code = (error as { code?: unknown } | undefined)?.code
@@ -34,7 +34,7 @@ export function directoryErrorOf(error: unknown, isSecure: boolean): DirectoryEr
   return new DirectoryError('protocol', 'it does not answer as a directory does', { cause: error })
 }
 
-/** OpenSSL's error names are readable (`DEPTH_ZERO_SELF_SIGNED_CERT`); texts of the other side are not repeated. */
+/** Only OpenSSL's error names (`DEPTH_ZERO_SELF_SIGNED_CERT`), no text of the other side. */
 function tlsCause(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate is for another host'

@@ -18,7 +18,6 @@ const login = { username: 'admin', password: 'Nobody.Knows.1' }
 let server: Server
 let place: RemotePlace
 let answer: (request: IncomingMessage, response: ServerResponse) => void
-/** Patience that a test ends. */
 const timers = new Set<() => void>()
 const real = {
   ...realClock,

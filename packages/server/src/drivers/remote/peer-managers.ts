@@ -1,9 +1,6 @@
 /**
- * Another running Hyperplane as a remote manager, over its public interface. The side that starts a registration uses
- * the given credentials once: it creates an account with a key for the other side, makes the other side register it
- * with that key, and receives a key of the account that the other side created. From then on each side signs in with
- * its key.
- * Source: behaviour platform.md 4, 6; decision registering-another-hyperplane.
+ * Another Hyperplane. The registering side uses the given credentials once, so that each side gets an account with a
+ * key at the other one. Source: behaviour platform.md 4, 6; decision registering-another-hyperplane.
  */
 import { createHash } from 'node:crypto'
 import { isIP, isIPv4 } from 'node:net'
@@ -23,27 +20,23 @@ import { fingerprintOf, type Line, open, over, sendPinned } from './pinned-conne
 import { requireId, sideOf } from './self-description.ts'
 
 export interface PeerOptions extends Line {
-  /**
-   * Checks the address at the first contact only: registered managers are called even if new registrations are
-   * forbidden now.
-   */
+  /** For the first contact only: registered managers are called even if new registrations are forbidden now. */
   readonly registrationGuard: AddressGuard
-  /** Name or address under which others reach this manager; default: the local address of the connection to them. */
+  /** Host under which others reach this manager; default: the local address of the connection. */
   readonly ownHost: string | undefined
-  /** Real time, for the validity of certificates and for time-outs. */
+  /** Real time, for certificates and time-outs. */
   readonly real: Pick<Clock, 'now' | 'setTimer' | 'sleep'>
 }
 
-/** A wait for a task fails when the peer has not answered for so long. */
+/** Limit for silence of the peer while waiting for its task. */
 const patienceMillis = 10_000
-/** A registration takes about a minute; a wait for the peer's task fails after this time. */
+/** Limit for the peer's task; a registration takes about a minute. */
 const longestWorkMillis = 600_000
 const pollMillis = 100
 const keyName = 'registration'
 /** Attempts with a fresh entity tag: another client may change the entity between read and write. */
 const tries = 5
 
-/** Clients of other managers, and what they need of this one. */
 class Peers {
   readonly options: PeerOptions
 
@@ -72,7 +65,7 @@ class Peers {
     })
   }
 
-  /** Makes the other side register this manager, and waits for the end. Repeated calls with one `callKey` register once. */
+  /** Waits for the end. Repeated calls with one `callKey` register once. */
   async haveRegistered(client: Client, place: RemotePlace, account: Credentials, callKey: string): Promise<void> {
     const remoteCluster = { address: wireAddress(await this.ownHost(place)), credentials: { authentication: account } }
     const body = {
@@ -103,7 +96,7 @@ class Peers {
   }
 }
 
-/** @returns the certificate, and the clock in milliseconds since 1970, of the manager at the address */
+/** Clock in milliseconds since 1970. */
 async function contact(options: PeerOptions, address: string): ReturnType<RemoteManagers['reach']> {
   const { socket, certificate } = await open({ ...options, guard: options.registrationGuard }, address, undefined)
   try {
@@ -190,7 +183,7 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
 
 type Path = { readonly extId: string }
 
-/** Sends an action to the peer's own domain manager, with its current entity tag. @returns the id of the task */
+/** @returns the id of the task */
 async function onOwn(
   client: Client,
   place: RemotePlace,
@@ -207,7 +200,7 @@ async function onOwn(
   }
 }
 
-/** The peer's own domain manager, which is the first in its list. */
+/** The first one in the peer's list is its own. */
 async function ownOf(client: Client, { address }: RemotePlace) {
   const [own] = (await client.platform.listDomainManagers()).data
   if (own === undefined) throw new RemoteFault('refused', `${address} shows no manager`)
@@ -222,10 +215,7 @@ async function objectionsOf(client: Client, remoteExtId: string, ownExtId: strin
   return total === 0 ? [] : ['it still holds a registration of this manager: unregister this manager there first']
 }
 
-/**
- * Creates a key for the account that the peer created for this manager. Deletes the key of an earlier attempt, whose
- * text was lost.
- */
+/** Deletes the key of an earlier attempt first, whose text was lost. */
 async function newKey(client: Client, ownExtId: string): Promise<string> {
   const filter = `username eq '${accountName(ownExtId)}'`
   const [account] = (await client.iam.listUsers({ filter })).data
@@ -241,10 +231,7 @@ async function newKey(client: Client, ownExtId: string): Promise<string> {
   return (made.data.keyDetails as { apiKey: string }).apiKey
 }
 
-/**
- * Whether the peer is still running a registration that this manager, at `ownHost`, requested. Registrations by the
- * peer's own operators do not count.
- */
+/** Only registrations that this manager requested count, not those of the peer's operators. */
 async function isRegistering(client: Client, ownHost: string): Promise<boolean> {
   const asked = `operationDescription eq '${registeringInReturn(ownHost)}'`
   const filter = `operation eq 'RegisterPC' and ${asked} and status in ('QUEUED','RUNNING')`
@@ -256,7 +243,7 @@ interface TaskSeen {
   readonly errorMessages?: readonly unknown[]
 }
 
-/** Polls the task until it ends; tolerates a peer that is unreachable for a moment. */
+/** Tolerates a peer that is unreachable for a moment. */
 async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen>): Promise<TaskSeen> {
   const begun = real.now()
   let answeredAt = begun
@@ -277,7 +264,6 @@ async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen
   )
 }
 
-/** Converts refusals of the peer to RemoteFault. */
 async function translated<T>({ address }: RemotePlace, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -295,7 +281,6 @@ async function translated<T>({ address }: RemotePlace, work: () => Promise<T>): 
   }
 }
 
-/** The first error message of the peer, shortened. */
 function saidIn({ errorMessages }: { readonly errorMessages?: readonly unknown[] | undefined }): string | undefined {
   const message = (errorMessages?.[0] as { message?: unknown } | undefined)?.message
   return message === undefined ? undefined : String(message).slice(0, 300)
@@ -307,7 +292,7 @@ const statusOf = (error: unknown): number | undefined =>
 const wireAddress = (host: string) =>
   isIPv4(host) ? { ipv4: { value: host } } : isIP(host) === 6 ? { ipv6: { value: host } } : { fqdn: { value: host } }
 
-/** The request id of a call: the peer answers a repeated request without repeating its effect. */
+/** The peer answers a repeated request id without repeating the effect. */
 function requestIdOf(callKey: string): string {
   const hex = createHash('sha256').update(callKey).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`

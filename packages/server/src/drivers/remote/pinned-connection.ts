@@ -1,7 +1,4 @@
-/**
- * Requests to another manager over a connection whose certificate is verified before anything is sent, so that no
- * credential reaches an impostor. The connection uses the address that was checked.
- */
+/** Verifies the certificate before sending credentials, and connects to the address that was checked. */
 import type { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
@@ -11,16 +8,13 @@ import { request } from '../../core/node-http.ts'
 import type { Clock } from '../../core/time/clock.ts'
 import { RemoteFault } from '../remote-managers.ts'
 
-/**
- * For a whole connection: a peer that sends a byte now and then must not block a task or the probes of other managers.
- */
+/** Limit for a whole connection: a peer that sends a byte now and then must not block a task or other probes. */
 const patienceMillis = 10_000
-/** Limit for an answer; those of a manager are far smaller. */
+/** Far more than a manager sends. */
 const largestAnswerBytes = 4 * 1024 * 1024
 
 export interface Line {
   readonly guard: AddressGuard
-  /** The port on which managers listen. */
   readonly port: () => number
   readonly real: Pick<Clock, 'setTimer'>
 }
@@ -42,7 +36,7 @@ export interface Connection {
   readonly certificate: X509Certificate
 }
 
-/** Connects. @throws RemoteFault unreachable, or certificate when it is not the pinned one */
+/** @throws RemoteFault unreachable, or certificate when it is not the pinned one */
 export async function open(line: Line, host: string, pinned: string | undefined): Promise<Connection> {
   const [address] = await addressesOf(line.guard, host)
   const socket = connect({
@@ -77,7 +71,6 @@ export async function open(line: Line, host: string, pinned: string | undefined)
 export const fingerprintOf = ({ fingerprint256 }: X509Certificate): string =>
   fingerprint256.replaceAll(':', '').toLowerCase()
 
-/** Sends one request over a connection of its own. */
 export async function sendPinned(
   line: Line,
   host: string,

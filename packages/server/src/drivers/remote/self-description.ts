@@ -1,12 +1,8 @@
-/**
- * How a peer describes itself. The values are foreign input, whatever the certificate, and are validated before they
- * are stored. Source: behaviour platform.md 4; catalogue platform.json (limits of the fields).
- */
+/** Self-description of a peer: foreign input, to be validated. Source: behaviour platform.md 4; catalogue platform.json. */
 import { isIPv4 } from 'node:net'
 import { uuidPattern } from '@hyperplane/contract/shapes'
 import { RemoteFault, type RemoteManagerConfig, type RemoteSide } from '../remote-managers.ts'
 
-/** The fields that are used here. */
 export interface SelfDescription {
   readonly extId: string
   readonly config: {
@@ -25,7 +21,6 @@ export interface SelfDescription {
 const sizes: readonly unknown[] = ['STARTER', 'SMALL', 'LARGE', 'EXTRALARGE']
 const longestName = 80
 const unknownVersion = '0.0'
-/** Number of nodes that a registration shows. */
 const shownNodes = 3
 
 /** @throws RemoteFault refused, when it is not a UUID */

@@ -1,10 +1,9 @@
 /**
- * Checks that the XML of a bucket list is well nested, with few levels. The library searches for the end tag of each
- * element separately: with unclosed elements it would scan the rest of the answer each time, in the thread that serves
- * requests. A malicious service must not slow down other requests. Source: decision s3-client.
+ * Rejects badly nested XML: for each unclosed element the library would scan the rest, in the thread that serves
+ * requests, so a malicious service could slow down other requests. Source: decision s3-client.
  */
 
-/** A list has three levels: result, objects, and their fields and owners. */
+/** A list has three: result, objects, and their fields and owners. */
 const maximumLevels = 8
 
 const tag = /<(\/?)([A-Za-z_][\w.-]*)(?:\s[^<>]*)?>|<([A-Za-z_][\w.-]*)(?:\s[^<>]*)?\/>|</g

@@ -1,7 +1,4 @@
-/**
- * Buckets of real S3-compatible services. s3mini does signatures (V4), lists and multipart uploads; this file
- * translates its errors. Source: behaviour platform.md 7, 8; decision s3-client.
- */
+/** Buckets of real S3-compatible services, through s3mini. Source: behaviour platform.md 7, 8; decision s3-client. */
 import { createHash } from 'node:crypto'
 import { AddressRefusal } from '../../core/access/address-guard.ts'
 import {
@@ -17,11 +14,11 @@ import { createTransport, SilentPlace, type TransportOptions } from './transport
 
 type Client = InstanceType<typeof import('s3mini').S3mini>
 
-/** Objects up to this size are sent in one request; it is the smallest part of a multipart upload. */
+/** Larger objects use multipart uploads, whose smallest part has this size. */
 const onePutBytes = 5 * 1024 * 1024
-/** Limit for the pages of one list, a thousand objects each, in case a service sends an endless list. */
+/** Per list, a thousand objects each: a service could send an endless list. */
 const maximumPages = 1000
-/** Delays before the retries of a call that the service could not serve. */
+/** Delays before retries of temporary errors. */
 const retryMilliseconds = [500, 1000, 2000]
 
 export function createS3ObjectStore(options: TransportOptions): ObjectStore {
@@ -30,7 +27,7 @@ export function createS3ObjectStore(options: TransportOptions): ObjectStore {
     // Loaded on first use: few installations have a bucket.
     const { S3mini } = await import('s3mini')
     const transport = createTransport(bucket, options)
-    /** The service's error code of the last refusal, because s3mini returns nothing for several of them. */
+    /** Error code of the last refusal: s3mini returns nothing for several of them. */
     let word = ''
     let pages = 0
     const send: typeof fetch = async (input, init) => {
@@ -117,12 +114,10 @@ const statusOf = (error: unknown): number => (error as { status?: number }).stat
 
 const isOverload = (error: unknown): boolean => [429, 500, 502, 503, 504].includes(statusOf(error))
 
-/** Checked by code: services use different statuses for an unknown key. */
+/** By code: services use different statuses for an unknown key. */
 const deniedCodes = /AccessDenied|AccessKey|Signature|Forbidden|UserNotFound/i
-/** Error codes for a full disk or an exhausted quota. */
 const fullCodes = /Quota|StorageFull|InsufficientStorage|NotEnoughSpace|DiskFull/i
 
-/** @param word the error code of the service, if any */
 function inWords(error: unknown, word: string): ObjectStoreError {
   const say = (fault: ObjectStoreFault, message: string): ObjectStoreError =>
     new ObjectStoreError(fault, message, error)

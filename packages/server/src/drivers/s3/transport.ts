@@ -1,7 +1,4 @@
-/**
- * `fetch` for one S3 service: the certificate authority of its place, allowed addresses only, limited size and time.
- * Source: behaviour platform.md 7, 8.
- */
+/** `fetch` with own authority, checked addresses, limited size and time. Source: behaviour platform.md 7, 8. */
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { rootCertificates } from 'node:tls'
@@ -14,9 +11,9 @@ export interface TransportOptions {
   readonly real: Pick<Clock, 'setTimer'>
 }
 
-/** The place counts as silent when no byte is transferred for so long. */
+/** Limit without any transferred byte. */
 const silentMilliseconds = 10_000
-/** Minimum rate over a whole call; a slower place counts as silent. */
+/** Over a whole call; a slower place counts as silent. */
 const leastBytesPerSecond = 64 * 1024
 /** Larger than any object of a backup and any page of a list. */
 const maximumAnswerBytes = 16 * 1024 * 1024
