@@ -6,7 +6,6 @@ import { Arrivals } from './arrivals.ts'
 const response = {} as ServerResponse
 const requests = ['first', 'second', 'third'].map((url) => ({ url }) as IncomingMessage)
 
-/** The targets of the requests, in the order of their handling. */
 function setUp(): { arrivals: Arrivals; urls: (string | undefined)[] } {
   const urls: (string | undefined)[] = []
   return { arrivals: new Arrivals(({ url }) => void urls.push(url)), urls }

@@ -1,7 +1,6 @@
 /**
- * Groups requests that arrive in the same tick: all are read first, then handled one after the other, so that each stage of
- * the pipeline runs for all of them while its code is in the CPU caches. A request that arrives alone waits for nothing.
- * Source: decision requests-are-read-first-then-answered.
+ * Reads all requests of a tick before handling them: each pipeline stage then runs for all with its code in the CPU
+ * caches. Source: decision requests-are-read-first-then-answered.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
@@ -15,7 +14,6 @@ export class Arrivals {
     this.#handle = handle
   }
 
-  /** Handles the request after all input of this tick is read, in the order of arrival. */
   add(request: IncomingMessage, response: ServerResponse): void {
     if (this.#pending.push([request, response]) === 1) setImmediate(() => this.#handlePending())
   }

@@ -42,7 +42,7 @@ const authorityIn = (data: string): X509Certificate => new X509Certificate(readF
 const isIssuedIn = (data: string, cert: string): boolean =>
   new X509Certificate(cert).verify(authorityIn(data).publicKey)
 
-/** The greeting that a client receives which trusts only `ca`. */
+/** What a client receives that trusts only `ca`. */
 async function greeting({ cert, key }: ServerCertificate, ca: string, host = '127.0.0.1'): Promise<string> {
   const server = createServer({ cert, key }, (socket) => socket.end('hello')).listen(0, host)
   await once(server, 'listening')
@@ -58,7 +58,7 @@ async function greeting({ cert, key }: ServerCertificate, ca: string, host = '12
   }
 }
 
-/** A self-signed certificate, as earlier versions created it. */
+/** Self-signed, as earlier versions created it. */
 async function leaveOldCertificate(data: string, { names = ownNames, from = now, days = 825 } = {}): Promise<string> {
   x509.cryptoProvider.set(webcrypto as never)
   const signingAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }

@@ -1,4 +1,4 @@
-/** The default certificate of the service, for every server name except those of worlds. Source: decision a-local-authority. */
+/** The default certificate, for every server name except those of worlds. Source: decision a-local-authority. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,15 +16,14 @@ export interface CertificateSettings {
   readonly tlsKey?: string | undefined
 }
 
-/** The file that clients can trust: the configured certificate, or that of the service with its authority. */
+/** The certificate that clients can trust: the configured one, or that of the service with its authority. */
 export function certificatePath(settings: CertificateSettings): string {
   return settings.tlsCert ?? join(settings.data, 'tls', 'cert.pem')
 }
 
 /**
- * The configured certificate, or that of the data folder. The authority of the folder issues the latter at the first start,
- * and again when it has expired, is damaged, has another issuer, or does not cover all names of the service. Self-signed
- * certificates of earlier versions stay in use as long as they are valid.
+ * The configured certificate, or that of the data folder, which is issued again when it is expired or damaged, or has
+ * another issuer or missing names. Valid self-signed certificates of earlier versions stay in use.
  * @throws StartRefusal when a file cannot be read or written, or the configured files do not belong together
  */
 export function loadCertificate(settings: CertificateSettings, now: Date): ServerCertificate {
@@ -40,7 +39,7 @@ export function loadCertificate(settings: CertificateSettings, now: Date): Serve
   const trusted = cert + authority.certificate.toString()
   if (issued === undefined) writePair(certPath, trusted, keyPath, key)
   else if (issued.file !== trusted) write(certPath, trusted, 0o644)
-  // The certificate of the authority is not sent: a client that trusts it has it already.
+  // Not the authority's certificate: a client that trusts it has it.
   return { cert, key }
 }
 

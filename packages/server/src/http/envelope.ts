@@ -1,4 +1,4 @@
-/** A reply or a refusal -> status, headers and the JSON envelope of the request's profile. Source: conventions 2.3, 11. */
+/** Source: conventions 2.3, 11. */
 
 import type { Operation } from '@hyperplane/contract'
 import type { RefusedRequest } from '../core/pipeline/request.ts'
@@ -11,7 +11,7 @@ import { type Namespaces, ReplyWriter, renderSettings } from './envelope/reply.t
 export interface EnvelopeWriter {
   reply(reply: Reply, operation: Operation | undefined, context: AnswerContext): Answer
   refusal(refused: RefusedRequest, context: AnswerContext, requestId: string): Answer
-  /** The answer of the version negotiation, whose data is a plain string. */
+  /** For version negotiation, whose data is a plain string. */
   text(value: string, namespace: string, context: AnswerContext): Answer
 }
 

@@ -1,7 +1,4 @@
-/**
- * One request, from its parsed form to its answer: dispatch, envelope, recording. The HTTP server and callers in the same
- * process share this code, so that both get the same answers and the same journal.
- */
+/** Shared by the HTTP server and in-process callers, so that both get the same answers and the same journal. */
 
 import type { Namespace } from '@hyperplane/contract'
 import type { ApiError } from '../core/api-error.ts'
@@ -15,11 +12,11 @@ import type { AnswerContext } from './envelope/answer-context.ts'
 import type { EnvelopeWriter } from './envelope.ts'
 import type { Profile } from './profiles/names.ts'
 
-/** One destination of requests: a world, or the control interface. */
+/** A world, or the control interface. */
 export interface Site {
   /** Prefix of the paths: `/api`, or nothing for the control interface. */
   readonly base: string
-  /** Time of the site, in milliseconds since 1970; answers carry it as their date. */
+  /** Time of the site, in milliseconds since 1970; the date of answers. */
   readonly now: () => number
   /** Opens a closed world; never rejects. undefined: the site is open. */
   readonly opening: () => Promise<unknown> | undefined
@@ -38,7 +35,7 @@ export interface ReceivedRequest {
 }
 
 export interface Exchanged {
-  /** Has no body if `outcome.raw` holds the content. */
+  /** Without body if `outcome.raw` has the content. */
   readonly answer: Answer
   readonly outcome?: Outcome
   readonly refused?: RefusedRequest
@@ -57,9 +54,9 @@ const contextOf = (site: Site, { api, profile, origin }: ReceivedRequest): Answe
 })
 
 export interface ExchangeOptions {
-  /** Answers a request that the pipeline does not serve; undefined: the pipeline serves it. @throws ApiError a refusal */
+  /** Answers requests outside the pipeline; undefined: the pipeline answers. @throws ApiError */
   readonly before?: (context: AnswerContext) => Answer | undefined
-  /** Set for a request to an unknown world. The site reveals this refusal only to its administrators. */
+  /** For an unknown world. Revealed to administrators of the site only. */
   readonly misdirected?: ApiError
 }
 
@@ -88,7 +85,7 @@ export async function exchange(
   }
 }
 
-/** Call this in the tick that sends the answer, so that a client that has its answer finds the call in the journal. */
+/** Call in the tick that sends the answer: a client that has its answer must find the call in the journal. */
 export function record(site: Site, { api, requestId }: ReceivedRequest, ended: Exchanged, log: Log): void {
   if (api.trace === undefined) return
   const { outcome, refused, answer, cut } = ended

@@ -1,4 +1,4 @@
-/** Handles one HTTP request, from its target to the bytes of its answer. Source: conventions 1 (steps 1, 2), 14, 15. */
+/** Source: conventions 1 (steps 1, 2), 14, 15. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '../core/api-error.ts'
 import { cutOff } from './answers/cut.ts'
@@ -52,7 +52,7 @@ export class RequestHandler {
       else await this.#answerPage(request, response, target)
     } catch (error) {
       log.error({ err: error }, 'a request failed outside the pipeline')
-      // Destroying the connection shows the client that the answer is incomplete.
+      // A destroyed connection shows the client that the answer is incomplete.
       if (response.headersSent) return void response.destroy()
       try {
         refusals.send(request, response, target, error)
@@ -70,7 +70,7 @@ export class RequestHandler {
     start: number,
   ): Promise<void> {
     const { profile: fallback, sites, heads, origins, lingering, observe, log } = this.#options
-    // The clock and the request ids of a world exist while it is open. A request without credentials must not open a world.
+    // The clock and request ids of a world exist while it is open; a request without credentials must not open it.
     const mayOpen = hasCredentials(request)
     const opening = mayOpen ? site.opening() : undefined
     if (opening !== undefined) await opening
@@ -115,8 +115,8 @@ export class RequestHandler {
   }
 
   /**
-   * True when date and request id of the answer must be those of `default`: the client has proved no identity, and those of
-   * its world would tell that the world exists. A port of the world's own tells that anyway.
+   * True when date and request id must be those of `default`: for a client without proved identity, others would
+   * tell that the world exists. A port of the world's own tells that anyway.
    */
   #hidesWorld({ socket }: IncomingMessage, { base }: Site, { outcome, refused }: Exchanged): boolean {
     const isAuthenticated = outcome !== undefined || refused?.isAuthenticated === true

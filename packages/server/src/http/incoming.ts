@@ -1,4 +1,4 @@
-/** An HTTP request -> the request of the pipeline. Source: conventions 1 (steps 1, 2), 2.1. */
+/** Source: conventions 1 (steps 1, 2), 2.1. */
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../core/api-error.ts'
 import type { ApiRequest } from '../core/pipeline/request.ts'
@@ -11,7 +11,7 @@ export const maximumTarget = 16 * 1024
 export const maximumHeaderBytes = 32 * 1024
 const maximumHeaders = 100
 
-/** Header names in lower case, as Node spells them. */
+/** Lower case, as in Node. */
 const idHeaders = {
   spec: requestIdHeader.spec.toLowerCase(),
   public: requestIdHeader.public.toLowerCase(),
@@ -41,11 +41,7 @@ export function readNames(message: IncomingMessage, fallback: Profile, makeReque
   return { profile: profileOf({ pathProfile: undefined, header, fallback }), requestId: clientId || makeRequestId() }
 }
 
-/**
- * @param path in the names of either profile
- * @param fallback the profile of a request that shows none
- * @param traceOf called once, with the canonical path
- */
+/** @param path in the names of either profile @param traceOf called once, with the canonical path */
 export function readRequest(
   message: IncomingMessage,
   path: string,
@@ -97,7 +93,7 @@ export const hasCredentials = ({ method, headers, socket }: IncomingMessage): bo
   (['authorization', keyHeaders.spec, keyHeaders.public].some((name) => headers[name] !== undefined) ||
     clientCertificateOf(socket) !== undefined)
 
-/** The refusal of a malformed head, whatever its target: 400, 414, 417, 431. The connection closes after such an answer. */
+/** A malformed head, whatever its target: 400, 414, 417, 431. The connection closes after such an answer. */
 export function headFault({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
   if (url.length > maximumTarget) return new ApiError('TARGET_TOO_LONG', { maximum: maximumTarget })
   if (rawHeaders.length / 2 > maximumHeaders)

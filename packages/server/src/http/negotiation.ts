@@ -1,4 +1,4 @@
-/** `OPTIONS /api/<namespace>/unversioned/info`: the newest version, without credentials. Source: conventions 15. */
+/** `OPTIONS /api/<namespace>/unversioned/info`: the newest version. Source: conventions 15. */
 
 import { ApiError } from '../core/api-error.ts'
 import { namespacesInWords } from '../core/pipeline/routes.ts'
@@ -6,10 +6,7 @@ import type { Answer } from './answers/answer.ts'
 import type { AnswerContext } from './envelope/answer-context.ts'
 import type { Site } from './exchange.ts'
 
-/**
- * @returns undefined: the request is no negotiation
- * @throws ApiError 404 for an unknown namespace
- */
+/** undefined: not a negotiation. @throws ApiError 404 for an unknown namespace */
 export function negotiate({ namespaces, envelopes }: Site, method: string, context: AnswerContext): Answer | undefined {
   if (method !== 'OPTIONS') return undefined
   const [, name] = /^\/([^/]+)\/unversioned\/info$/.exec(context.path) ?? []

@@ -1,4 +1,3 @@
-/** Scheme, host and port of the links in answers. */
 import type { IncomingMessage } from 'node:http'
 import type { Target } from './wire/target.ts'
 import type { WorldPorts } from './wire/world-ports.ts'
@@ -6,12 +5,12 @@ import { namesWorld } from './world-choice.ts'
 
 export interface OriginOptions {
   readonly scheme: 'http' | 'https'
-  /** The configured origin; undefined: links repeat the host that the client called. */
+  /** undefined: links repeat the host that the client called. */
   readonly publicUrl: string | undefined
   readonly worldPorts: WorldPorts
 }
 
-/** The host of a target in absolute form, or the header `Host`. */
+/** A target in absolute form replaces the header `Host`. */
 export const hostOf = (request: IncomingMessage, { authority }: Target): string | undefined =>
   authority ?? request.headers.host
 
@@ -23,7 +22,7 @@ export class Origins {
     this.#options = options
   }
 
-  /** The origin that reaches this service if the request shows no better one. */
+  /** The default if the request shows no better one. */
   get local(): string {
     return `${this.#options.scheme}://localhost:${this.port}`
   }
@@ -32,7 +31,7 @@ export class Origins {
   of(request: IncomingMessage, target: Target): string {
     const { scheme, publicUrl, worldPorts } = this.#options
     const host = hostOf(request, target)
-    // Only the host or port that the client called leads to a world other than `default`.
+    // Only the called host or port leads to a world other than `default`.
     const isOfWorld = worldPorts.worldOf(request.socket) !== undefined || (host !== undefined && namesWorld(host))
     if (publicUrl !== undefined && !isOfWorld) return publicUrl
     return host !== undefined && validHost.test(host) ? `${scheme}://${host}` : this.local

@@ -1,4 +1,4 @@
-/** The pages outside the API: health, metrics, documents. They need no credentials, and show no names, ids or user data. */
+/** Pages without credentials: health, metrics, documents. They show no names, ids or user data. */
 import type { IncomingMessage } from 'node:http'
 import type { Namespace } from '@hyperplane/contract'
 import { openApiOf } from '@hyperplane/contract/openapi'
@@ -13,7 +13,7 @@ export interface PageAnswer {
 
 export interface Pages {
   answer(path: string, request: IncomingMessage, origin: string): Promise<PageAnswer | undefined>
-  /** Counts one answered request; `operation` is a key of the contract. */
+  /** @param operation a key of the contract */
   observe(operation: string, status: number, seconds: number): void
   close(): void
 }

@@ -1,4 +1,3 @@
-/** The HTTP server: composes the parts that accept connections, read requests, choose the world and send answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../core/time/clock.ts'
 import { AnswerHeads } from './answers/head.ts'
@@ -19,23 +18,23 @@ export interface HttpServerOptions extends Pick<HandlerOptions, 'controlSite' | 
   readonly host: string
   readonly port: number
   readonly tls?: HttpServersOptions['tls']
-  /** The naming profile of requests that show none. */
+  /** For requests that show none. */
   readonly names: Profile
   readonly publicUrl: string | undefined
-  /** The site of a world, by its name in lower case; `default` always has one. */
+  /** By name in lower case; `default` always has one. */
   readonly worldSite: (name: string) => Site | undefined
   readonly setTimer: Clock['setTimer']
 }
 
 export interface HttpServer {
   listen(): Promise<{ url: string }>
-  /** Opens a port that belongs to one world, and returns the port. @param port 0: a free one */
+  /** Opens a port for one world. @param port 0: a free one */
   listenFor(world: string, port: number): Promise<number>
-  /** Closes the port of a world, and its connections. */
+  /** Also closes its connections. */
   unlisten(port: number): void
-  /** From the next connection on, asks clients for certificates of these authorities (PEM); none: clients are not asked. */
+  /** PEM, from the next connection on; none: clients are not asked for certificates. */
   askForCertificates(authorities: readonly string[]): void
-  /** Stops accepting, lets pending requests end, then closes all connections. */
+  /** Pending requests end first. */
   close(): Promise<void>
 }
 

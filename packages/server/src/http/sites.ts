@@ -1,4 +1,3 @@
-/** The site that answers a request. */
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../core/api-error.ts'
 import type { Site } from './exchange.ts'
@@ -9,7 +8,7 @@ import { chosenWorld } from './world-choice.ts'
 
 export interface ChosenSite {
   readonly site: Site
-  /** Set when the request names an unknown world, or two worlds. */
+  /** For an unknown world, or two worlds in one request. */
   readonly refusal?: ApiError
 }
 
@@ -28,7 +27,7 @@ export class Sites {
     return site
   }
 
-  /** A request that names no existing world goes to `default`, which reveals the refusal only to its administrators. */
+  /** Requests for unknown worlds go to `default`, which reveals the refusal only to its administrators. */
   choose(request: IncomingMessage, target: Target): ChosenSite {
     try {
       const header = request.headers['x-world']

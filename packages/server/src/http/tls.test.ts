@@ -1,4 +1,3 @@
-/** Handshakes over real connections, by clients that check names and trust only the local authority. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
@@ -31,7 +30,6 @@ afterEach(() => {
   for (const end of ends.splice(0)) end()
 })
 
-/** Greets each connection, and says whether the client sent a certificate. */
 async function serve(certificateOf?: (serverName: string) => ServerCertificate | undefined) {
   const servers = createTlsServers({ ...defaultCertificate, minVersion: 'TLSv1.2', certificateOf }, (server) => {
     server.removeAllListeners('secureConnection')
@@ -52,14 +50,13 @@ async function serve(certificateOf?: (serverName: string) => ServerCertificate |
 const serveWorlds = () => serve((serverName) => worlds.get(serverName))
 
 interface Met {
-  /** The names of the server's certificate. */
   readonly names: string | undefined
   readonly greeting: string
   readonly resumed: boolean
   readonly session: Buffer | undefined
 }
 
-/** Connects, reads the greeting and disconnects. @throws the reason why the client refuses the connection */
+/** @throws the reason why the client refuses the connection */
 async function meet(port: number, servername: string, options: ConnectionOptions = {}): Promise<Met> {
   const socket = connect({ port, host: '127.0.0.1', servername, ca, ...options })
   ends.push(() => socket.destroy())
@@ -118,7 +115,7 @@ for (const maxVersion of versions) {
   })
 }
 
-/** All plaintext that the server sends before encryption begins. */
+/** Plaintext that the server sends before encryption begins. */
 async function openWords(port: number, servername: string): Promise<Buffer> {
   const texts: Buffer[] = []
   const listener = createServer((near) => {

@@ -1,7 +1,6 @@
 /**
- * TLS with a certificate for each server name. The server requests client certificates only while some world trusts an
- * authority, and only certificates of trusted authorities. The handshake accepts every certificate; each request checks it
- * again, so that a resumed session proves nothing by itself.
+ * TLS with a certificate per server name. Requests client certificates only while some world trusts an authority. The
+ * handshake accepts all of them; each request checks again, so that a resumed session proves nothing by itself.
  * Source: behaviour iam.md 5; conventions 14; decision a-local-authority.
  */
 import { X509Certificate } from 'node:crypto'
@@ -18,27 +17,25 @@ import type { ClientCertificate } from '../core/ports.ts'
 import type { ServerCertificate } from './certificates/make.ts'
 
 export interface TlsOptions extends ServerOptions {
-  /** The default certificate, PEM. */
   readonly cert: string
   readonly key: string
-  /** The certificate of a server name that the default certificate does not cover; undefined: there is none. */
+  /** For names that the default certificate does not cover; undefined: none. */
   readonly certificateOf?: ((serverName: string) => ServerCertificate | undefined) | undefined
 }
 
 export interface TlsServers {
-  /** The server that takes new connections. */
+  /** For new connections. */
   current(): Server
   all(): readonly Server[]
-  /** From the next connection on, requests client certificates of these authorities (PEM); none: requests no certificates. */
+  /** Authorities as PEM, from the next connection on; none: requests no client certificates. */
   ask(authorities: readonly string[]): void
 }
 
 const maximumPresented = 10
 
 /**
- * The revocation list of an authority that nobody uses. With any list present, OpenSSL demands a list of every authority and
- * leaves the chain unverified. This is intended: the requests check certificates, and Node keeps the intermediate certificates
- * that a client sent only while OpenSSL has not verified the chain (nodejs/node#65579).
+ * With any revocation list, OpenSSL demands one of every authority and leaves the chain unverified. This is intended:
+ * requests verify, and Node keeps intermediate certificates only of unverified chains (nodejs/node#65579).
  */
 const unusedRevocationList = `-----BEGIN X509 CRL-----
 MIGoMFACAQEwCgYIKoZIzj0EAwIwETEPMA0GA1UEAwwGTm9ib2R5Fw0yNjExMjEw
@@ -48,7 +45,7 @@ AgNIADBFAiEAvUVXxhUos25ouE5q7hPxmTblKjptGTliINtEZL9waMwCIGI9le3K
 -----END X509 CRL-----
 `
 
-/** Selects the context of a server name. An exception ends only the connection at hand. */
+/** An exception ends only the connection at hand. */
 type SelectContext = NonNullable<ServerOptions['SNICallback']>
 
 /** @param prepare called with each server before its first connection */
@@ -94,7 +91,7 @@ export function createTlsServers(options: TlsOptions, prepare: (server: Server) 
   }
 }
 
-/** Finds the context of a server name; undefined: the default certificate covers it, or no other certificate does. */
+/** undefined: the default certificate covers the name, or no certificate does. */
 function contextsOf(
   options: TlsOptions,
   more: SecureContextOptions,
@@ -114,7 +111,7 @@ function contextsOf(
   }
 }
 
-/** The client certificate of each connection, which never changes; null: none. */
+/** A connection's certificate never changes; null: none. */
 const certificates = new WeakMap<Socket, ClientCertificate | null>()
 
 export function clientCertificateOf(socket: Socket): ClientCertificate | undefined {
@@ -127,7 +124,7 @@ export function clientCertificateOf(socket: Socket): ClientCertificate | undefin
 }
 
 function readCertificate(socket: TLSSocket): ClientCertificate | null {
-  // The types of Node leave out that the certificate is null once the connection has ended.
+  // Missing in Node's types: null once the connection has ended.
   const leaf = socket.getPeerCertificate(true) as DetailedPeerCertificate | null
   if (leaf?.raw === undefined) return null
   const presented: Buffer[] = []

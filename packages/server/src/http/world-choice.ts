@@ -1,4 +1,4 @@
-/** The world that a request names: by the port it came to, the header `X-World`, or the host `<world>.localhost`. */
+/** By port, the header `X-World`, or the host `<world>.localhost`. */
 import { ApiError } from '../core/api-error.ts'
 
 export interface WorldHints {
@@ -7,7 +7,7 @@ export interface WorldHints {
   readonly host: string | undefined
 }
 
-/** @returns the name in lower case; undefined: the request names no world. @throws ApiError 400 for two different names */
+/** In lower case; undefined: the request names no world. @throws ApiError 400 for two different names */
 export function chosenWorld({ port, header, host }: WorldHints): string | undefined {
   // Nearly every request ends here.
   if (port === undefined && header === undefined && (host === undefined || !namesWorld(host))) return undefined
@@ -26,6 +26,6 @@ export function chosenWorld({ port, header, host }: WorldHints): string | undefi
 }
 
 const worldHost = /^([^:]*)\.localhost\.?(?::\d{1,5})?$/i
-/** True for `<world>.localhost`, whether or not the world exists. */
+/** Whether or not the world exists. */
 export const namesWorld = (host: string): boolean => worldHost.test(host)
 const worldOfHost = (host: string): string | undefined => worldHost.exec(host)?.[1]

@@ -1,4 +1,3 @@
-/** An answer before its headers are complete and its bytes are sent. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

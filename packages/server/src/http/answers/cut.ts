@@ -1,17 +1,13 @@
-/** Fault rules that break the connection instead of completing an answer. */
 import type { ServerResponse } from 'node:http'
 import type { Cut } from '../../core/faults.ts'
 import type { Answer } from './answer.ts'
 
-/**
- * Makes the response end as `cut` says, either without any byte or within the body. Headers stay as they are, so that
- * Content-Length promises more than the client receives.
- */
+/** Headers stay as they are: Content-Length promises more than the client receives. */
 export function cutOff(response: ServerResponse, cut: Cut): void {
   const { socket } = response
   const write = response.write.bind(response)
   const left = { bytes: cut === 'dropped' ? 0 : cut.afterBytes }
-  /** The last byte received so far. It is held back, because it may be the last byte of the body. */
+  /** Held back, because it may be the last byte of the body. */
   let heldBack = Buffer.alloc(0)
   const pass = (chunk: string | Uint8Array): void => {
     const bytes = Buffer.concat([heldBack, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
@@ -22,7 +18,7 @@ export function cutOff(response: ServerResponse, cut: Cut): void {
   }
   const end = (): void => {
     if (cut === 'dropped') return void response.destroy()
-    // Send the head, and the part of the body that is written, before closing.
+    // Send the head, and the written part of the body, before closing.
     response.flushHeaders()
     socket?.destroySoon()
   }
@@ -41,7 +37,7 @@ export function cutOff(response: ServerResponse, cut: Cut): void {
   })
 }
 
-/** The part of the answer that reaches the client. The status of a dropped answer is 0, as in HAR. */
+/** For the journal. The status of a dropped answer is 0, as in HAR. */
 export function receivedPart(answer: Answer, cut: Cut | undefined): Answer {
   if (cut === undefined) return answer
   if (cut === 'dropped') return { status: 0, headers: {} }

@@ -1,20 +1,19 @@
 /** The headers that every answer carries. Source: conventions 1. */
 import { type Profile, requestIdHeader } from '../profiles/names.ts'
 
-/** Names and values in turn, the form that Node writes fastest: setting headers one by one costs as much as a whole read. */
+/** Names and values in turn: setting headers one by one costs Node as much as a whole read. */
 export type Head = string[]
 
 export function addHeaders(head: Head, headers: Readonly<Record<string, string>> = {}): void {
   for (const name in headers) head.push(name, headers[name] ?? '')
 }
 
-/** Tells the client which naming profile answered, and repeats the id of its request. */
 export function addNames(head: Head, profile: Profile, requestId: string): void {
   head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], requestId.slice(0, 100))
 }
 
 export class AnswerHeads {
-  /** Set when the server stops: every answer then also asks its client to close the connection. */
+  /** While the server stops, each answer asks its client to close the connection. */
   isStopping = false
   #second = Number.NaN
   #date = ''
@@ -26,12 +25,11 @@ export class AnswerHeads {
     return head
   }
 
-  /** Replaces the date of a head that `begin` made. */
   redate(head: Head, now: number): void {
     head[1] = this.#dateAt(now)
   }
 
-  /** Formats a date at most once a second. */
+  /** Cached for a second. */
   #dateAt(now: number): string {
     const second = Math.floor(now / 1000)
     if (second !== this.#second) {

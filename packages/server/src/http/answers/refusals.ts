@@ -1,4 +1,4 @@
-/** Refusals of requests that reach no operation: unknown pages, malformed heads, bytes that are no HTTP. */
+/** Requests that reach no operation: unknown pages, malformed heads, bytes that are no HTTP. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '../../core/api-error.ts'
 import { RefusedRequest } from '../../core/pipeline/request.ts'
@@ -38,7 +38,7 @@ export class Refusals {
     send(response, lingering, answer, names.profile, head)
   }
 
-  /** Answers a request in plain HTTP to a service with TLS. */
+  /** For plain HTTP to a service with TLS. */
   sendPlainHttp(request: IncomingMessage, response: ServerResponse): void {
     const refusal = new ApiError('MALFORMED_REQUEST', {
       fault: 'this port speaks HTTPS; send the request to https://.',
@@ -47,7 +47,6 @@ export class Refusals {
     this.send(request, response, readTarget(request.url ?? '/'), refusal)
   }
 
-  /** Head and body of the answer to bytes that are no request. */
   text(fault: ApiError): string {
     const { profile, sites, origins, heads } = this.#options
     const { now, makeRequestId } = sites.default
@@ -57,7 +56,6 @@ export class Refusals {
     return answerText(this.#answer(fault, names, head, origins.local, '/'), profile, head)
   }
 
-  /** Also adds the names of the answer to `head`. */
   #answer(refusal: unknown, { profile, requestId }: RequestNames, head: Head, origin: string, path: string): Answer {
     addNames(head, profile, requestId)
     const { envelopes, now } = this.#options.sites.default

@@ -1,4 +1,4 @@
-/** Writes answers to the socket: the head, then the body. Source: conventions 1, 2.2 (reason phrases). */
+/** Source: conventions 1, 2.2 (reason phrases). */
 
 import type { ServerResponse } from 'node:http'
 import { STATUS_CODES } from '../../core/node-http.ts'
@@ -18,12 +18,12 @@ export function send(
   const { body } = answer
   const bytes = addContent(head, answer)
   const start = (all: Head): void => void response.writeHead(answer.status, reasonOf(answer, profile), all)
-  // As many bytes as characters: all are ASCII, which needs no encoding.
+  // Equal lengths mean ASCII, which needs no encoding.
   const encoding = bytes === body?.length ? 'latin1' : 'utf8'
   lingering.end(response, head, start, isHead(response) ? undefined : body, encoding)
 }
 
-/** The head and body as text, for a connection that has no response object. */
+/** For a connection without a response object. */
 export function answerText(answer: Answer, profile: Profile, head: Head): string {
   addContent(head, answer)
   let text = `HTTP/1.1 ${answer.status} ${reasonOf(answer, profile)}\r\n`
@@ -31,7 +31,7 @@ export function answerText(answer: Answer, profile: Profile, head: Head): string
   return `${text}\r\n${answer.body ?? ''}`
 }
 
-/** Returns the size of the body. */
+/** @returns the size of the body */
 function addContent(head: Head, { headers, body }: Answer): number {
   addHeaders(head, headers)
   if (body === undefined) return 0
@@ -48,7 +48,6 @@ function reasonOf({ status }: Answer, profile: Profile): string {
 
 export const isHead = ({ req }: ServerResponse): boolean => req.method === 'HEAD'
 
-/** Sends a file or a text with its own media type. */
 export async function sendRaw(response: ServerResponse, raw: RawAnswer, head: Head): Promise<void> {
   const withoutBody = isHead(response)
   head.push('Content-Type', raw.contentType)
@@ -70,7 +69,7 @@ export async function sendRaw(response: ServerResponse, raw: RawAnswer, head: He
   response.end()
 }
 
-/** Also resolves when the connection closes: the buffer of a client that went away never drains. */
+/** Also resolves when the connection closes: then the buffer never drains. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {

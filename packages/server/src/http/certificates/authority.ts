@@ -1,8 +1,4 @@
-/**
- * The authority of a data folder, which issues the certificates of the service and is trusted by clients. It is created on
- * first use, and replaced when it is damaged or would expire before a new certificate.
- * Source: decision a-local-authority.
- */
+/** The authority of a data folder, replaced when damaged or about to expire. Source: decision a-local-authority. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,10 +1,9 @@
-/** Keys and certificates in the folder `tls` of the data folder. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 
 export function readKey(path: string): string {
-  // A copy of the folder may have lost the mode. Some file systems have no modes, so failure is accepted.
+  // A copied folder may have lost the mode. Some file systems have no modes, so failure is accepted.
   if ((statSync(path).mode & 0o077) !== 0) {
     try {
       chmodSync(path, 0o600)
@@ -13,16 +12,13 @@ export function readKey(path: string): string {
   return readFileSync(path, 'utf8')
 }
 
-/**
- * Writes to temporary names, then renames, so that a crash never leaves a truncated file. A crash between key and certificate
- * leaves a pair that does not match; the next start replaces it.
- */
+/** Renames complete files. A crash between key and certificate leaves a mismatch, which the next start replaces. */
 export function writePair(certPath: string, cert: string, keyPath: string, key: string): void {
   write(keyPath, key, 0o600)
   write(certPath, cert, 0o644)
 }
 
-/** @throws StartRefusal when it cannot be written */
+/** @throws StartRefusal */
 export function write(path: string, content: string, mode: 0o600 | 0o644): void {
   const temporary = `${path}.new`
   try {

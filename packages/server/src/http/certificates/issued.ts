@@ -1,4 +1,4 @@
-/** A server certificate that was issued before, if it is still usable. */
+/** A server certificate issued earlier, if still usable. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'

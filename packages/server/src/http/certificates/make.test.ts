@@ -9,7 +9,6 @@ const now = new Date('2026-11-24T09:30:00Z')
 const later = (days: number) => new Date(now.getTime() + days * dayMillis)
 const issued = (names: readonly string[], at = now, authority: Authority = makeAuthority(at)) =>
   new X509Certificate(issueCertificate(authority, names, at).cert)
-/** The fields as another implementation reads them. */
 const read = (certificate: X509Certificate) => new x509.X509Certificate(certificate.raw)
 const extensions = (certificate: X509Certificate) =>
   Array.from(read(certificate).extensions, ({ type, critical }) => `${type}${critical ? ' critical' : ''}`)

@@ -1,7 +1,4 @@
-/**
- * Creates certificate authorities and issues server certificates, always with ECDSA P-256 and SHA-256.
- * Source: RFC 5280 4.1, 4.2.1; RFC 5758 3.2; decision a-local-authority.
- */
+/** ECDSA P-256 with SHA-256. Source: RFC 5280 4.1, 4.2.1; RFC 5758 3.2; decision a-local-authority. */
 import {
   createHash,
   createPublicKey,
@@ -19,7 +16,7 @@ export interface Authority {
   readonly key: KeyObject
 }
 
-/** A certificate and its key, PEM. A configured certificate may include its chain. */
+/** PEM. A configured certificate may include its chain. */
 export interface ServerCertificate {
   readonly cert: string
   readonly key: string
@@ -32,7 +29,7 @@ const authorityDays = 3650
 
 const signature = sequence(oid('1.2.840.10045.4.3.2'))
 
-/** The name contains a hash of the key, so that no two authorities have the same name. */
+/** The name contains a hash of the key: no two authorities have the same name. */
 export function makeAuthority(now: Date): Authority {
   const { privateKey: key } = newKey()
   const id = keyId(key)
@@ -59,7 +56,7 @@ export function issueCertificate(authority: Authority, names: readonly string[],
   const notBefore = later(beforeNow(now), issuer.validFromDate)
   const certificate = makeCertificate({
     issuer: { name: issuer.subject.replace(/^CN=/, ''), key: authority.key },
-    // A host name may be too long for a common name. Clients check only the alternative names below.
+    // A host name may be too long for a common name; clients check only the alternative names.
     subject: { name: 'Hyperplane', key },
     notBefore,
     notAfter: earlier(after(notBefore, serverDays), issuer.validToDate),
@@ -106,7 +103,7 @@ const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 const publicKeyOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' })
 
-/** The key identifier: 160 bits of the hash of the public point. Source: RFC 7093 2. */
+/** 160 bits of the hash of the public point. Source: RFC 7093 2. */
 function keyId(key: KeyObject): Buffer {
   const point = publicKeyOf(key).subarray(-65)
   return createHash('sha256').update(point).digest().subarray(0, 20)

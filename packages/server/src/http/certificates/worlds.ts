@@ -1,7 +1,4 @@
-/**
- * Certificates for `<world>.localhost`, one for each world because clients refuse `*.localhost`. Each is stored in the folder of
- * its world, so that it stays the same after a restart. Source: decision a-local-authority.
- */
+/** One certificate per world, because clients refuse `*.localhost`. Source: decision a-local-authority. */
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,27 +9,26 @@ import { loadIssued } from './issued.ts'
 import { type Authority, dayMillis, issueCertificate, type ServerCertificate } from './make.ts'
 
 export interface WorldCertificates {
-  /** undefined: the server name belongs to no world, or issuing its certificate failed, which is logged. */
+  /** undefined: no such world, or issuing failed, which is logged. */
   certificateOf(serverName: string): ServerCertificate | undefined
-  /** The file that clients of worlds can trust. @throws StartRefusal when there is no authority, and none can be created */
+  /** The file to trust. @throws StartRefusal when there is no authority, and none can be created */
   trustedPath(): string
 }
 
 export interface WorldCertificatesOptions {
   readonly data: string
-  /** The folder of a world, by its name in lower case; undefined: there is no such world. */
+  /** By the world's name in lower case. */
   readonly folderOf: (name: string) => string | undefined
   readonly now: () => number
   readonly log: { error(details: object, message: string): void }
 }
 
 const maximumCached = 500
-/** A certificate is renewed this many days before it expires. */
 const renewalDays = 30
 
 const worldHost = /^([a-z0-9-]{1,63})\.localhost$/
 
-/** Names that differ from those of the service, whose folder is also that of the world `default`. */
+/** Must differ from the files of the service, whose folder is also that of the world `default`. */
 const filesIn = (folder: string) => ({
   cert: join(folder, 'tls', 'world-cert.pem'),
   key: join(folder, 'tls', 'world-key.pem'),

@@ -1,4 +1,4 @@
-/** The part of a request that its answer repeats, in links and paths. */
+/** The parts of a request that its answer repeats. */
 import type { Profile } from '../profiles/names.ts'
 
 export interface AnswerContext {
@@ -10,7 +10,6 @@ export interface AnswerContext {
   /** Canonical path below `base`. */
   readonly path: string
   readonly query: string
-  /** Time of the world that answers, as text. */
   readonly now: () => string
 }
 

@@ -1,4 +1,4 @@
-/** The declared shape of an answer, with the properties that `$expand` adds. Source: conventions 2.3, 10.2. */
+/** The declared shape plus the properties of `$expand`. Source: conventions 2.3, 10.2. */
 import type { AnySchema, Namespace, Operation } from '@hyperplane/contract'
 
 type Namespaces = ReadonlyMap<string, Namespace>
@@ -30,7 +30,7 @@ function withExpansions(operation: Operation, namespaces: Namespaces): Operation
 const resourceOf = (kind: string | undefined, namespaces: Namespaces) =>
   [...namespaces.values()].flatMap((namespace) => namespace.resources).find((resource) => resource.kind === kind)
 
-/** True for a path through a list: its expansion is a list too. */
+/** An expansion through a list is a list too. */
 function crossesList(schema: AnySchema, path: string | undefined): boolean {
   let current: AnySchema | undefined = schema
   for (const name of path?.split('/') ?? []) {

@@ -1,4 +1,4 @@
-/** Links: pages of a list, the task of an asynchronous operation, the entity itself. Source: conventions 2.3. */
+/** Source: conventions 2.3. */
 
 import type { Namespace, Operation } from '@hyperplane/contract'
 import type { Reply } from '../../core/reply.ts'
@@ -37,7 +37,7 @@ export function linksOf(
   return links
 }
 
-/** The URL of the request, in the names of its profile. */
+/** In the names of the profile. */
 export function hrefOf(context: AnswerContext, query = ''): string {
   const href = `${context.origin}${context.base}${pathIn(context.profile, context.path)}`
   return query === '' ? href : `${href}?${query}`
@@ -52,10 +52,10 @@ function collectionOf(operation: Operation, namespaces: Namespaces): string | un
   return list === undefined || list.path.includes('{') ? undefined : list.path
 }
 
-/** Adds a link `self` to an entity, unless the entity has links already. */
+/** Does nothing for an entity that has links already. */
 export type LinkSelf = (item: unknown, version: string | undefined) => unknown
 
-/** undefined: entities in the answer of this operation carry no link to themselves. */
+/** undefined: entities in this answer carry no link to themselves. */
 export function selfLinks(operation: Operation, namespaces: Namespaces): LinkSelf | undefined {
   const { resource } = operation
   if (resource === undefined || operation.runs === 'async' || resource.schema.fields['links'] === undefined)
@@ -68,14 +68,14 @@ export function selfLinks(operation: Operation, namespaces: Namespaces): LinkSel
   const pieces = getter.path.split(/[{}]/)
   const parentParameter = resource.parent?.param
   const parentSteps = resource.parent?.field.split('/') ?? []
-  // Entities of the control interface that belong to a world have no field with its name, so the path cannot be filled in.
+  // Entities of the control interface have no field with the name of their world, so the path cannot be filled in.
   const namesWorld = pieces.some((piece, index) => index % 2 === 1 && piece === 'worldName')
   if (namesWorld) return undefined
   const namesParent = pieces.some((piece, index) => index % 2 === 1 && piece === parentParameter)
   return (item, version) => {
     if (!isObject(item) || typeof item['extId'] !== 'string' || item['links'] !== undefined) return item
     const parent = namesParent ? valueAt(item, parentSteps) : undefined
-    // A `$select` may leave out the parent, without which the path cannot be written.
+    // `$select` may leave out the parent.
     if (namesParent && parent === undefined) return item
     let href = `/${operation.namespace}/${version}${pieces[0]}`
     for (let index = 1; index < pieces.length; index += 2)
@@ -90,7 +90,6 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const valueAt = (item: unknown, steps: readonly string[]): unknown =>
   steps.reduce((value, step) => (isObject(value) ? value[step] : undefined), item)
 
-/** True unless `$select` leaves out the links. */
 export function selectsLinks(query: string): boolean {
   if (query === '') return true
   const [, selection] = /(?:^|&)(?:\$|%24)select=([^&]*)/i.exec(query) ?? []

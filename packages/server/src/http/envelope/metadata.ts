@@ -14,7 +14,7 @@ export interface MetadataParts {
   readonly warnings?: Reply['warnings'] | undefined
 }
 
-/** A character that no link contains. */
+/** Occurs in no link. */
 const placeholder = '\u0000'
 
 export function metadataWriter(settings: RenderSettings, isPaged: boolean): (parts: MetadataParts) => string {
@@ -36,7 +36,7 @@ export function metadataWriter(settings: RenderSettings, isPaged: boolean): (par
       },
       '',
     )
-  // Most metadata differs only in the link `self`, so the text around that link is rendered once.
+  // Most metadata differs only in the link `self`: the rest is rendered once.
   const [before = '', after = ''] = renderAll({ links: [{ href: placeholder, rel: 'self' }] }).split(
     JSON.stringify(placeholder),
   )

@@ -1,4 +1,4 @@
-/** Writes refusals in the envelope, with all their faults. Source: conventions 2.3, 11. */
+/** Source: conventions 2.3, 11. */
 import { errorResponseOf, errorsOf } from '@hyperplane/contract/envelope'
 import { ApiError, type AppMessage, ShapeRefusal } from '../../core/api-error.ts'
 import { STATUS_CODES } from '../../core/node-http.ts'
@@ -14,7 +14,7 @@ import { type EnvelopeText, envelopeText } from './text.ts'
 
 export class RefusalWriter {
   readonly #namespaces: Namespaces
-  /** Bounded: there are as many as types of answers, namespaces and profiles. */
+  /** Bounded by the types of answers, namespaces and profiles. */
   readonly #envelopes = new Map<string, EnvelopeText>()
   readonly #errors = new Map<string, Renderer>()
 
@@ -44,7 +44,6 @@ export class RefusalWriter {
     return { status: refusal.status, headers, body: this.envelopeOf(type, settings)(parts, data, discriminator) }
   }
 
-  /** The envelope of an answer that is no reply of an operation. */
   envelopeOf(type: string, settings: RenderSettings): EnvelopeText {
     const name = `${type} ${settings.profile} ${settings.namespace}`
     let text = this.#envelopes.get(name)
@@ -77,7 +76,7 @@ const messagesOf = (refusal: ApiError, context: AnswerContext, requestId: string
   ...refusal.further,
 ]
 
-/** Messages about routes quote paths and namespaces, so these are written in the names of the profile. */
+/** Messages about routes quote paths and namespaces. */
 function withProfilePaths(message: AppMessage, { profile, base, path }: AnswerContext): AppMessage {
   const isAboutRoute = message.errorGroup === 'RESOURCE_NOT_FOUND' || message.errorGroup === 'METHOD_NOT_ALLOWED'
   if (profile === 'spec' || !isAboutRoute) return message

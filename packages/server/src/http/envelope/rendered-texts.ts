@@ -1,16 +1,12 @@
-/**
- * JSON texts of entities that were answered before. An entity whose row and derived values are unchanged is the same
- * frozen object at each read; its text is then made once for each form of answer, and copied.
- */
+/** JSON texts by entity: one whose row and derived values are unchanged is the same frozen object at each read. */
 import { BoundedCache } from '../../core/bounded-cache.ts'
 
-/** UTF-16 units of all texts; nearly all are ASCII, which V8 stores as bytes. */
+/** UTF-16 units; nearly all are ASCII, which V8 stores as bytes. */
 const maximumLength = 4 * 1024 * 1024
 
 const maximumForms = 8
 
 interface Texts {
-  /** By form of answer. */
   readonly byForm: Map<string, string>
   length: number
 }
@@ -35,9 +31,9 @@ export class RenderedTexts {
     }
     const text = render()
     this.misses++
-    // An object that is not frozen was made for this answer only.
+    // Not frozen: made for this answer only.
     if (!Object.isFrozen(entity)) return text
-    // Clients choose the host in links, and with it the form: without a bound, one entity could take any number of texts.
+    // Clients choose the host of links, and so the form: without a bound, one entity could have any number of texts.
     const isFull = texts === undefined || texts.byForm.size >= maximumForms
     const next = isFull ? { byForm: new Map<string, string>(), length: 0 } : texts
     next.byForm.set(form, text)
@@ -47,5 +43,5 @@ export class RenderedTexts {
   }
 }
 
-/** Of all worlds and sites of the process. */
+/** For all worlds and sites of the process. */
 export const renderedTexts = new RenderedTexts()

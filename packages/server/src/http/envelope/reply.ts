@@ -1,4 +1,4 @@
-/** Writes replies of operations in the envelope. Source: conventions 2.3. */
+/** Source: conventions 2.3. */
 import type { Namespace, Operation } from '@hyperplane/contract'
 import type { Reply } from '../../core/reply.ts'
 import type { Answer } from '../answers/answer.ts'
@@ -13,9 +13,8 @@ import { type EnvelopeText, envelopeText } from './text.ts'
 
 export type Namespaces = ReadonlyMap<string, Namespace>
 
-/** The parts of an answer that are the same for every reply of one operation in one profile and version. */
+/** Shared by all replies of one operation in one profile and version. */
 interface Form {
-  /** Distinguishes the form from all others. */
   readonly name: string
   readonly shape: Operation['answer']
   /** Of the answer, or of one item of a list. */
@@ -26,7 +25,7 @@ interface Form {
 
 export class ReplyWriter {
   readonly #namespaces: Namespaces
-  /** Bounded: there are as many as the contract has operations, profiles and versions. */
+  /** Bounded by the operations, profiles and versions of the contract. */
   readonly #forms = new Map<string, Form>()
 
   constructor(namespaces: Namespaces) {
@@ -89,7 +88,7 @@ function headersOf(reply: Reply, operation: Operation | undefined, context: Answ
   return headers
 }
 
-/** The JSON text of `data`, and the discriminator that public clients expect beside it. */
+/** With the discriminator that public clients expect beside `data`. */
 function contentOf(
   { name, shape, render, linkSelf }: Form,
   { data, version }: Reply,

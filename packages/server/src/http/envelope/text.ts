@@ -1,9 +1,8 @@
-/** The JSON text of the envelope: the frame around `metadata` and `data`. Source: conventions 2.3. */
 import { typeIn } from '../profiles/names.ts'
 import { type RenderSettings, reservedOf } from '../profiles/render.ts'
 import { type MetadataParts, metadataWriter } from './metadata.ts'
 
-/** @param data JSON text; undefined: the answer has none */
+/** @param data JSON text; undefined: none. Source: conventions 2.3 */
 export type EnvelopeText = (parts: MetadataParts, data: string | undefined, discriminator: string | undefined) => string
 
 export function envelopeText(type: string, settings: RenderSettings, isPaged: boolean): EnvelopeText {

@@ -1,4 +1,4 @@
-/** The page at /docs: all operations, on one page that loads nothing from other servers. */
+/** /docs: one page that loads nothing from other servers. */
 import type { Namespace, Operation } from '@hyperplane/contract'
 
 const escapeHtml = (text: string): string =>

@@ -1,10 +1,9 @@
-/** The metrics at /metrics, in the format of Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { renderedTexts } from '../envelope/rendered-texts.ts'
 
 export class Metrics {
   readonly #registry = new Registry()
-  /** Counted here and exported on demand: a labelled counter costs more than all other measurements of a request. */
+  /** Exported on demand: a labelled counter costs more than all other measurements of a request. */
   readonly #answers = new Map<string, { operation: string; status: number; count: number }>()
   readonly #seconds: Histogram
 

@@ -1,7 +1,4 @@
-/**
- * The two naming profiles: `spec` has the names of the specification, which all other code uses; `public` has the names of
- * unmodified public clients. Every difference in names is in this file. Source: conventions 2.
- */
+/** All differences between names of the specification (`spec`) and of public clients (`public`). Source: conventions 2. */
 
 import type { CanonicalNames } from '../../core/ports.ts'
 
@@ -13,13 +10,13 @@ export const apiKeyHeader = { spec: 'X-SVC-Api-Key', public: 'X-ntnx-api-key' } 
 const taskPrefix = 'ZXJnb24='
 const bareUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The path segments after the version that differ. */
+/** Path segments after the version that differ. */
 const groups = [
   { namespace: 'vmm', spec: 'extern', public: 'esxi' },
   { namespace: 'networking', spec: 'cloud', public: 'aws' },
 ] as const
 
-/** A path below /api -> the canonical path, and the profile that the path belongs to, if its names differ. */
+/** A path below /api -> the canonical path, and its profile if the names of the two differ. */
 export function canonicalPath(path: string): { path: string; profile?: Profile } {
   const begin = path.indexOf('/') + 1
   const slash = begin === 0 ? 0 : path.indexOf('/', begin)
@@ -63,7 +60,6 @@ export const typeIn = (profile: Profile, type: string): string =>
         .replace(/^(vmm\.v\d+\.)extern\./, '$1esxi.')
         .replace(/^(networking\.v\d+\.)cloud\./, '$1aws.')
 
-/** A type name of either profile -> canonical. */
 export const canonicalType = (type: string): string =>
   type
     .replace(/^prism\./, 'platform.')
@@ -78,10 +74,7 @@ export const canonicalRel = (rel: string): string =>
 
 export const taskIdIn = (profile: Profile, id: string): string => (profile === 'spec' ? id : `${taskPrefix}:${id}`)
 
-/**
- * The id of a task in the form of the profile -> the plain UUID. Public clients must send the prefix; the spec profile
- * accepts both forms.
- */
+/** The plain UUID. Public clients must send the prefix; the spec profile accepts both forms. */
 export function canonicalTaskId(profile: Profile, text: string): string | undefined {
   const at = text.lastIndexOf(':')
   if (at < 0) return profile === 'public' ? undefined : text
@@ -117,7 +110,7 @@ export const canonicalNames: CanonicalNames = {
   },
 }
 
-/** The profile of a request; the first match wins. Source: conventions 2.1. */
+/** The first match wins. Source: conventions 2.1. */
 export function profileOf(request: {
   readonly pathProfile: Profile | undefined
   readonly header: (name: string) => string | undefined

@@ -1,7 +1,6 @@
 /**
- * Canonical values -> JSON text of a profile: type names, discriminators, task ids, links. Only fields of the contract are
- * written, so neither internal fields nor secrets can leak. Each schema is compiled once for each profile and version; for an
- * answer, its renderer only looks up values and joins texts. Source: conventions 2.3.
+ * Canonical values -> JSON text of a profile. Writes only fields of the contract: no internal fields or secrets can
+ * leak. Schemas are compiled once for each profile and version. Source: conventions 2.3.
  */
 import { type AnySchema, type ObjectSchema, secretMask } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/input/validate.ts'
@@ -9,18 +8,18 @@ import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './n
 
 export interface RenderSettings {
   readonly profile: Profile
-  /** Namespace and version that answer: `clustermgmt`, `v4.0`. */
+  /** Those that answer: `clustermgmt`, `v4.0`. */
   readonly namespace: string
   readonly version: string
-  /** The answer to a creation, the only answer that shows one-time secrets. */
+  /** Only answers to creations show one-time secrets. */
   readonly isCreation?: boolean
   readonly versionOf: (namespace: string) => string
 }
 
-/** A schema has no static type here, so values are not checked against it. */
+/** A schema has no static type here. */
 type Json = any
 
-/** JSON text of a value. `origin`: `https://host:port`, for absolute links. */
+/** `origin`: `https://host:port`, for absolute links. */
 export type Renderer = (value: Json, origin: string) => string
 
 /** `v4.3` -> `v4.r3`, `v4.1.b2` -> `v4.r1.b2`. */
@@ -104,7 +103,7 @@ interface FieldRenderer {
 }
 
 function objectRenderer(schema: ObjectSchema, settings: RenderSettings): Renderer {
-  // Fields are in the order of the contract, not in the order in which they were stored.
+  // In the order of the contract, not of storage.
   const fields = Object.entries(schema.fields).flatMap(([name, field]) =>
     isShown(field, settings) ? [fieldRenderer(name, field, settings)] : [],
   )
@@ -147,7 +146,7 @@ const fieldRenderer = (name: string, field: AnySchema, settings: RenderSettings)
     : {}),
 })
 
-/** The text before the fields: `{`, the type if there is one, and in the public profile `$reserved`. */
+/** `{`, the type if there is one, and in the public profile `$reserved`. */
 function beginningOf(schema: ObjectSchema, settings: RenderSettings): (value: Json) => string {
   const { objectType, foldsInto } = schema
   if (objectType === undefined) return () => '{'

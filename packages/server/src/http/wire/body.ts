@@ -1,19 +1,19 @@
-/** Reads request bodies within bounds. A refused body leaves the connection open, so that the refusal can be sent. */
+/** Bounded request bodies. A refused body leaves the connection open, so that the refusal can be sent. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ApiError } from '../../core/api-error.ts'
 
-/** After a refusal, a body up to this length is read to its end, so that the connection can stay open. */
+/** After a refusal, a body up to this length is read, so that the connection can stay open. */
 const smallBodyBytes = 32 * 1024
 
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 
-/** Responses to clients that wait for `100 Continue` before they send their body. */
+/** Clients that wait for `100 Continue`. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>()
 
-/** Sends `100 Continue` when the body is first read: never, if the request is refused before. */
+/** Sends `100 Continue` when the body is first read: not for a request that is refused before. */
 export function deferContinue(message: IncomingMessage, response: ServerResponse): void {
   waiting.set(message, response)
 }
@@ -23,13 +23,13 @@ function sendContinue(message: IncomingMessage): void {
   waiting.delete(message)
 }
 
-/** True when the unread rest of the body is too long to read it only to keep the connection open. */
+/** The unread rest is too long to read it only to keep the connection. */
 export function leavesBodyUnread(message: IncomingMessage): boolean {
   if (message.complete || !hasBody(message)) return false
   return waiting.has(message) || Number(message.headers['content-length'] ?? Infinity) > smallBodyBytes
 }
 
-/** @throws ApiError 413 for a larger body, as soon as its length is known; 400 when the connection ends within the body */
+/** @throws ApiError 413 as soon as the length is known; 400 when the connection ends within the body */
 export async function readBody(message: IncomingMessage, maximum: number): Promise<Uint8Array> {
   refuseLength(message, maximum)
   sendContinue(message)
@@ -48,7 +48,7 @@ export async function readBody(message: IncomingMessage, maximum: number): Promi
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
-/** The body in chunks as they arrive, decompressed. The maximum limits the decompressed bytes. */
+/** Chunks as they arrive. The maximum limits the decompressed bytes. */
 export async function* openBody(message: IncomingMessage, maximum: number): AsyncGenerator<Uint8Array> {
   const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== 'gzip')
@@ -86,7 +86,7 @@ function asRefusal(error: unknown): ApiError {
 
 async function* decompressed(message: IncomingMessage): AsyncGenerator<Buffer> {
   const content = createGunzip()
-  // `pipeline` destroys its source, so it gets the chunks instead of the message. Its errors reach the reader of `content`.
+  // `pipeline` destroys its source: give it the chunks, not the message. Its errors reach the reader of `content`.
   pipeline(chunksOf(message), content, () => undefined)
   try {
     yield* content

@@ -1,7 +1,4 @@
-/**
- * Answers connections whose bytes node:http cannot parse as a request. By default Node answers them without the envelope, or
- * not at all. Source: conventions 1.
- */
+/** Refuses bytes that node:http cannot parse, in the envelope, which Node does not. Source: conventions 1. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ApiError } from '../../core/api-error.ts'
@@ -15,11 +12,11 @@ export interface ParserError extends NodeJS.ErrnoException {
 export class BrokenConnections {
   readonly #lingering: Lingering
   readonly #answerOf: (fault: ApiError) => string
-  /** The response to the latest request of each connection. */
+  /** Of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
 
-  /** @param answerOf head and body of the answer, as text */
+  /** @param answerOf head and body as text */
   constructor(lingering: Lingering, answerOf: (fault: ApiError) => string) {
     this.#lingering = lingering
     this.#answerOf = answerOf
@@ -29,19 +26,19 @@ export class BrokenConnections {
     this.#latest.set(response.req.socket, response)
   }
 
-  /** Waits for the answers to earlier requests of the connection, answers with the fault, then closes the connection. */
+  /** Answers earlier requests of the connection first; closes it afterwards. */
   refuse(socket: Socket, fault: ApiError): void {
-    // The parser repeats its error for all bytes that arrive later.
+    // The parser repeats its error for all later bytes.
     if (this.#refused.has(socket) || this.#lingering.isClosing(socket)) return
     this.#refused.add(socket)
-    // For CONNECT, node:http removes its own listener; without any, a reset by the client would crash the process.
+    // For CONNECT, node:http removes its listener; without any, a reset by the client would crash the process.
     socket.on('error', () => socket.destroy())
     const latest = this.#latest.get(socket)
     const answer = (): void => this.#answer(socket, fault)
     if (latest === undefined || latest.closed || latest.writableFinished) answer()
     else if (latest.req.complete) latest.once('close', answer)
     else {
-      // The fault is in the body of the latest request, so this answers that request, unless its answer has begun.
+      // The fault is in the body of the latest request: answer that request, unless its answer has begun.
       const answerOrClose = (): void => (latest.headersSent ? socket.destroySoon() : answer())
       if (latest.socket === null) latest.once('socket', () => process.nextTick(answerOrClose))
       else answerOrClose()
@@ -90,6 +87,6 @@ export const noTunnels = (): ApiError => malformed('it asks for a tunnel (CONNEC
 
 const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
 
-/** True when the packet is the beginning of a request line that has not ended yet. */
+/** The request line has not ended yet. */
 const isInTarget = (packet: Buffer | undefined): boolean =>
   packet !== undefined && /^[A-Z-]+ [^\s]*$/.test(packet.toString('latin1', 0, maximumTarget))

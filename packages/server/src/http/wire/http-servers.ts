@@ -1,7 +1,4 @@
-/**
- * The servers of Node that turn connections into requests: one for plain HTTP, and with TLS also those of `tls.ts`. Whatever
- * Node would answer by itself, or not at all, is refused in the envelope instead. Source: conventions 1, 14.
- */
+/** Node's servers; refusals that Node would answer by itself, or not at all, get an envelope. Source: conventions 1, 14. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket, Server as TcpServer } from 'node:net'
 import { createServer } from '../../core/node-http.ts'
@@ -14,7 +11,7 @@ export type RequestListener = (request: IncomingMessage, response: ServerRespons
 
 export interface HttpServersOptions {
   readonly onRequest: RequestListener
-  /** Receives each request in plain HTTP to a service with TLS. */
+  /** For plain HTTP to a service with TLS. */
   readonly onPlainRequest: RequestListener
   readonly broken: BrokenConnections
   readonly tls: Pick<TlsOptions, 'cert' | 'key' | 'certificateOf'> | undefined
@@ -24,11 +21,11 @@ const serverOptions = {
   maxHeaderSize: maximumTarget + maximumHeaderBytes,
   keepAlive: true,
   noDelay: true,
-  // `headFault` refuses a missing header Host, and an unknown Expect, in the envelope.
+  // `headFault` refuses a missing Host, and an unknown Expect, in the envelope.
   requireHostHeader: false,
   requestTimeout: 60_000,
   headersTimeout: 20_000,
-  // Proxies close idle connections after 60 s. Closing later ensures that no request of theirs meets a closed connection.
+  // Proxies close idle connections after 60 s: no request of theirs may meet a closed connection.
   keepAliveTimeout: 65_000,
 }
 
@@ -59,7 +56,7 @@ export class HttpServers {
     return [this.plain, ...(this.#tls?.all() ?? [])]
   }
 
-  /** With TLS, the first byte of the connection tells TLS from plain HTTP, which gets a readable refusal. */
+  /** The first byte tells TLS from plain HTTP, which gets a readable refusal. */
   accept(socket: Socket): void {
     const tls = this.#tls
     if (tls === undefined) return void this.plain.emit('connection', socket)
@@ -75,7 +72,7 @@ export class HttpServers {
     })
   }
 
-  /** Starts the timers against slow connections, which Node starts when a server listens. Behind `accept` no server does. */
+  /** Node starts its timers against slow connections on `listen`, which nobody calls on these servers. */
   start(): void {
     if (this.#tls === undefined) return
     this.#isStarted = true

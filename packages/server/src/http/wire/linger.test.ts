@@ -1,4 +1,3 @@
-/** The bounds of a lingering close, on a clock that the test moves. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -8,11 +7,10 @@ import { Lingering, lingerBounds } from './linger.ts'
 interface Line {
   readonly client: Socket
   readonly server: Socket
-  /** Resolves when the server has closed the connection. */
   readonly closed: Promise<unknown>
 }
 
-/** Runs a test with connections, and with a function that moves the clock to the next check. */
+/** Gives the test connections, and a function that moves the clock to the next check. */
 async function on(run: (connection: () => Promise<Line>, timers: (() => void)[], setTimer: Timer) => Promise<void>) {
   const timers: (() => void)[] = []
   const setTimer: Timer = (_ms, check) => {

@@ -1,7 +1,6 @@
 /**
- * Lingering close. Closing a connection while its client still sends resets it, and the client may lose the answer. So the
- * server closes only its sending side at first, and discards the rest of the input, within bounds.
- * Source: RFC 9112, 9.6; decision refused-bodies-are-discarded.
+ * Closing while the client sends resets the connection and may lose the answer. So the server closes its sending side
+ * first, and discards the input, within bounds. Source: RFC 9112, 9.6; decision refused-bodies-are-discarded.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,9 +9,9 @@ import { leavesBodyUnread } from './body.ts'
 
 export interface LingerBounds {
   readonly bytes: number
-  /** Maximum of lingering connections; further ones close at once. */
+  /** Maximum; further connections close at once. */
   readonly connections: number
-  /** Interval between checks. A connection that received nothing since the last check is closed. */
+  /** A connection that received nothing between two checks is closed. */
   readonly checkMillis: number
   readonly checks: number
 }
@@ -30,7 +29,7 @@ export class Lingering {
     this.#bounds = bounds
   }
 
-  /** True when further requests on the connection must not be answered. */
+  /** Further requests on the connection must not be answered. */
   isClosing(socket: Socket): boolean {
     return this.#closing.has(socket)
   }
@@ -52,7 +51,7 @@ export class Lingering {
     start(head)
     this.#closing.add(request.socket)
     if (body === undefined) return void response.end()
-    // Ending the response would make node:http close the connection. The client has its complete answer without that.
+    // Not `end`: node:http would close the connection. The client has its complete answer without that.
     response.write(body)
     const discard = (): void => {
       request.resume()

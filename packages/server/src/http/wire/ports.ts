@@ -1,9 +1,9 @@
-/** The TCP ports: that of the service, and those of worlds that have a port of their own. Opens and closes them. */
+/** The ports of the service and of worlds. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { HttpServers } from './http-servers.ts'
 import type { WorldPorts } from './world-ports.ts'
 
-/** An answer that is not complete by then is cut off, because an answer may be endless. */
+/** Then cut off an incomplete answer: it may be endless. */
 const drainMillis = 3000
 const idleCheckMillis = 20
 
@@ -36,10 +36,7 @@ export class Ports {
     return opened
   }
 
-  /**
-   * Closes the port of a world, and its connections, so that the next world on it cannot answer them. Connections with a
-   * pending response finish first: one of the requests may be the DELETE of this world.
-   */
+  /** Destroys connections: the next world on the port must not answer them. Pending responses end first (the DELETE). */
   unlisten(port: number): void {
     this.#ofWorlds.get(port)?.close()
     this.#ofWorlds.delete(port)
@@ -95,7 +92,7 @@ function portOf(server: Server): number {
   return address.port
 }
 
-/** Identifies a connection to one port, by the same text for the TLS socket and the TCP socket below it. */
+/** The same text for a TLS socket and the TCP socket below it. */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
 function destroyAll(sockets: Iterable<Socket>): void {

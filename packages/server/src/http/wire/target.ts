@@ -1,9 +1,9 @@
-/** The target of a request line. Source: RFC 9112, 3.2. */
+/** Source: RFC 9112, 3.2. */
 
 export interface Target {
   readonly path: string
   readonly query: string
-  /** Host and port of a target in absolute form. They replace the header Host. */
+  /** Of a target in absolute form; replaces the header Host. */
   readonly authority: string | undefined
 }
 

@@ -1,10 +1,9 @@
-/** Worlds that have a port of their own, and the connections to these ports. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export class WorldPorts {
   readonly #worldOfPort = new Map<number, string>()
-  /** A connection belongs to its world until it ends, even after the port is closed or given to another world. */
+  /** A connection belongs to its world until it ends, even if its port is closed or given to another world. */
   readonly #worldOfSocket = new WeakMap<Socket, string>()
   readonly #pending = new Set<ServerResponse>()
 
@@ -16,7 +15,7 @@ export class WorldPorts {
     this.#worldOfPort.delete(port)
   }
 
-  /** Call this when a request arrives: a socket that broke before its answer has no local port any more. */
+  /** Call when a request arrives: a broken socket has no local port any more. */
   note(response: ServerResponse): void {
     if (this.#worldOfPort.size === 0) return
     const { socket } = response.req
