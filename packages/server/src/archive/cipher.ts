@@ -1,7 +1,7 @@
 /**
- * Encryption of backups: AES-256-GCM with a random data key per restore point and a fresh nonce per part. The additional data of
- * a part name its restore point and number, so that parts cannot be swapped. The additional data of the wrapped data key
- * contain the digest of the manifest, so that no part can be left out. Source: behaviour platform.md 8 (encryption).
+ * AES-256-GCM with a random data key per restore point and a fresh nonce per part. Additional data of a part are its
+ * restore point and number, so parts cannot be swapped; those of the wrapped data key include the manifest's digest,
+ * so no part can be left out. Source: behaviour platform.md 8 (encryption).
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { BackupFault, type Manifest } from './format.ts'
@@ -9,7 +9,7 @@ import { BackupFault, type Manifest } from './format.ts'
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Returns nonce, ciphertext and tag. `about` names the plaintext, and must be the same for `decrypt`. */
+/** Returns nonce, ciphertext and tag. `about` names the plaintext: the same for `decrypt`. */
 export function encrypt(key: Buffer, plain: Uint8Array, about: string): Buffer {
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))
@@ -22,7 +22,7 @@ export function decrypt(key: Buffer, sealed: Uint8Array, about: string): Buffer 
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-tagBytes))
   const plain = decipher.update(bytes.subarray(nonceBytes, -tagBytes))
-  // `final` returns no bytes, but compares the tag.
+  // Returns no bytes, but compares the tag.
   decipher.final()
   return plain
 }
@@ -35,18 +35,16 @@ export const keyIdOf = (backupKey: Buffer): string =>
 
 export const aboutPart = (restorePointExtId: string, index: number): string => `${restorePointExtId}/${index + 1}`
 
-/** The key that seals secrets inside the parts: a key for each purpose. */
+/** Seals secrets inside the parts: a key for each purpose. */
 export const secretsKeyOf = (dataKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', dataKey, '', 'hyperplane backup secrets', 32))
 
-/** The key entry of a manifest: the id of the backup key, and the data key, wrapped for this manifest only. */
+/** The id of the backup key, and the data key, wrapped for this manifest only. */
 export function wrapDataKey(backupKey: Buffer, dataKey: Buffer, manifest: Omit<Manifest, 'key'>): Manifest['key'] {
   return { id: keyIdOf(backupKey), wrapped: encrypt(backupKey, dataKey, aboutKey(manifest)).toString('base64') }
 }
 
-/**
- * @throws BackupFault `keyMismatch` when another backup key wrote the backup, `corrupt` when the manifest was changed
- */
+/** @throws BackupFault `keyMismatch` for another backup key, `corrupt` when the manifest was changed */
 export function unwrapDataKey(backupKey: Buffer, manifest: Manifest): Buffer {
   const keyId = keyIdOf(backupKey)
   if (manifest.key.id !== keyId)
@@ -58,7 +56,7 @@ export function unwrapDataKey(backupKey: Buffer, manifest: Manifest): Buffer {
   }
 }
 
-/** The manifest without its key, with sorted properties: the file may have been reformatted. */
+/** Sorted properties: the file may have been reformatted. */
 function aboutKey(manifest: Omit<Manifest, 'key'>): string {
   const { key: _, ...rest } = manifest as Manifest
   return `${manifest.restorePointExtId}/key/${createHash('sha256').update(sortedJson(rest)).digest('hex')}`

@@ -1,4 +1,3 @@
-/** Backups that are refused before anything is loaded. Source: behaviour platform.md 9 (fetch and check). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Restores } from '../core/ports.ts'

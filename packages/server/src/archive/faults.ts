@@ -1,4 +1,4 @@
-/** Refuses backups that cannot be restored, with the errors of the interface. Source: behaviour platform.md 0 (DM-30031 to -33), 9. */
+/** Source: behaviour platform.md 0 (DM-30031 to -33), 9. */
 
 import { ApiError } from '../core/api-error.ts'
 import type { Services } from '../core/world.ts'
@@ -21,7 +21,7 @@ export async function requireReadable(
   }
 }
 
-/** Translates faults of a backup; returns other errors unchanged. */
+/** Returns errors other than BackupFault unchanged. */
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof BackupFault)) return error
   const options = { cause: error }

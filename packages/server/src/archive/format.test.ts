@@ -1,4 +1,4 @@
-/** Written restore points are found and open again; changed ones do not. Source: behaviour platform.md 8; 14, statement 34. */
+/** Source: behaviour platform.md 8; 14, statement 34. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -22,7 +22,6 @@ const domainManager = {
   network: {},
 } as unknown as Manifest['domainManager']
 
-/** An object store in memory. */
 function memory(): { store: ObjectStore; objects: Map<string, Uint8Array> } {
   const objects = new Map<string, Uint8Array>()
   const store: ObjectStore = {

@@ -1,5 +1,5 @@
 /**
- * The format of a backup in its location. Only the files of this folder read or write backups.
+ * The format of a backup. Only the files of this folder read or write it. Source: behaviour platform.md 8.
  *
  * ```
  * hyperplane-backups/<manager>/<restore point>/part-00001 … part-NNNNN   sealed content, in order
@@ -7,34 +7,24 @@
  *                                             /COMPLETE                  SHA-256 of the manifest, written last
  * ```
  *
- * - **Content** (`rows.ts`): the rows of all kinds as lines of JSON, which any store can load, unlike database pages. The section
- *   `manager` holds the rows of the control plane; the section `world`, in parts of its own, the facts of the simulated
- *   infrastructure (absent with real drivers). Secrets are sealed with a key of the restore point (`reseal.ts`), so that an
- *   instance with another master key can restore them.
- * - **Parts** (`pack.ts`, `unpack.ts`): the lines of a section are one stream of bytes that is cut every `plainPartBytes`, also
- *   inside a line. Each part is compressed (zstd) and sealed (AES-256-GCM) separately; one part is in memory at a time.
- * - **Keys** (`cipher.ts`): each restore point has a random data key, wrapped by the backup key with the digest of the manifest
- *   as additional data: a changed manifest does not open, even if its `COMPLETE` was recomputed.
- * - **Writing** (`writer.ts`): parts, manifest, `COMPLETE`, in this order. Object stores have no transactions: without `COMPLETE`
- *   there is no restore point, and files of an interrupted backup harm no other.
- * - **Reading**: `findRestorePoints` (`reader.ts`) checks digests and needs no key; `readRestorePoint` (`read.ts`) yields the rows
- *   in order and verifies everything on the way.
- *
- * Source: behaviour platform.md 8.
+ * Content is JSON lines of rows (`rows.ts`), which any store can load, in two sections: `manager`, and `world` for
+ * simulation facts. A section is one stream, cut every `plainPartBytes`, also inside a line; a part is compressed (zstd) and
+ * sealed (`cipher.ts`). Secrets are sealed with a key of the restore point (`reseal.ts`), so that an instance with
+ * another master key can restore them. Without `COMPLETE` there is no restore point, as object stores lack transactions.
  */
 import { createHash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { ObjectStore, Place } from '../drivers/object-store.ts'
 
-/** The format that this version writes, and the newest that it reads. */
+/** Written by this version, and the newest that it reads. */
 export const formatVersion = 1
 
 export const prefix = 'hyperplane-backups'
 
 export const maximumPartBytes = 8 * 1024 * 1024
 
-/** Highest number of plain bytes of a part; far below the limit, because packing and unpacking hold several copies in memory. */
+/** Far below the limit: packing and unpacking hold several copies in memory. */
 export const plainPartBytes = 2 * 1024 * 1024
 
 export type Section = 'manager' | 'world'
@@ -43,7 +33,7 @@ export interface Part {
   readonly name: string
   readonly section: Section
   readonly sizeBytes: number
-  /** Digest of the sealed bytes, in hex. */
+  /** Of the sealed bytes, in hex. */
   readonly sha256: string
   /** Number of rows that end in this part, by kind. */
   readonly rows: Readonly<Record<string, number>>
@@ -55,27 +45,26 @@ export interface Manifest {
   readonly restorePointExtId: string
   /** Time of the snapshot, which contains everything committed before. */
   readonly creationTime: string
-  /** The manager at that time, without secrets. */
+  /** Without secrets. */
   readonly domainManager: EntityOf<typeof DomainManager>
   readonly key: {
     /** Identifies the backup key without revealing it. */
     readonly id: string
-    /** The data key of this restore point, wrapped by the backup key. */
+    /** The data key, wrapped by the backup key. */
     readonly wrapped: string
   }
   readonly parts: readonly Part[]
 }
 
-/** A backup location with the driver that reaches it. */
 export interface BackupPlace {
   readonly store: ObjectStore
   readonly place: Place
 }
 
-/** A backup cannot be used. The message names the fault and reveals nothing of the content. */
+/** The message names the fault and reveals nothing of the content. */
 export class BackupFault extends Error {
   readonly fault: 'corrupt' | 'keyMismatch' | 'newer'
-  /** All faults that were found; the message contains the first. */
+  /** The message contains the first one. */
   readonly faults: readonly string[]
   constructor(fault: BackupFault['fault'], message: string, cause?: unknown, faults: readonly string[] = [message]) {
     super(message, { cause })

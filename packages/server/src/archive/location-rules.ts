@@ -1,11 +1,11 @@
-/** Rules for backup locations, in requests, seeds and commands. Source: behaviour platform.md 7, 9. */
+/** Source: behaviour platform.md 7, 9. */
 import type { ValueOf } from '@hyperplane/contract'
 import type { BackupLocation } from '@hyperplane/contract/platform/backup-location'
 import { type ApiError, invalid } from '../core/api-error.ts'
 
 export type Location = ValueOf<typeof BackupLocation>
 
-/** Lower-case letters, digits, dots and hyphens between letters or digits, which every S3 service accepts. */
+/** The names that every S3 service accepts. */
 export const bucketForm = /^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/
 
 /** The region becomes part of a host name and of a header. */

@@ -1,4 +1,4 @@
-/** Packs lines of content into sealed parts. Source: behaviour platform.md 8. */
+/** Source: behaviour platform.md 8. */
 import { constants, zstdCompressSync } from 'node:zlib'
 import { aboutPart, encrypt } from './cipher.ts'
 import { maximumPartBytes, type Part, partName, plainPartBytes, type Section, sha256 } from './format.ts'
@@ -16,7 +16,7 @@ export interface Line {
 
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
-/** Yields the parts in order and packs each one on demand. */
+/** In order; packs each part on demand. */
 export function* packParts(lines: Iterable<Line>, dataKey: Buffer, restorePointExtId: string): Generator<PackedPart> {
   const plain = Buffer.allocUnsafe(plainPartBytes)
   let filled = 0

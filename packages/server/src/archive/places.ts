@@ -1,4 +1,4 @@
-/** Turns a location of the interface into the place of a driver, and errors of the place into errors of the interface. Source: behaviour platform.md 0, 7, 9. */
+/** Backup locations as places of drivers, and their errors. Source: behaviour platform.md 0, 7, 9. */
 
 import type { ValueOf } from '@hyperplane/contract'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
@@ -16,7 +16,7 @@ interface Located {
   readonly location: Location
 }
 
-/** The place of a row of `kind`. Its secrets may be sealed, as in the store, or plain, as in a request. */
+/** Secrets may be sealed, as in the store, or plain, as in a request. */
 export function placeOf(
   kind: 'BackupTarget' | 'RestoreSource',
   { extId, location }: Located,
@@ -65,7 +65,7 @@ function bucketPlace(config: ProviderConfig, open: Open): Place {
 const textOf = ({ ipv4, ipv6, fqdn }: ValueOf<typeof IPAddressOrFQDN>): string =>
   ipv4?.value ?? ipv6?.value ?? fqdn?.value ?? ''
 
-/** Translates errors of a place; returns other errors unchanged. */
+/** Returns other errors unchanged. */
 export function translatePlaceFault(error: unknown, place: Place): unknown {
   if (!(error instanceof ObjectStoreError)) return error
   const endpoint =
@@ -87,7 +87,7 @@ export function translatePlaceFault(error: unknown, place: Place): unknown {
   return refusals[error.fault]()
 }
 
-/** The same for a step of a task, which is tried again after a temporary error. */
+/** A task step is tried again after a temporary error. */
 export function translateForTask(error: unknown, place: Place): unknown {
   const translated = translatePlaceFault(error, place)
   if (!(error instanceof ObjectStoreError) || !(translated instanceof ApiError)) return translated

@@ -1,4 +1,4 @@
-/** Reads one restore point from its place, part by part. Source: behaviour platform.md 8 (verification), 9 (restore). */
+/** Source: behaviour platform.md 8 (verification), 9 (restore). */
 import { ObjectStoreError } from '../drivers/object-store.ts'
 import { unwrapDataKey } from './cipher.ts'
 import { type BackupPlace, folderOf, type Manifest, type Section } from './format.ts'
@@ -6,8 +6,7 @@ import type { BackupRow } from './rows.ts'
 import { damaged, Unpacker } from './unpack.ts'
 
 /**
- * Yields the rows in order, section by section; one part is in memory at a time. Reading to the end verifies names, sizes,
- * digests, encryption and numbers of rows. Secrets stay sealed with the key of the backup; see `reseal.ts`.
+ * Rows in order, one part in memory at a time. Reading to the end verifies all parts. Secrets stay sealed (`reseal.ts`).
  * @param backupKey 32 bytes
  * @throws BackupFault that names the part; ObjectStoreError from the place
  */

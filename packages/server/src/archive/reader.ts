@@ -1,4 +1,4 @@
-/** Finds the complete restore points of a place. Digests suffice for that; no key is needed. Source: behaviour platform.md 8, 9. */
+/** Complete restore points of a place, by digests: no key is needed. Source: behaviour platform.md 8, 9. */
 import { parseTime } from '../core/time/clock.ts'
 import { ObjectStoreError } from '../drivers/object-store.ts'
 import {
@@ -21,10 +21,7 @@ export interface FoundRestorePoints {
   readonly warnings: readonly string[]
 }
 
-/**
- * The restore points of one manager, or of all managers. A damaged or newer one is left out with a warning.
- * @throws ObjectStoreError from the place
- */
+/** Of one manager, or of all. A damaged or newer one is left out with a warning. @throws ObjectStoreError */
 export async function findRestorePoints(at: BackupPlace, managerExtId?: string): Promise<FoundRestorePoints> {
   const sizes = await sizesBelow(at, managerExtId === undefined ? prefix : `${prefix}/${managerExtId}`)
   const manifests: Manifest[] = []
@@ -44,7 +41,7 @@ export async function findRestorePoints(at: BackupPlace, managerExtId?: string):
   return { manifests, warnings }
 }
 
-/** @throws BackupFault when the restore point is missing or incomplete; ObjectStoreError from the place */
+/** @throws BackupFault when it is missing or incomplete; ObjectStoreError */
 export async function findRestorePoint(
   at: BackupPlace,
   domainManagerExtId: string,
@@ -87,7 +84,7 @@ async function readManifest(
   return manifest
 }
 
-/** A listed object may be missing a moment later, because restore points are retired while the place is read. */
+/** A listed object may be missing a moment later: restore points are retired while the place is read. */
 async function contentOf({ store, place }: BackupPlace, folder: string, name: string): Promise<Uint8Array> {
   try {
     return await store.get(place, `${folder}/${name}`)
@@ -107,7 +104,7 @@ function parsed(bytes: Uint8Array): Manifest {
   throw new BackupFault('corrupt', `its ${manifestName} cannot be read`)
 }
 
-/** Checks the fields that are read before the key proves that the manifest is genuine. */
+/** Only fields that are read before the key proves that the manifest is genuine. */
 function hasRequiredFields({ domainManager, creationTime, key, parts, productVersion }: Manifest): boolean {
   return (
     typeof domainManager?.config?.name === 'string' &&

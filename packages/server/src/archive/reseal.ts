@@ -1,7 +1,4 @@
-/**
- * Moves secrets into a backup and out of it: opens each one with its present key and seals it with the other key, for the same
- * field of the same entity. Source: behaviour platform.md 8 (encryption).
- */
+/** Opens each secret with its present key and seals it with another. Source: behaviour platform.md 8 (encryption). */
 import { type Sealer, sealerWith } from '../core/access/secrets.ts'
 import { aboutTask, sealedInTask } from '../core/tasks/sealed.ts'
 import { secretsKeyOf } from './cipher.ts'
@@ -21,10 +18,7 @@ export const holdsSecrets = ({ kind, secrets }: SecretsOfKind): boolean => secre
 
 type Changeable = Record<string, unknown>
 
-/**
- * Changes `document`, the parsed row of any kind, in place.
- * @throws Error when a secret does not open: it belongs to another row, or the key is wrong
- */
+/** Changes `document`, a parsed row, in place. @throws Error when a secret does not open: other row, or wrong key */
 export function reseal({ kind, secrets }: SecretsOfKind, document: unknown, from: Opener, to: Seal): void {
   const { extId, runner } = document as { readonly extId: string; readonly runner?: Changeable }
   for (const path of secrets) {

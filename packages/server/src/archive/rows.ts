@@ -1,22 +1,21 @@
 /**
- * The content of a backup: one line of JSON for each row.
+ * The content of a backup, one row per line; rows of a kind are consecutive, in the order of their creation.
  *
  * ```
  * {"kind":"Vm","version":3,"document":{"extId":"…", …}}
  * {"kind":"Vm","version":1,"pending":true,"document":{…}}
  * {"kind":"meta","name":"tenant","value":"…"}
  * ```
- *
- * Rows of a kind are consecutive, in the order of their creation. Source: behaviour platform.md 8 (content).
+ * Source: behaviour platform.md 8 (content).
  */
 
-/** A stored row, without the columns and references that are derived from its document. */
+/** Without the columns and references that are derived from the document. */
 export interface EntityRow {
   readonly kind: string
   readonly version: number
   /** Not published yet: a task was creating it. */
   readonly pending?: true
-  /** Contains `extId`; its secrets are sealed. */
+  /** Secrets are sealed. */
   readonly document: Readonly<Record<string, unknown>> & { readonly extId: string }
 }
 
@@ -31,7 +30,7 @@ export type BackupRow = EntityRow | MetaRow
 
 export const isMeta = (row: BackupRow): row is MetaRow => row.kind === 'meta'
 
-/** The pieces of a line with its line break: texts, or their bytes in UTF-8. */
+/** A line with its line break: texts, or their bytes in UTF-8. */
 export type LinePieces = readonly (string | Uint8Array)[]
 
 /** @param document JSON, which is not parsed */
@@ -60,7 +59,7 @@ export function rowOf(line: string): BackupRow {
   return row
 }
 
-/** Reads only the beginning of the row, which suffices to count it. @throws TypeError for a malformed row */
+/** Counts need only the beginning of the row. @throws TypeError for a malformed row */
 export function kindIn(line: Buffer): string {
   const [, kind] = /^\{"kind":"(\w+)",/.exec(line.toString('latin1', 0, 100)) ?? []
   if (kind === undefined || line.at(-1) !== closingBrace) throw new TypeError('not a row')

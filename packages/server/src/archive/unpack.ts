@@ -1,4 +1,4 @@
-/** Unpacks sealed parts to rows and checks each part against the manifest. Source: behaviour platform.md 8 (verification). */
+/** Checks each part against the manifest. Source: behaviour platform.md 8 (verification). */
 import { zstdDecompressSync } from 'node:zlib'
 import { aboutPart, decrypt } from './cipher.ts'
 import { BackupFault, type Manifest, type Part, partName, plainPartBytes, type Section, sha256 } from './format.ts'
@@ -17,10 +17,7 @@ export class Unpacker {
     this.#dataKey = dataKey
   }
 
-  /**
-   * The rows that end in the next part.
-   * @throws BackupFault that names the part, when it differs from the manifest or does not open
-   */
+  /** @throws BackupFault that names the part, when it differs from the manifest or does not open */
   *next(content: Uint8Array): Generator<{ readonly section: Section; readonly row: BackupRow }> {
     const part = this.#manifest.parts[this.#index] as Part
     const counts = new Counts(part)
@@ -32,7 +29,7 @@ export class Unpacker {
     counts.compare()
   }
 
-  /** Counts the rows of the next part without parsing them, which saves memory and time. @throws as `next` */
+  /** Counts the rows without parsing them, which saves memory and time. @throws as `next` */
   count(content: Uint8Array): void {
     const part = this.#manifest.parts[this.#index] as Part
     const counts = new Counts(part)
@@ -40,7 +37,6 @@ export class Unpacker {
     counts.compare()
   }
 
-  /** Lines that end in this part, without line breaks. */
   *#lines(part: Part, content: Uint8Array): Generator<Buffer> {
     const plain = this.#opened(part, content)
     if (part.section !== this.#section && this.#begun.length > 0) throw damaged(part, 'it begins inside a row')

@@ -1,4 +1,4 @@
-/** Writes one restore point. Source: behaviour platform.md 8. */
+/** Source: behaviour platform.md 8. */
 import { wrapDataKey } from './cipher.ts'
 import {
   type BackupPlace,
@@ -22,9 +22,8 @@ export interface RestorePointContent
 }
 
 /**
- * Writes the parts, then the manifest, then `COMPLETE`, so that an interrupted backup is no restore point.
- * @param written called after each part
- * @throws ObjectStoreError from the place; objects that were written before remain, without `COMPLETE`
+ * Parts, manifest, `COMPLETE`: an interrupted backup is no restore point. @param written called after each part
+ * @throws ObjectStoreError; objects that were written before remain, without `COMPLETE`
  */
 export async function writeRestorePoint(
   { store, place }: BackupPlace,
