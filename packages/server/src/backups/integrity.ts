@@ -1,5 +1,3 @@
-/** Checks the integrity of a restored store: references, counters, secrets, and the invariants of the domains. */
-
 import { holdsSecrets, reseal } from '../archive/reseal.ts'
 import type { Sealer } from '../core/access/secrets.ts'
 import { brokenInvariants, invariants, maximumFaults } from '../domains/invariants/invariants.ts'
@@ -13,7 +11,7 @@ export const checks: readonly string[] = [
   ...invariants.map(({ promise }) => promise),
 ]
 
-/** Returns sentences without full stops; none if the store is intact. */
+/** Sentences without full stops: broken references, counters, secrets, invariants. */
 export async function faultsOf(
   loader: SqliteLoader,
   tables: ReadonlyMap<string, Table>,
@@ -26,7 +24,7 @@ export async function faultsOf(
       if (faults.length === maximumFaults) return faults
     }
   }
-  // Dangling references break invariants as well: report the cause, not its consequences.
+  // Dangling references break invariants too: report the cause only.
   return faults.length > 0 ? faults : brokenInvariants(loader.reader())
 }
 
@@ -44,7 +42,7 @@ function* unreadableSecrets(
   tables: ReadonlyMap<string, Table>,
   sealer: Sealer,
 ): Generator<string> {
-  // Only opening is checked: the sealed result is discarded.
+  // Only opening is checked.
   const discarding = { seal: (plain: string): string => plain }
   for (const table of tables.values()) {
     const ofKind = { kind: table.resource.kind, secrets: table.secrets }

@@ -1,7 +1,4 @@
-/**
- * Loads a backup into a new store file, or checks the integrity of a loaded one, in a thread that ends after one order.
- * Source: behaviour platform.md 9 (restore: load, check).
- */
+/** Loads or checks a restored store in a thread per order. Source: behaviour platform.md 9 (restore: load, check). */
 import { once } from 'node:events'
 import type { MessagePort } from 'node:worker_threads'
 import { unwrapDataKey } from '../archive/cipher.ts'
@@ -27,7 +24,6 @@ export type RestoreOrder =
     }
   | { readonly work: 'inspect'; readonly file: string; readonly masterKey: Uint8Array }
 
-/** Carries out one order; answers each message of `port`. */
 export async function workOnRestore(port: MessagePort, order: RestoreOrder): Promise<void> {
   const answer: Answer = (message) => port.postMessage(message)
   try {

@@ -1,4 +1,4 @@
-/** The second store of a restore: a file beside the first one, whose name it gets in the end. Source: behaviour platform.md 9. */
+/** The store file of a restore, beside that of the world until it replaces it. Source: behaviour platform.md 9. */
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { BackupFault, type Manifest } from '../archive/format.ts'

@@ -1,7 +1,4 @@
-/**
- * Seals a snapshot of the store, or checks a written one, in a thread that ends after one order. Serialisation, compression and
- * encryption would block the thread that answers requests.
- */
+/** In a thread per order: serialisation, compression and encryption would block requests. */
 import { once } from 'node:events'
 import { constants, setPriority } from 'node:os'
 import { isMainThread, type MessagePort } from 'node:worker_threads'
@@ -32,7 +29,6 @@ export type SnapshotOrder =
     }
   | { readonly work: 'check'; readonly manifest: Manifest; readonly backupKey: Uint8Array }
 
-/** Carries out one order; answers each message of `port`. */
 export async function workOnSnapshot(port: MessagePort, order: SnapshotOrder): Promise<void> {
   const answer: Answer = (message, moved = []) => port.postMessage(message, moved)
   // On Linux each thread has its own niceness: requests take precedence on a busy machine.

@@ -1,5 +1,4 @@
-// Thread program that runs `snapshot-work.ts`. Plain JavaScript, because loading the type stripper takes 25 MiB: the process has
-// imported that file already (`snapshots.ts`), so the thread finds it in the compile cache.
+// JavaScript: the type stripper takes 25 MiB. `snapshots.ts` has imported `snapshot-work.ts`, so the compile cache has it.
 import { parentPort, workerData } from 'node:worker_threads'
 import { workOnSnapshot } from './snapshot-work.ts'
 

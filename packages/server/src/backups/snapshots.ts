@@ -1,4 +1,3 @@
-/** Takes, checks and test-restores snapshots of the embedded store, usually each in a thread of its own. */
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
@@ -13,24 +12,23 @@ import type { RestoreOrder } from './restore-work.ts'
 import { type SnapshotOrder, type SnapshotTable, workOnSnapshot } from './snapshot-work.ts'
 import { BackupThread } from './worker.ts'
 
-/** Metadata that belongs to the backed-up state. Keys and salts do not: a restored instance has its own. */
+/** Metadata of the backed-up state. A restored instance has keys and salts of its own. */
 export const metaNames = ['tenant', 'world.seed']
 
-/** Remembered answers are for clients that repeat requests to this instance. */
+/** Answers for clients that repeat requests to this instance. */
 const excludedKinds = new Set([RememberedAnswer.kind])
 
 export interface SnapshotOptions {
   readonly file: string
-  /** Temporary store file of test restores. */
   readonly trialFile: string
   readonly tables: ReadonlyMap<string, Table>
   readonly masterKey: Buffer
   readonly backupKey: Buffer
-  /** True while the clock is frozen: moving it waits for backups anyway, so work in this thread delays nobody. */
+  /** The clock is frozen: moving it waits for backups anyway, so work in this thread delays nobody. */
   readonly isWaitedFor: () => boolean
 }
 
-/** Below this size in bytes, copying the store takes less time than starting a thread. */
+/** In bytes: copying a smaller store takes less time than starting a thread. */
 const smallStore = 16 * 1024 ** 2
 
 export function createSnapshots({

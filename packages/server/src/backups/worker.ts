@@ -1,11 +1,11 @@
-/** Drives work on a backup, usually in a thread of its own: each message gets one answer. */
+/** Work on a backup, usually in a thread: each message gets one answer. */
 import { on } from 'node:events'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { BackupFault } from '../archive/format.ts'
 import type { SnapshotPart } from '../core/ports.ts'
 import { threadOptions, threadProgram } from '../store/thread-options.ts'
 
-/** The answer to one message: a part; no more parts, or a successful check; a failure. */
+/** A part; no more parts, or a successful check; a failure. */
 export type ThreadAnswer =
   | { readonly part: SnapshotPart }
   | { readonly done: true }
@@ -16,7 +16,7 @@ export interface ThreadOptions {
   readonly order: unknown
   readonly heapMebibytes: number
   readonly signal?: AbortSignal | undefined
-  /** Does the same work in this thread, which is faster for small stores. */
+  /** Does the same in this thread, which is faster for small stores. */
   readonly here?: ((port: MessagePort) => Promise<void>) | undefined
 }
 
@@ -32,7 +32,7 @@ export class BackupThread {
       const worker = new Worker(threadProgram(program, import.meta.url), {
         ...threadOptions(),
         workerData: order,
-        // Rows come and go one at a time; parts are outside these limits.
+        // Parts are outside these limits.
         resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: heapMebibytes },
       })
       this.#worker = worker
@@ -45,7 +45,7 @@ export class BackupThread {
     }
     // The iterator buffers messages that arrive before the next question.
     const options = { close: ['exit', 'close'], signal }
-    // `on` reads ports as well as workers, and does not know the type of their messages.
+    // `on` also reads ports, and does not know the type of their messages.
     this.#answers = on(this.#worker as Worker, 'message', options) as AsyncIterator<[ThreadAnswer]>
   }
 
@@ -64,7 +64,7 @@ export class BackupThread {
     throw new Error(`the thread of the backup failed: ${answer.failed}`)
   }
 
-  /** Sends all parts, waits for the verdict, and ends the work. @throws as `ask` */
+  /** Sends all parts and waits for the verdict. @throws as `ask` */
   async judge(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
     try {
       for await (const part of parts) await this.ask(part)
