@@ -1,4 +1,4 @@
-/** Refuses events that cannot happen. A change of a fact is judged when it is requested, even if it is scheduled for later. */
+/** A change of a fact is judged when it is requested, even if it is scheduled for later. */
 import type { Happening } from '@hyperplane/contract/control/world-happening'
 import { ApiError, invalid } from '../core/api-error.ts'
 import { digestOfSecret, plannedChange } from '../drivers/simulated/events/drift.ts'
@@ -6,7 +6,7 @@ import { CannotHappen, catalogue, type Target } from '../drivers/simulated/event
 import type { EventRow } from '../drivers/simulated/events/record.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 
-/** The event with a digest in place of its secret. @throws CannotHappen for a change that the fact does not allow */
+/** Replaces the secret by its digest. @throws CannotHappen for a change that the fact does not allow */
 export function judged(
   world: SimulatedWorld,
   event: Happening,
@@ -26,7 +26,7 @@ export function refusalOf(error: unknown): unknown {
   return new ApiError('WORLD_EVENT_IMPOSSIBLE', { fault: error.message })
 }
 
-/** Why a scheduled event could not happen; undefined: because of an error in the service. */
+/** Why a scheduled event could not happen; undefined: an error in the service. */
 export const faultOf = (error: unknown): string | undefined =>
   error instanceof CannotHappen || error instanceof ApiError ? error.message : undefined
 

@@ -1,4 +1,3 @@
-/** Information that events need and that only the rows of the control plane contain. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Clock } from '../core/time/clock.ts'

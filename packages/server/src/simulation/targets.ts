@@ -1,7 +1,4 @@
-/**
- * Resolves the name in an event to its target: an entity of the control plane, or a thing that only the simulated world has.
- * An unknown name is refused with the nearest ones; for a name that several targets have, the id is requested.
- */
+/** Finds the target of an event by name: an entity, or a thing that only the simulated world has. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -29,7 +26,7 @@ interface SearchContext {
   readonly world: SimulatedWorld
 }
 
-/** Targets with this id or name, and names to suggest if there are none. */
+/** Without found targets, `names` are suggested. */
 interface Search {
   readonly found: readonly Found[]
   readonly names: () => Promise<readonly string[]>
@@ -65,7 +62,7 @@ export async function findTarget(ctx: SearchContext, { kind, text, field }: Nami
 export const namesOf = async (ctx: SearchContext, kind: Naming['kind']): Promise<readonly string[]> =>
   (await searches[kind](ctx, '')).names()
 
-/** The nearest names; some names of any kind if none is similar, as with serial numbers. */
+/** Any names if none is similar, as with serial numbers. */
 function suggestions(text: string, names: readonly string[]): string {
   const near = nearest(text, names)
   if (near.length > 0) return near.join(', ')
@@ -134,7 +131,7 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
   },
 }
 
-/** Searches the rows of a kind by id, and by `field`, which holds their name. */
+/** By id, and by `field`, which holds the name. */
 function rowsOf<R extends AnyResource>(
   kind: R,
   field: keyof EntityOf<R> & string,
@@ -151,7 +148,7 @@ function rowsOf<R extends AnyResource>(
   }
 }
 
-/** Searches directory services, each with its simulated servers, and single servers by host name. */
+/** Services with all their servers, and single servers by host name. */
 async function directories({ store, world }: SearchContext, text: string): Promise<Search> {
   const services = (await store.find(DirectoryService)).map((service) => ({
     extId: service.extId,

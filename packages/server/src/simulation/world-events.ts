@@ -1,7 +1,4 @@
-/**
- * The events of one world: scheduled, lasting, past. An event and the facts that it changes are written in one transaction, so
- * that a crash leaves both or neither. Scheduled events wait for the clock of the world.
- */
+/** Events of one world. An event and its facts are written in one transaction: a crash leaves both or neither. */
 
 import type { Happening, HappeningType } from '@hyperplane/contract/control/world-happening'
 import type { pino } from 'pino'
@@ -23,14 +20,14 @@ export interface PlannedEvent {
   readonly event: Happening
   /** Milliseconds since 1970; absent: now. */
   readonly at?: number
-  /** Absent: the event lasts until its counterpart happens. */
+  /** Absent: until its counterpart happens. */
   readonly until?: number
 }
 
 export interface WorldEvents {
-  /** Lets the event happen, now or at its time. @throws ApiError 404, 400, 409, 422; and nothing has changed */
+  /** The event happens now or at its time. @throws ApiError 404, 400, 409, 422; nothing has changed then */
   add(planned: PlannedEvent): Promise<EventRow>
-  /** Cancels an event that has not begun. @throws ApiError 409 */
+  /** @throws ApiError 409 when it has begun */
   callOff(row: EventRow): Promise<void>
   close(): Promise<void>
 }
@@ -50,7 +47,7 @@ const removedAtOnce = 100
 
 export const sortOf = (type: HappeningType): EventSort => catalogue[type] as EventSort
 
-/** Due events run in the order of their times; at equal times, in the order of their requests. */
+/** Run in the order of their times; at equal times, of their requests. */
 interface Due {
   readonly row: EventRow
   readonly at: number
@@ -149,7 +146,6 @@ class EventSchedule implements WorldEvents {
     }
   }
 
-  /** Changes the facts in `transaction`, which also writes the row of the event. */
   #happen(transaction: Transaction, row: EventRow, target: Target, type = row.event.type) {
     const { world, clock, drivers } = this.#options
     return sortOf(type).happen({
@@ -161,7 +157,7 @@ class EventSchedule implements WorldEvents {
     })
   }
 
-  /** The row of an event that begins now; updates the events that it ends. */
+  /** Also updates the events that it ends. */
   async #begin(transaction: Transaction, row: EventRow, target: Target): Promise<EventRow> {
     const now = this.#options.clock.iso()
     const effects = [...(await this.#happen(transaction, row, target))]
@@ -172,7 +168,7 @@ class EventSchedule implements WorldEvents {
     return { ...begun, status: 'LASTING', endTime }
   }
 
-  /** Ends lasting events of the target: those whose counterpart `row` is, and those that it replaces. */
+  /** Ends the events whose counterpart `row` is, and those that it replaces. */
   async #endOthers(transaction: Transaction, row: EventRow, target: Target, hasChanged: boolean): Promise<void> {
     const { type } = row.event
     for (const other of await transaction.findWhere(EventRecord, { status: 'LASTING' })) {
@@ -264,7 +260,7 @@ async function makeRoom(transaction: Transaction): Promise<void> {
   for (const { extId } of over.slice(0, removedAtOnce)) await transaction.remove(EventRecord, extId)
 }
 
-/** The catalogue pairs each type of event with its own functions; the compiler cannot follow that through a lookup by type. */
+/** The compiler cannot follow a lookup by type to the functions of that type. */
 const eventFor = (event: Happening): never => event as never
 
 const timeOf = (time: string | undefined): number => parseTime(time ?? '') ?? 0
