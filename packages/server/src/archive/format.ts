@@ -8,7 +8,7 @@
  * ```
  *
  * Content is JSON lines of rows (`rows.ts`), which any store can load, in two sections: `manager`, and `world` for
- * simulation facts. A section is one stream, cut every `plainPartBytes`, also inside a line; a part is compressed (zstd) and
+ * simulation facts. A section is one stream, cut every `plainPartBytes`, even inside a line; parts are compressed and
  * sealed (`cipher.ts`). Secrets are sealed with a key of the restore point (`reseal.ts`), so that an instance with
  * another master key can restore them. Without `COMPLETE` there is no restore point, as object stores lack transactions.
  */

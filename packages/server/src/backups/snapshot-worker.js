@@ -1,4 +1,4 @@
-// JavaScript: the type stripper takes 25 MiB. `snapshots.ts` has imported `snapshot-work.ts`, so the compile cache has it.
+// JavaScript, as the type stripper takes 25 MiB; `snapshots.ts` put `snapshot-work.ts` in the compile cache already.
 import { parentPort, workerData } from 'node:worker_threads'
 import { workOnSnapshot } from './snapshot-work.ts'
 

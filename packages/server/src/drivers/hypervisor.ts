@@ -1,4 +1,4 @@
-/** Hosts of VMs. Changing calls are idempotent; they resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
+/** Hosts of VMs. Changing calls are idempotent and resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
 export interface Hypervisor extends Domains, Disks, Guests, Migration {}

@@ -2,7 +2,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import type { RoutingPolicyRule } from '@hyperplane/contract/networking/routing-policy'
 
 /**
- * VPCs: controller, routers, policies. Calls are idempotent; they resolve when the fabric stored the change. Absent routers,
+ * VPCs: controller, routers, policies. Calls are idempotent; they resolve when the change is stored. Absent routers,
  * policies and floating IPs are no fault for removals. Source: behaviour networking.md 1.5, 1.6, 1.7, 1.20, 3.1.
  */
 export interface VirtualRouting {

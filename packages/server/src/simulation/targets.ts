@@ -26,7 +26,7 @@ interface SearchContext {
   readonly world: SimulatedWorld
 }
 
-/** Without found targets, `names` are suggested. */
+/** `names`: suggestions, if nothing was found. */
 interface Search {
   readonly found: readonly Found[]
   readonly names: () => Promise<readonly string[]>

@@ -207,7 +207,7 @@ function valuesOf(entry: Entry, attribute: string): string[] {
   return values.map((each) => (Buffer.isBuffer(each) ? each.toString('base64') : String(each)))
 }
 
-/** Exact spelling only: directories ignore outer blanks and width, and each variant would get sign-in attempts of its own. */
+/** Exact spelling only: failed sign-ins are counted by name, and directories ignore outer blanks and letter width. */
 function isCalled(server: DirectoryServer, name: string, entry: Entry): boolean {
   const asked = plain(name)
   return (

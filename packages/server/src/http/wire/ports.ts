@@ -36,7 +36,7 @@ export class Ports {
     return opened
   }
 
-  /** Destroys connections: the next world on the port must not answer them. Pending responses end first (the DELETE). */
+  /** Destroys connections: the next world must not answer them. Pending responses (perhaps to the DELETE) end first. */
   unlisten(port: number): void {
     this.#ofWorlds.get(port)?.close()
     this.#ofWorlds.delete(port)
