@@ -1,5 +1,5 @@
 /**
- * The format of a backup. Only the files of this folder read or write it. Source: behaviour platform.md 8.
+ * The format of a backup in its location. Only the files of this folder read or write backups.
  *
  * ```
  * hyperplane-backups/<manager>/<restore point>/part-00001 … part-NNNNN   sealed content, in order
@@ -7,10 +7,20 @@
  *                                             /COMPLETE                  SHA-256 of the manifest, written last
  * ```
  *
- * Content is JSON lines of rows (`rows.ts`), which any store can load, in two sections: `manager`, and `world` for
- * simulation facts. A section is one stream, cut every `plainPartBytes`, even inside a line; parts are compressed and
- * sealed (`cipher.ts`). Secrets are sealed with a key of the restore point (`reseal.ts`), so that an instance with
- * another master key can restore them. Without `COMPLETE` there is no restore point, as object stores lack transactions.
+ * - **Content** (`rows.ts`): the rows of all kinds as lines of JSON, which any store can load, unlike database pages. The section
+ *   `manager` holds the rows of the control plane; the section `world`, in parts of its own, the facts of the simulated
+ *   infrastructure (absent with real drivers). Secrets are sealed with a key of the restore point (`reseal.ts`), so that an
+ *   instance with another master key can restore them.
+ * - **Parts** (`pack.ts`, `unpack.ts`): the lines of a section are one stream of bytes that is cut every `plainPartBytes`, also
+ *   inside a line. Each part is compressed (zstd) and sealed (AES-256-GCM) separately; one part is in memory at a time.
+ * - **Keys** (`cipher.ts`): each restore point has a random data key, wrapped by the backup key with the digest of the manifest
+ *   as additional data: a changed manifest does not open, even if its `COMPLETE` was recomputed.
+ * - **Writing** (`writer.ts`): parts, manifest, `COMPLETE`, in this order. Object stores have no transactions: without `COMPLETE`
+ *   there is no restore point, and files of an interrupted backup harm no other.
+ * - **Reading**: `findRestorePoints` (`reader.ts`) checks digests and needs no key; `readRestorePoint` (`read.ts`) yields the rows
+ *   in order and verifies everything on the way.
+ *
+ * Source: behaviour platform.md 8.
  */
 import { createHash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
