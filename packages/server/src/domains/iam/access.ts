@@ -1,7 +1,6 @@
 /**
- * Authorization: may the caller use an operation, and on which entities? The caller reaches the union of the entity
- * filters of all policies that match it and whose role holds the operation. No policy can deny.
- * Source: behaviour conventions 16; iam.md 8, 9.
+ * Which operations may the caller use, on which entities? Source: behaviour conventions 16; iam.md 8, 9.
+ * Union of the entity filters of all policies that match the caller and hold the operation. No policy can deny.
  */
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
@@ -21,7 +20,6 @@ import { viewsOf } from './catalogue/views.ts'
 import { scopeOf } from './filters/entity-filter.ts'
 import { factsOf, type Grant, grantsTo, loadGrants } from './grants.ts'
 
-/** Cached decisions for one identity. Dropped when a policy or a role changes. */
 interface Identity {
   readonly grants: readonly Grant[]
   readonly scopes: Map<string, Scope | undefined>
@@ -30,7 +28,6 @@ interface Identity {
 }
 
 const maximumIdentities = 10_000
-/** The only operation that is allowed while the password must be changed. */
 const passwordChange = 'iam.changeUserPassword'
 /** Open to everyone: its handler returns the roles that the caller holds, without a policy for roles. */
 const readRole = 'iam.getRoleById'

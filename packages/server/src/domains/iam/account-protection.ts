@@ -1,7 +1,6 @@
 /**
- * Protection against escalation through accounts. Control of an account gives its rights: a key, a password, a new
- * account under a name that policies mention, or a change of state. The caller must therefore hold everything that the
- * account holds, including rights through groups that only the directory knows. Source: behaviour iam.md 8.
+ * The caller must hold every right of an account that it controls (keys, password, state). Source: behaviour iam.md 8.
+ * The account's rights include those through groups that only the directory knows.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -63,7 +62,6 @@ export async function requireAccountCovered(ctx: WriteContext, account: Account,
   requireNothingLacks(ctx, lacks(grantsTo(giver.grants, { ...facts, groups: new Set(groups) })), to)
 }
 
-/** Every policy that could apply to a directory account, as long as its groups are unknown. */
 async function possibleGrants({ store }: ReadContext, { grants }: Giver, account: Account): Promise<readonly Grant[]> {
   const ofDirectory = await store.findWhere(UserGroup, { idpId: account.idpId ?? '' })
   const groups = new Set(ofDirectory.map(({ extId }) => extId))

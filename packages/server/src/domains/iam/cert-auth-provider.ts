@@ -19,7 +19,7 @@ import { StoredRevocationList } from './records.ts'
 type ProviderRow = EntityOf<typeof CertAuthProvider>
 type Form = ValueOf<typeof CertAuthProviderForm>
 
-/** Checked before the transaction. Faults are not thrown there: a retry of a successful request must not fail. */
+/** Faults are not thrown before the transaction: a retry of a successful request must not fail. */
 interface Judged {
   readonly faults: readonly ApiError[]
   readonly chain: readonly Certificate[]
@@ -128,7 +128,6 @@ async function judged(ctx: ReadContext, form: Form): Promise<Judged> {
   }
 }
 
-/** Does not call the responder: only checks that the service is allowed to call its address. */
 async function responderFaults(ctx: ReadContext, url: string): Promise<ApiError[]> {
   const refusal = await ctx.drivers.web.refusalOf(url)
   return refusal === undefined ? [] : [trustFault('certRevocationInfo/ocspResponder', `cannot be called: ${refusal}.`)]

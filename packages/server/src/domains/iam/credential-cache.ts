@@ -1,7 +1,4 @@
-/**
- * Cache of verified credentials, so that not every request hashes a password. An entry lives for one minute of world
- * time at most, and is dropped when its account or provider changes. Source: behaviour conventions 14.
- */
+/** Verified credentials, cached for at most a minute of world time: hashing is slow. Source: behaviour conventions 14. */
 
 import { hash, randomBytes } from 'node:crypto'
 import type { Caller } from '../../core/caller.ts'
@@ -10,15 +7,11 @@ import { createLru } from '../../core/lru.ts'
 export interface KnownCredential {
   readonly digest: string
   readonly caller: Caller
-  /** World time at which the credential itself expires (API keys). */
   readonly endsAt: number
   /** The caller with its latest address, so that further requests from one client share one object. */
   latest?: Caller
-  /** World time at which the use of the credential was last stored. */
   notedAt: number
-  /** The name that failed sign-ins are counted by. */
   readonly signedInAs?: string
-  /** Directories that were queried to identify this caller. */
   readonly providers?: readonly string[]
   readonly groupsUntil?: number
 }
@@ -30,7 +23,6 @@ export class CredentialCache {
   readonly #key = randomBytes(32).toString('base64url')
   readonly #now: () => number
   readonly #cache = createLru<{ readonly credential: KnownCredential; readonly until: number }>(maximumCredentials)
-  /** For each running verification, the accounts and providers that changed since it began. */
   readonly #underWay = new Set<Set<string>>()
   #generation = 0
 
@@ -38,13 +30,13 @@ export class CredentialCache {
     this.#now = now
   }
 
-  /** Rises with every change of an account or provider. Requests share a verification only within one generation. */
+  /** Rises with every change of an account or provider; a verification is shared only within one generation. */
   get generation(): number {
     return this.#generation
   }
 
   digestOf(scheme: 'basic' | 'apiKey' | 'certificate', text: string): string {
-    // Computed for every request: the one-shot hash costs a quarter of an HMAC. The digest never leaves this process.
+    // The one-shot hash costs a quarter of an HMAC. The digest never leaves this process.
     return hash('sha256', `${this.#key}\0${scheme}\0${text}\0${this.#key}`, 'base64url')
   }
 
@@ -57,9 +49,8 @@ export class CredentialCache {
   }
 
   /**
-   * Runs `verify` and caches the credential that it returns. If the account or one of its providers changed while
-   * `verify` ran, the result is discarded and `verify` runs again: an account that is closed while its password is
-   * being hashed does not sign in. Refusals are returned as they are.
+   * If the account or a provider changes while `verify` runs, `verify` runs again:
+   * an account that is closed while its password is hashed must not sign in. Refusals are returned as they are.
    */
   async verified<R>(verify: () => Promise<KnownCredential | R>): Promise<KnownCredential | R> {
     const changed = new Set<string>()
@@ -100,7 +91,7 @@ export class CredentialCache {
   }
 
   #remember(credential: KnownCredential): void {
-    // A cached credential that `verify` returned again keeps its expiry: a cache hit must not extend it.
+    // A cache hit must not extend the expiry.
     if (this.#cache.get(credential.digest)?.credential === credential) return
     const until = Math.min(this.#now() + rememberMilliseconds, credential.groupsUntil ?? Infinity)
     this.#cache.set(credential.digest, { credential, until })

@@ -1,7 +1,4 @@
-/**
- * Authentication: by API key, else HTTP Basic, else client certificate. Every invalid credential gets the same
- * response. Source: behaviour conventions 14; iam.md 1, 2, 5.
- */
+/** API key, else HTTP Basic, else client certificate; all failures look alike. Source: conventions 14; iam.md 1, 2, 5. */
 import { ApiError } from '../../core/api-error.ts'
 import type { Authenticator } from '../../core/ports.ts'
 import { callerByKey } from './credentials/api-key.ts'

@@ -37,7 +37,7 @@ export const directoryService = implement(
       await refuseDuplicate(ctx.store, body.name)
       if (cause !== undefined) ctx.warn(unanswered(body.url, cause))
       const directory = created(ctx, DirectoryService, body, authorship(ctx))
-      // A running sign-in did not query this directory; this keeps later requests from sharing its result.
+      // A running sign-in did not query this directory: later requests must not share its result.
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(directory.extId))
       return ctx.store.insert(DirectoryService, directory)
     },
@@ -52,7 +52,6 @@ export const directoryService = implement(
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(target.extId))
       return ctx.store.replace(DirectoryService, {
         ...directory,
-        // An update may omit the whole account: the stored one is kept.
         serviceAccount: directory.serviceAccount ?? target.serviceAccount,
         lastUpdatedTime: ctx.clock.iso(),
       })
@@ -137,7 +136,7 @@ async function judged(ctx: ReadContext, body: Body, password: string): Promise<J
   return { refusals: bound.answer === undefined ? [] : [bound.answer] }
 }
 
-/** Converts a refused service account into a return value, so that `ifItAnswers` does not treat it as an outage. */
+/** Returns a refused service account as a value: `ifItAnswers` would treat an error as an outage. */
 async function tried(
   directory: ReadContext['drivers']['directory'],
   server: DirectoryServer,
@@ -193,7 +192,7 @@ const urlsOf = ({ url, secondaryUrls = [] }: Body) => [
   ...secondaryUrls.map((other, index) => ({ path: `secondaryUrls[${index}]`, url: other })),
 ]
 
-/** Refuses addresses that this service must not call. A host name that cannot be resolved yet is accepted. */
+/** A host name that cannot be resolved yet is accepted. */
 async function faultsOfAddresses(ctx: ReadContext, body: Body): Promise<ApiError[]> {
   const faults = await Promise.all(
     urlsOf(body).map(async ({ path, url }) => {
@@ -212,7 +211,7 @@ async function faultsOfAddresses(ctx: ReadContext, body: Body): Promise<ApiError
 
 function ldapHost(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // A path, a query or user information would make `href` longer than protocol and host.
+  // `href` is longer if the URL has a path, a query or user information.
   if (url === undefined || !/^ldaps?:$/.test(url.protocol) || url.href !== `${url.protocol}//${url.host}`)
     return undefined
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')

@@ -1,7 +1,6 @@
 /**
- * Prevents escalation of privileges: an identity can only give rights that it holds itself, on the same entities. Every
- * change that gives rights (a policy, a role, control of an account, membership in a group) is checked here.
- * Source: behaviour iam.md 8.
+ * An identity can only give rights that it holds itself, on the same entities. Source: behaviour iam.md 8.
+ * Every change that gives rights (policy, role, control of an account, membership) is checked here.
  */
 import type { RoleName } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
@@ -58,7 +57,7 @@ export class Giver {
 
   static async of({ store, caller }: Pick<ReadContext, 'store' | 'caller'>): Promise<Giver> {
     const facts = await factsOf(store, caller)
-    // Super Admins make most of these changes: decide first whether the caller is one, without reading all policies.
+    // Super Admins make most of these changes: check first, without reading all policies.
     const decisive = await store.findWhere(AuthorizationPolicy, { role: superAdminId })
     const isSuperAdmin =
       caller.type === 'SYSTEM' ||
@@ -76,7 +75,7 @@ export class Giver {
     return [...operations].filter((name) => !this.#own.some((grant) => grant.operations.has(name)))
   }
 
-  /** @returns the rights in `gifts` that the giver does not hold. `holder` replaces SELF_OWNED. */
+  /** @param holder replaces SELF_OWNED */
   lacksOf(gifts: readonly Gift[], holder?: string): string[] {
     if (this.isSuperAdmin) return []
     return [...new Set(gifts.flatMap((gift) => this.#lacksOf(gift, holder)))]
@@ -128,7 +127,7 @@ export class Giver {
   }
 }
 
-/** @param giftsOf returns the rights that the added operations give, one for each policy with this role */
+/** @param giftsOf rights that the added operations give, one for each policy with this role */
 export async function requireRoleCovered(
   ctx: ReadContext,
   operations: readonly string[],

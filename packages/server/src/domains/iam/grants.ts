@@ -22,10 +22,9 @@ export interface Grant {
   readonly identities: readonly IdentityFilter[]
   readonly roleExtId: string
   readonly isSystemRole: boolean
-  /** Names of IAM operations. */
   readonly operations: ReadonlySet<string>
   readonly entities: readonly EntityFilter[]
-  /** The filters of `entities` as the client wrote them, in the same order. */
+  /** As the client wrote them, in the order of `entities`. */
   readonly writtenEntities: readonly unknown[]
   readonly isUnlimited: boolean
 }
@@ -41,7 +40,7 @@ export async function loadGrants(store: Reader): Promise<readonly Grant[]> {
   }))
 }
 
-/** A stored or planned policy; `operations` replaces those of its role. */
+/** @param operations replaces those of the role */
 export function grantOf(
   policy: Pick<PolicyRow, 'role' | 'entities' | 'identities'> & { readonly extId?: string },
   operations: ReadonlySet<string>,
@@ -58,7 +57,7 @@ export function grantOf(
   }
 }
 
-/** Faults are ignored: filters were validated before they were stored. */
+/** Ignores faults: filters were validated before they were stored. */
 export const entityFiltersOf = (policy: Pick<PolicyRow, 'entities'>): EntityFilter[] =>
   policy.entities.map((element) => readEntityFilter(element.entityFilter, 'entityFilter'))
 export const identityFiltersOf = (policy: Pick<PolicyRow, 'identities'>): IdentityFilter[] =>

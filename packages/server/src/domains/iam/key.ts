@@ -23,7 +23,7 @@ const longestLife = 5 * 366 * 24 * 3600 * 1000
 export const key = implement(
   keyOperations,
   {
-    /** Filters in memory: a user has few keys, and the status EXPIRED depends on the time and is not stored. */
+    /** Filters in memory: a user has few keys, and EXPIRED depends on the time and is not stored. */
     async listUserKeys(ctx, request) {
       const scope = await ctx.scopeOf('Key')
       const keys = await ctx.store.findWhere(Key, { userExtId: request.path.userExtId })
@@ -110,7 +110,6 @@ export const key = implement(
   },
 )
 
-/** The key as clients see it: without secrets, and EXPIRED once its time has passed. */
 export function shownKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
   const { apiKeyDigest: _, objectSecretKey: __, ...shown } = row
   const isOver =
@@ -118,7 +117,7 @@ export function shownKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
   return (isOver ? { ...shown, status: 'EXPIRED' } : shown) as KeyRow
 }
 
-/** The secret is returned only once: of an API key, only a digest is stored. */
+/** Only the digest of an API key is stored, so the secret is returned once. */
 function newSecret(
   ctx: Pick<ReadContext, 'ids'>,
   keyType: KeyRow['keyType'],

@@ -1,7 +1,4 @@
-/**
- * Passwords are hashed before the transaction: hashing is slow, and a transaction blocks all other writers. The result
- * is valid as long as the stored password is still the one that it was compared with.
- */
+/** Hashes passwords before the transaction, which blocks all other writers; checked again inside it. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import type { Passwords } from '../../core/access/passwords.ts'
@@ -12,9 +9,7 @@ type UserRow = EntityOf<typeof User>
 
 export interface NewPassword {
   readonly broken: readonly string[]
-  /** Absent if a rule is broken. */
   readonly hash?: string
-  /** Hash of the current password at the time of the check; absent for a new user. */
   readonly replaces?: string
   readonly isOldRight?: boolean
 }

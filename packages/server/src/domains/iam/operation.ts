@@ -39,7 +39,6 @@ const presentOperation = (one: IamOperation, tenantId: string) => ({
   lastUpdatedTime: releaseTime,
 })
 
-/** View operations of the kinds that this operation acts on, returns or refers to. */
 function relatedTo(one: IamOperation): string[] {
   const kind = iamEntities.get(one.entityType)?.resource?.kind
   const own = kind === undefined ? viewsOfEntity(one.entityType) : viewsOfKind(kind)

@@ -3,7 +3,7 @@
 export const rememberedPasswords = 5
 const leastDifference = 4
 
-/** Returns every broken rule, without quoting the password. `old`: the current password, if the caller gave it. */
+/** @param old current password, if the caller gave it. The results do not quote the password. */
 export function brokenRules(password: string, username: string, old?: string): string[] {
   const broken: string[] = []
   const length = [...password].length
@@ -24,7 +24,6 @@ export function brokenRules(password: string, username: string, old?: string): s
 
 export const reusedRule = `it is one of the last ${rememberedPasswords}`
 
-/** Levenshtein distance in characters (insertions, deletions, replacements). */
 export function difference(from: string, to: string): number {
   const a = [...from].slice(0, 256)
   const b = [...to]

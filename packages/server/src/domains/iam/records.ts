@@ -1,14 +1,14 @@
-/** Internal rows of iam. Locks survive a restart. Source: behaviour conventions 14; iam.md 5. */
+/** Internal rows of iam. Source: behaviour conventions 14; iam.md 5. */
 import { integer, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
 
-/** A user name that is locked for sign-ins from one source address. The id is a digest of both. */
+/** Survives a restart. The id is a digest of user name and source address. */
 export const SignInLock = resource(
   'internal.v1.iam.SignInLock',
   { name: text(), until: timestamp() },
   { indexed: ['name', 'until'] },
 )
 
-/** The key pair with which this service identifies itself to SAML identity providers. One row. */
+/** Identifies this service to SAML identity providers. One row. */
 export const ServiceKey = resource('internal.v1.iam.ServiceKey', { certificate: text(), privateKey: secret(text()) })
 
 export const StoredRevocationList = resource(

@@ -18,13 +18,11 @@ const ownClientName = clientNameOf('platform')
 
 type RoleRow = EntityOf<typeof Role>
 
-/** Source: behaviour iam.md 8. */
 const maximumRoles = limit('roles', 5000)
 
 export const role = implement(
   roleOperations,
   {
-    /** A caller may read every role that it holds; any other role needs the permission. */
     async getRoleById(ctx) {
       const scope = await ctx.scopeOf('Role')
       if (matchesScope(scope, ctx.target)) return ctx.target
@@ -57,7 +55,7 @@ export const role = implement(
       const { target } = ctx
       refuseSystemDefined(target)
       const had = new Set(target.operations)
-      // Every holder of the role receives the added operations, on the entities of the policy that gives the role.
+      // Holders receive the added operations on the entities of the policy that gives the role.
       await requireRoleCovered(
         ctx,
         body.operations.filter((id) => !had.has(id)),

@@ -22,7 +22,7 @@ type ProviderRow = EntityOf<typeof SamlIdentityProvider>
 const daySeconds = 24 * 3600
 const issuerPath = '/api/iam/authn'
 
-/** Reads each metadata URL again once a day. If a document cannot be read, the last valid one stays in use. */
+/** If a document cannot be read, the last valid one stays in use. */
 const rereadMetadata: Schedule<Drivers> = {
   name: 'iam.reread-saml-metadata',
   everySeconds: 3600,
@@ -43,7 +43,7 @@ export const samlIdentityProvider = implement(
 
     async updateSamlIdentityProviderById(ctx, { body, prepared }) {
       const { target } = ctx
-      // `prepared` was computed from the stored row before this transaction; If-Match guarantees that it is unchanged.
+      // Computed from the stored row before this transaction; If-Match guarantees that it is unchanged.
       const read = prepared as Read | undefined
       const {
         metadataReadTime: _,
@@ -105,7 +105,7 @@ async function reread(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
   return providers.length > 0 ? 'again' : undefined
 }
 
-/** Stores the new metadata, unless a client changed its URL, or read it again, during the download. */
+/** Skipped if a client changed the URL, or read it again, during the download. */
 async function take(ctx: ScheduleContext<Drivers>, read: ProviderRow, fields: MetadataFields): Promise<ApiError[]> {
   if (read.idpMetadata?.entityId !== fields.idpMetadata.entityId)
     return [invalid('idpMetadataUrl', `the document of "${read.name}" describes another entity now.`)]
@@ -131,8 +131,8 @@ function sourceFaults(body: Sources): ApiError[] {
 }
 
 /**
- * The sources that the body changes. A client that sends back what it read sends both the fields and the URL that they
- * came from: if both are unchanged, nothing is read. The URL without the fields requests a new download.
+ * A client may send back fields and URL as it read them: nothing is read if both are unchanged.
+ * The URL without the fields requests a new download.
  */
 function changedSources(body: Sources, stored: ProviderRow): (keyof Sources)[] {
   const changed = sourceNames.filter(
@@ -145,7 +145,7 @@ function changedSources(body: Sources, stored: ProviderRow): (keyof Sources)[] {
 const pickSource = (body: Sources, names: readonly (keyof Sources)[]): Sources =>
   Object.fromEntries(names.map((name) => [name, body[name]]))
 
-/** For a body without a new source. A body with the fields but without the URL detaches the provider from its URL. */
+/** A body with the fields but without the URL detaches the provider from its URL. */
 function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
   const { idpMetadataUrl, metadataReadTime, metadataSigner } = target
   const idpMetadata = target.idpMetadata as MetadataFields['idpMetadata']

@@ -35,7 +35,7 @@ export function createServiceIdentity(options: { readonly store: Store; readonly
 }
 
 async function makeKey(now: number): Promise<{ certificate: string; privateKey: string }> {
-  // The asynchronous form runs in a worker thread; generating a key can take a second.
+  // The asynchronous form uses a worker thread: generating a key can take a second.
   const made = await promisify(generateKeyPair)('rsa', {
     modulusLength,
     publicKeyEncoding: { type: 'spki', format: 'der' },
@@ -55,7 +55,7 @@ async function makeKey(now: number): Promise<{ certificate: string; privateKey: 
       notBefore,
       notAfter,
       signingAlgorithm: algorithm,
-      // `never`: the library uses the browser types of keys, which Node's types do not extend.
+      // `never`: the library uses the browser's key types, which Node's do not extend.
       keys: {
         privateKey: (await subtle.importKey('pkcs8', der, algorithm, false, ['sign'])) as never,
         publicKey: (await subtle.importKey('spki', new Uint8Array(made.publicKey), algorithm, true, [

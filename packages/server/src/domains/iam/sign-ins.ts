@@ -1,7 +1,6 @@
 /**
- * Failed sign-ins of one world. Five within 15 minutes lock a pair of user name and address; fifty within an hour, from
- * any addresses, slow down all sign-ins of that name. Both use the world's clock. Locks are stored, counts are not.
- * `FailedSignIns` limits each address over all worlds. Source: behaviour conventions 14.
+ * Failed sign-ins of one world: lock a name and address, or slow down a name. Source: behaviour conventions 14.
+ * Locks are stored, counts are not. `FailedSignIns` limits each address over all worlds.
  */
 import { createHash } from 'node:crypto'
 import type { FailedSignIns } from '../../core/access/failed-sign-ins.ts'
@@ -35,7 +34,6 @@ export class SignIns {
     this.#options = options
   }
 
-  /** Loads the locks that were stored before a restart. */
   load(): Promise<void> {
     this.#loaded ??= this.#options.store.find(SignInLock).then((locks) => {
       for (const lock of locks) this.#locks.set(lock.extId, { name: lock.name, until: parseTime(lock.until) ?? 0 })
@@ -58,7 +56,7 @@ export class SignIns {
     return within(this.#nameFailures.get(name), this.#options.clock.now() - nameRule.within).length >= nameRule.failures
   }
 
-  /** Counts a wrong password. If it causes a lock, resolves after the lock is stored. */
+  /** Resolves after a lock that it causes is stored. */
   async fail(name: string, address: string): Promise<void> {
     this.#options.failures.count(address)
     if (!this.#options.enabled) return

@@ -18,7 +18,7 @@ export async function requireSuperAdmin(store: Reader, leaver?: string): Promise
   const filters = policies.flatMap(identityFiltersOf)
   const isSuperAdmin = (user: Parameters<typeof userFacts>[0]): boolean =>
     user.extId !== leaver && filters.some((filter) => matchesIdentity(filter, userFacts(user)))
-  // Almost every policy names a user by id: scan all users only if none of the named ones qualifies.
+  // Almost every policy names users by id: scan all users only if none of these qualifies.
   const named = await store.getMany(User, [...new Set(filters.flatMap((filter) => namedIn(filter).users))])
   if (named.some((user) => user.status === 'ACTIVE' && signsInHere.includes(user.userType) && isSuperAdmin(user)))
     return
@@ -28,5 +28,5 @@ export async function requireSuperAdmin(store: Reader, leaver?: string): Promise
   if (!active.some(isSuperAdmin)) throw new ApiError('LAST_SUPER_ADMIN')
 }
 
-/** Users of directories and SAML providers do not count: their external system may be down. */
+/** External users do not count: their directory or provider may be down. */
 const signsInHere: readonly string[] = ['LOCAL', 'SERVICE_ACCOUNT']

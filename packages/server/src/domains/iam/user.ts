@@ -24,7 +24,7 @@ import { requireSuperAdmin } from './super-admins.ts'
 type UserRow = EntityOf<typeof User>
 type FromDirectory = Pick<UserRow, 'displayName'>
 
-/** Results from before the transaction: hashing and directory queries are slow. */
+/** Computed before the transaction: hashing and directory queries are slow. */
 interface Prepared {
   readonly password?: NewPassword
   readonly fromDirectory?: FromDirectory
@@ -48,7 +48,6 @@ export const user = implement(
         ...named,
         ...(body.userType === 'LDAP' && body.displayName === undefined ? fromDirectory : {}),
         ...(body.userType === 'LOCAL' ? withPassword({}, password as NewPassword) : {}),
-        // Only its hash is stored.
         password: undefined,
         extId,
         creationType: 'USERDEFINED',
@@ -56,7 +55,7 @@ export const user = implement(
         lastLoginTime: authored.createdTime,
         lastUpdatedBy: ctx.caller.extId,
       })
-      // A running sign-in may have found no such account; this keeps later requests from sharing its result.
+      // A running sign-in may have found no such account: later requests must not share its result.
       ctx.afterCommit(() => ctx.services.authenticator.forget(extId))
       return userAnswer(await ctx.store.insert(User, user))
     },
@@ -169,7 +168,7 @@ export const user = implement(
       },
       async changeUserPassword(ctx, { body }) {
         const isOwn = body.username.toLowerCase() === ctx.caller.name.toLowerCase() && ctx.caller.type === 'LOCAL'
-        // Checked before hashing: a caller with an API key is never locked out and could guess the password here.
+        // A caller with an API key is never locked out and could guess the password here.
         if (isOwn && ctx.services.authenticator.isLocked(ctx.caller.name, ctx.caller.address ?? ''))
           throw new ApiError('OLD_PASSWORD_MISMATCH')
         return isOwn ? judgedFor(ctx, ctx.caller.extId, body.newPassword, body.oldPassword) : undefined
@@ -190,10 +189,9 @@ async function judgedFor(
     : judgedPassword(ctx.services.passwords, password, target.username, target, old)
 }
 
-/** Types whose names this service manages itself: in lower case, unique over both types. */
+/** Names of these types are in lower case and unique over both. */
 const isBuiltIn = (type: UserRow['userType']): boolean => type === 'LOCAL' || type === 'SERVICE_ACCOUNT'
 
-/** Whether the update changes how, or whether, someone can sign in as this user. */
 const changesControl = (
   body: Pick<UserRow, 'status' | 'isForceResetPasswordEnabled'> & { readonly password?: string },
   target: UserRow,
@@ -259,7 +257,6 @@ async function requireDispensable(ctx: WriteContext, target: UserRow): Promise<v
   await requireSuperAdmin(ctx.store, target.extId)
 }
 
-/** Service accounts show empty texts for fields that were never set. */
 function withDefaults<B extends Pick<UserRow, 'userType'>>(body: B): B {
   const empty = { displayName: '', firstName: '', middleInitial: '', lastName: '', emailId: '', locale: '', region: '' }
   return { ...(body.userType === 'SERVICE_ACCOUNT' ? empty : { locale: 'en-US', region: 'en-US' }), ...body }
@@ -275,7 +272,7 @@ function userAnswer(row: UserRow): UserRow {
   return withLastLogin(shown as UserRow)
 }
 
-/** Public clients expect a time: before the first sign-in, the creation time is shown. */
+/** Public clients require a time: the creation time stands for a missing first sign-in. */
 const withLastLogin = (row: UserRow): UserRow =>
   row.createdTime === undefined ? row : { ...row, lastLoginTime: row.lastLoginTime ?? row.createdTime }
 

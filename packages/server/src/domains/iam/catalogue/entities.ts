@@ -13,7 +13,6 @@ export interface IamEntity {
   readonly clientName: string
   readonly searchURL?: string
   readonly attributes: readonly string[]
-  /** Undefined while the kind is not implemented. */
   readonly resource?: Resource
 }
 

@@ -1,7 +1,4 @@
-/**
- * IAM operations: the endpoints that need each of them, and the system roles that hold it. Derived from the contract,
- * so that every endpoint needs exactly one. Source: behaviour iam.md 7, 8; conventions 22.
- */
+/** IAM operations with their endpoints and system roles. Source: behaviour iam.md 7, 8; conventions 22. */
 
 import {
   type AnySchema,
@@ -25,13 +22,11 @@ interface Endpoint {
 export interface IamOperation {
   readonly extId: string
   readonly displayName: string
-  /** The entity that filters of policies apply to. */
   readonly entityType: string
   readonly clientName: string
   readonly operationType: 'EXTERNAL' | 'SYSTEM_DEFINED_ONLY'
   readonly endpoints: readonly Endpoint[]
   readonly roles: ReadonlySet<RoleName>
-  /** Kinds that its endpoints return or refer to. */
   readonly kinds: ReadonlySet<string>
 }
 

@@ -1,7 +1,4 @@
-/**
- * The kind that an entity filter applies to. Sub-resources (disks of a VM, jobs of a task) use the kind of their
- * parent, statistics the kind that they measure. Source: behaviour iam.md 9.3 (sub-resources).
- */
+/** The kind that an entity filter applies to; sub-resources use their parent's. Source: behaviour iam.md 9.3. */
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 
 const kinds: ReadonlyMap<string, Resource> = new Map(

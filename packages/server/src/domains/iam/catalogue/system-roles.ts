@@ -1,7 +1,4 @@
-/**
- * System roles, derived from the roles that each operation lists. Stored as rows, like custom roles, so that lists and
- * references work for both; updated at every start. Source: behaviour iam.md 8.
- */
+/** System roles, stored as rows so that lists and references treat them like custom ones. Source: behaviour iam.md 8. */
 
 import { type EntityOf, type RoleName, systemRoles } from '@hyperplane/contract'
 import { Role } from '@hyperplane/contract/iam/role'
@@ -34,7 +31,7 @@ export function systemRoleRows(tenantId: string): RoleRow[] {
   }))
 }
 
-/** Updates worlds that an older release created: a new release may give roles other operations. */
+/** At every start: a new release may give roles other operations. */
 export async function syncSystemRoles(store: Store, tenantId: string): Promise<void> {
   const rows = systemRoleRows(tenantId)
   const known = new Map(

@@ -1,8 +1,4 @@
-/**
- * Names of the IAM operations of endpoints that are not implemented yet: the verb comes from the method and action, the
- * entity from the collection in the path. The tables hold the exceptions.
- * Source: behaviour iam.md 7 (rule), operation-roles.tsv (names in use).
- */
+/** Names of IAM operations without an implementation. Source: behaviour iam.md 7, operation-roles.tsv. */
 
 export interface UnbuiltName {
   readonly displayName: string

@@ -2,10 +2,7 @@
 import { contract } from '@hyperplane/contract'
 import { iamOperations } from './operations.ts'
 
-/**
- * Those of a kind: a host is in the list of its cluster and in the list of all hosts.
- * @param entity names the planned ones of a kind that has no read operation yet; `$expand` can still show its entities
- */
+/** @param entity used if the kind has no read operation yet: `$expand` can still show its entities */
 export const viewsOf = (kind: string, entity: string | undefined): readonly string[] =>
   views.get(kind) ?? viewsOfEntity(entity)
 

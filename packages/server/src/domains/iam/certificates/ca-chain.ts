@@ -1,7 +1,4 @@
-/**
- * Validates the chain of authorities that an administrator uploads: 1 to 10 PEM certificates, each followed by its
- * issuer, the root last. Every fault names the certificate. Source: behaviour iam.md 5.
- */
+/** Validates uploaded chains: 1 to 10 PEM certificates, each followed by its issuer. Source: behaviour iam.md 5. */
 import { ApiError } from '../../../core/api-error.ts'
 import { formatTime } from '../../../core/time/clock.ts'
 import { type Certificate, isForClients, readCertificate } from './certificate.ts'
@@ -25,7 +22,7 @@ export const trustFault = (path: string, fault: string): ApiError =>
   new ApiError('TRUST_MATERIAL_INVALID', { attributePath: path, fault })
 const fault = (text: string): ApiError => trustFault(attributePath, text)
 
-/** @returns the certificates, the root last, or all faults. `now`: world time */
+/** @returns the certificates, the root last, or all faults */
 export async function readCaChain(text: string, now: number): Promise<readonly Certificate[] | readonly ApiError[]> {
   if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text))
     return [
@@ -59,7 +56,6 @@ export async function readCaChain(text: string, now: number): Promise<readonly C
   return faults.length > 0 ? faults : certificates
 }
 
-/** For chains that were validated before they were stored. */
 export const readStoredChain = (pem: string): Promise<readonly Certificate[]> =>
   Promise.all(
     [...pem.matchAll(/-----BEGIN (?:X509 )?CERTIFICATE-----([^-]+)-----END/g)].map(([, base64]) =>
@@ -88,7 +84,7 @@ function authorityFaults(certificate: Certificate, index: number, now: number): 
   if (certificate.notBefore > now) faults.push(`is not valid before ${formatTime(certificate.notBefore)}`)
   const key = keyFault(certificate)
   if (key !== undefined) faults.push(key)
-  // The signature of a root by itself proves nothing, so its algorithm does not matter.
+  // A root's own signature proves nothing, so its algorithm does not matter.
   const isRoot = isIssuedBy(certificate, certificate)
   if (!isRoot && !isAcceptedAlgorithm(certificate.signatureAlgorithm))
     faults.push('is signed with a weak algorithm; expected SHA-256 or stronger')
@@ -128,6 +124,5 @@ function orderFaults(certificates: readonly Certificate[]): ApiError[] {
   return []
 }
 
-/** Compares names and key identifiers, and verifies the signature. */
 export const isIssuedBy = (certificate: Certificate, issuer: Certificate): boolean =>
   certificate.x509.checkIssued(issuer.x509) && certificate.x509.verify(issuer.x509.publicKey)

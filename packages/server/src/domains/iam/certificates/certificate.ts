@@ -8,9 +8,7 @@ export interface Certificate {
   readonly raw: Buffer
   /** SHA-256 of the whole certificate, in hex. */
   readonly fingerprint: string
-  /** For people, one line: `CN=Example Root, O=Example`. */
   readonly name: string
-  /** In hex, without leading zeros. */
   readonly serial: string
   /** Names in DER. */
   readonly subject: Buffer
@@ -38,7 +36,6 @@ export interface Certificate {
 }
 
 export const clientAuthentication = '1.3.6.1.5.5.7.3.2'
-/** Limit for messages and the audit trail. */
 const maximumShownName = 255
 const anyPurpose = '2.5.29.37.0'
 
@@ -49,7 +46,7 @@ const extension = {
   subjectAlternativeName: '2.5.29.17',
   authorityInfoAccess: '1.3.6.1.5.5.7.1.1',
 } as const
-/** Limits the names that an authority may certify. Not implemented, so it is never ignored, critical or not. */
+/** Limits the names that an authority may certify. Not implemented, so certificates with it are refused. */
 const nameConstraints = '2.5.29.30'
 /** Certificate policies (2.5.29.32) restrict nothing unless somebody requires one. */
 const understood: ReadonlySet<string> = new Set([...Object.values(extension), '2.5.29.32'])

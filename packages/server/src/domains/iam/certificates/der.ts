@@ -1,13 +1,9 @@
-/**
- * Finds the boundaries of DER values without copying or decoding them. Used for parts that are compared or verified
- * byte by byte (names, signed parts), and for revocation lists, which exceed the limits of general parsers.
- */
+/** Finds DER values without copying them: parts are compared byte by byte, lists exceed the limits of general parsers. */
 
 export interface DerValue {
   readonly tag: number
   readonly start: number
   readonly content: number
-  /** Offset after the content. */
   readonly end: number
 }
 
@@ -20,7 +16,6 @@ export const derTag = {
   sequence: 0x30,
 } as const
 
-/** Real object identifiers need about ten bytes. */
 const maximumOidBytes = 64
 
 export class DerFault extends Error {

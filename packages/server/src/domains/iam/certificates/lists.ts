@@ -1,7 +1,4 @@
-/**
- * Downloads the revocation lists of a provider. A list is accepted if it is complete and current, and if an authority
- * of the provider's chain signed it. Source: behaviour iam.md 5.
- */
+/** Downloads revocation lists: complete, current, and signed by the provider's chain. Source: behaviour iam.md 5. */
 import type { ApiError } from '../../../core/api-error.ts'
 import { formatTime } from '../../../core/time/clock.ts'
 import { type Web, WebError } from '../../../drivers/web.ts'
@@ -22,14 +19,12 @@ const toleranceMilliseconds = 5 * 60_000
 
 export type Fetched =
   | { readonly url: string; readonly list: RevocationList }
-  /** Temporary: retry later. */
   | { readonly url: string; readonly unreachable: string }
-  /** The response is not a valid list, or the URL must not be called. */
+  /** Permanent: the response is not a valid list, or the service must not call the URL. */
   | { readonly url: string; readonly fault: ApiError }
 
 export interface FetchOptions {
   readonly web: Web
-  /** World time. */
   readonly now: number
 }
 
@@ -61,7 +56,6 @@ async function fetchList(
         fault: trustFault(path, `expected a revocation list (CRL), found something else: ${cause.message}.`),
       }
     if (!(cause instanceof WebError)) throw cause
-    // Permanent: the service is not allowed to call this address.
     if (cause.fault === 'address') return { url, fault: trustFault(path, `cannot be called: ${cause.message}.`) }
     return { url, unreachable: cause.message }
   }

@@ -1,7 +1,4 @@
-/**
- * OCSP: asks a responder whether a certificate is revoked. Only a signed, fresh response "good" for this certificate is
- * accepted; everything else is a failure. Source: behaviour iam.md 5; RFC 6960.
- */
+/** Asks an OCSP responder. Everything but a signed, fresh "good" is a failure. Source: behaviour iam.md 5; RFC 6960. */
 import { createHash } from 'node:crypto'
 import type { BasicOCSPResponse, CertID, SingleResponse } from '@peculiar/asn1-ocsp'
 import { isIssuedBy } from './ca-chain.ts'
@@ -37,7 +34,7 @@ const loadLibraries = async () => {
   return { ...ocsp, ...schema, AlgorithmIdentifier: x509.AlgorithmIdentifier, Extension: x509.Extension }
 }
 
-/** @param nonce random bytes; a replayed response contains other ones */
+/** @param nonce random bytes, so that a replayed response is recognised */
 export async function ocspQuestion(
   certificate: Certificate,
   issuer: Certificate,
@@ -45,7 +42,7 @@ export async function ocspQuestion(
 ): Promise<OcspQuestion> {
   const { AlgorithmIdentifier, AsnConvert, CertID, Extension, OCSPRequest, OctetString, Request, TBSRequest } =
     await loadLibraries()
-  // SHA-1 only identifies the issuer here, which needs no collision resistance, and every responder supports it.
+  // SHA-1 only identifies the issuer, which needs no collision resistance; every responder supports it.
   const reqCert = new CertID({
     hashAlgorithm: new AlgorithmIdentifier({ algorithm: sha1, parameters: null }),
     issuerNameHash: new OctetString(sha1Of(issuer.subject)),
@@ -60,7 +57,7 @@ export async function ocspQuestion(
   return { content: new Uint8Array(AsnConvert.serialize(new OCSPRequest({ tbsRequest }))), nonce }
 }
 
-/** Why the response does not prove that the certificate is good; undefined: it does. `now`: world time. */
+/** The reason why the response does not prove that the certificate is good, or undefined. */
 export async function ocspFault(
   answer: Uint8Array,
   question: OcspQuestion,
@@ -90,7 +87,7 @@ export async function ocspFault(
   return single.certStatus.good === undefined ? 'the responder does not know the certificate' : undefined
 }
 
-/** The certificate that signed the response: the issuer's, or one that the issuer made for OCSP signing. */
+/** The signer must be the issuer, or a certificate that the issuer made for OCSP signing. */
 async function signerOf(basic: BasicOCSPResponse, issuer: Certificate, now: number): Promise<Certificate | undefined> {
   const { AsnConvert } = await loadLibraries()
   const signed = basic.tbsResponseDataRaw

@@ -1,7 +1,4 @@
-/**
- * Builds the path from a client certificate to the trusted root. Certificates that the client presented may be used as
- * intermediates. Source: behaviour iam.md 5; RFC 5280 6.
- */
+/** Builds the path from a client certificate to a trusted root. Source: behaviour iam.md 5; RFC 5280 6. */
 import { isIssuedBy, keyFault } from './ca-chain.ts'
 import { type Certificate, isForClients } from './certificate.ts'
 import { isAcceptedAlgorithm } from './signatures.ts'
@@ -19,7 +16,7 @@ export function issuersOf(
 ): readonly Certificate[] | undefined {
   const trusted = new Set(chain.map(({ fingerprint }) => fingerprint))
   const candidates = [...chain, ...presented.filter(({ fingerprint }) => !trusted.has(fingerprint))]
-  // Uploaded certificates are trusted as they are, so the algorithm of their signatures does not matter.
+  // Uploaded certificates are trusted, so the algorithm of their signatures does not matter.
   const isSound = (one: Certificate): boolean =>
     isValid(one, now) && (trusted.has(one.fingerprint) || isAcceptedAlgorithm(one.signatureAlgorithm))
   if (!isSound(leaf)) return undefined
@@ -40,7 +37,6 @@ export function issuersOf(
   return extend([leaf])
 }
 
-/** Valid at `now`, with a strong key, and without extensions that this service cannot process. */
 export const isValid = (certificate: Certificate, now: number): boolean =>
   certificate.notBefore <= now &&
   now < certificate.notAfter &&

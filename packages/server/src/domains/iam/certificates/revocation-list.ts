@@ -1,7 +1,4 @@
-/**
- * Revocation lists (CRL). A list is kept as bytes and searched in place: the largest accepted one has half a million
- * entries. Source: behaviour iam.md 5; RFC 5280 5.
- */
+/** Revocation lists (CRL), searched as bytes: up to half a million entries. Source: behaviour iam.md 5; RFC 5280 5. */
 import type { Certificate } from './certificate.ts'
 import {
   bytesOf,
@@ -22,7 +19,6 @@ export const maximumListBytes = 20 * 1024 * 1024
 export interface RevocationList {
   readonly raw: Uint8Array
   readonly issuer: Buffer
-  /** Milliseconds since 1970. */
   readonly thisUpdate: number
   /** Required: a list without it would never expire. */
   readonly nextUpdate: number
@@ -34,7 +30,7 @@ export interface RevocationList {
 
 /** Authority key identifier, CRL number: they do not change the meaning of a list. */
 const harmless: ReadonlySet<string> = new Set(['2.5.29.35', '2.5.29.20'])
-/** Delta lists and partial lists. Refused even if the authority did not mark the extension as critical. */
+/** Delta lists and partial lists: refused even if the extension is not marked as critical. */
 const restricting: ReadonlySet<string> = new Set(['2.5.29.27', '2.5.29.28'])
 const maximumFields = 7
 const true_ = 0xff
@@ -65,7 +61,7 @@ export function readRevocationList(content: Uint8Array): RevocationList {
   }
 }
 
-/** Why the list does not belong to this authority; undefined: it does. */
+/** The reason why the list does not belong to this authority, or undefined. */
 export function listFault(list: RevocationList, authority: Certificate): string | undefined {
   if (!list.issuer.equals(authority.subject)) return 'it is of another issuer'
   if (!authority.signsLists) return `${authority.name} may not sign revocation lists (keyUsage cRLSign)`
@@ -75,7 +71,7 @@ export function listFault(list: RevocationList, authority: Certificate): string 
   return undefined
 }
 
-/** Checks that every entry is readable, so that a search cannot fail later. @throws DerFault */
+/** A search must not fail later because of an unreadable entry. @throws DerFault */
 export function checkEntries({ raw, entries }: RevocationList): void {
   if (entries === undefined) return
   for (const entry of derValuesIn(raw, entries)) {

@@ -1,7 +1,4 @@
-/**
- * Finds the user of a trusted certificate by its user principal name, else its e-mail address, else its common name.
- * The provider's directory is searched first, then the users. Source: behaviour iam.md 5.
- */
+/** Finds the user of a trusted certificate: first in the provider's directory. Source: behaviour iam.md 5. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
@@ -27,14 +24,12 @@ export async function userOf(
   if (provider.dirSvcExtID !== undefined) {
     const account = await directories.accountIn(provider.dirSvcExtID, name)
     const vouched = account === undefined ? 'unknown' : await directories.vouch(account)
-    // A user whom the directory refuses is not searched elsewhere.
     if (vouched !== 'unknown') return vouched === 'refused' ? undefined : withMembership(vouched)
   }
   const local = await store.findOne(User, { idpId: localProviderId, username: name })
   // Service accounts sign in with keys only.
   if (local !== undefined) return local.userType === 'LOCAL' ? { user: local } : undefined
   const [account, ...others] = (await directories.accountsOf(name)).filter(({ isKnown }) => isKnown)
-  // An ambiguous name signs nobody in.
   return account === undefined || others.length > 0 ? undefined : vouchedFor(directories, account)
 }
 
@@ -45,15 +40,11 @@ async function vouchedFor(directories: DirectorySignIn, account: DirectoryAccoun
 
 const withMembership = ({ user, groups, until }: SignedIn): CertifiedUser => ({ user, membership: { groups, until } })
 
-/** Names in the store are not longer. */
 const maximumName = 255
 /** Invisible characters (NUL, direction marks) make different names look alike. */
 const invisible = /[\p{Cc}\p{Cf}]/u
 
-/**
- * The name, in lower case. Only the first kind of name in the certificate is used. Two different names of that kind are
- * refused: their order must not decide who signs in.
- */
+/** Only the first kind of name counts. Two different names of it are refused: their order must not decide who signs in. */
 function nameIn({ userPrincipalNames, emails, commonNames }: Certificate): string | undefined {
   const given = [userPrincipalNames, emails, commonNames].find((names) => names.length > 0) ?? []
   const [name, ...others] = new Set(given.map((one) => one.normalize('NFC').toLowerCase()))

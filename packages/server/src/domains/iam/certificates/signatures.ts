@@ -21,7 +21,6 @@ export function isSignedBy(key: KeyObject, algorithm: string, signed: Uint8Array
   try {
     return verify(digest, signed, key, signature)
   } catch {
-    // The type of the key does not match the algorithm.
     return false
   }
 }

@@ -1,8 +1,4 @@
-/**
- * Stores the last valid revocation list of each URL, so that an unreachable server matters only after its list expired.
- * A list is downloaded again at the interval of its provider, every ten minutes after a failure, and every minute while
- * there is no current list. Source: behaviour iam.md 5.
- */
+/** Keeps the last valid revocation list of each URL, to survive an unreachable server. Source: behaviour iam.md 5. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
@@ -23,7 +19,7 @@ const retrySeconds = 600
 
 type Making = Pick<World<Drivers>, 'ids' | 'clock'>
 
-/** Replaces the stored lists of a provider. If a URL did not return a list, its former one is kept. */
+/** A URL that did not return a list keeps its former one. */
 export async function storeLists(
   store: Transaction,
   { ids, clock }: Making,
@@ -46,7 +42,7 @@ export async function storeLists(
 export const removeLists = (store: Transaction, providerExtId: string): Promise<number> =>
   store.removeWhere(StoredRevocationList, equals(pathOf(StoredRevocationList, 'providerExtId'), providerExtId))
 
-/** Downloads the lists that are due. A failed download keeps the stored list; the error of the schedule is logged. */
+/** A failed download keeps the stored list; the error of the schedule is logged. */
 export async function refreshLists(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
   const problems: string[] = []
   const providers = (await ctx.store.find(CertAuthProvider)).filter(
@@ -98,7 +94,7 @@ function withoutOlder(
   })
 }
 
-/** Skipped if the provider changed during the download: that update stored lists. @returns whether a list changed */
+/** Skipped if the provider changed during the download. @returns whether a list changed */
 function replace(ctx: ScheduleContext<Drivers>, read: ProviderRow, fetched: readonly Fetched[]): Promise<boolean> {
   const now = ctx.clock.iso()
   return ctx.store.transaction(async (transaction) => {

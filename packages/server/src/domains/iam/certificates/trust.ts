@@ -1,8 +1,4 @@
-/**
- * Decides which client certificates are trusted: those that a chain of an enabled provider issued, that are valid, and
- * that are not revoked. Checked for every request; slow parts are cached until a provider or list changes.
- * Source: behaviour iam.md 5.
- */
+/** Judges client certificates at every request; slow parts are cached. Source: behaviour iam.md 5. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
@@ -50,16 +46,14 @@ interface Provider {
 }
 
 interface SignedList extends RevocationList {
-  /** Authorities of the chain that signed the list. Verified once, when the list is loaded: it may be large. */
+  /** Verified once, when the list is loaded: it may be large. */
   readonly authorities: ReadonlySet<string>
 }
 
-/** The cached part of a decision: everything except the response of the OCSP responder. */
+/** Everything except the response of the OCSP responder. */
 interface Finding extends Trusted {
   readonly issuers: readonly [Certificate, ...Certificate[]]
-  /** Issuers that the client presented and no administrator uploaded. */
   readonly between: readonly Certificate[]
-  /** World time at which the result expires. */
   readonly until: number
 }
 
@@ -85,7 +79,7 @@ class ProviderTrust implements CertificateTrust {
   readonly #findings = createLru<Finding>(maximumRemembered)
   /** Fingerprint -> the presented issuers on its path: a resumed TLS connection does not send them again. */
   readonly #companions = createLru<readonly Certificate[]>(1000)
-  /** Running OCSP requests. Concurrent requests for one certificate share a response; it is not cached. */
+  /** Running OCSP requests, shared by concurrent requests for one certificate. Results are not cached. */
   readonly #questions = new Map<string, Promise<boolean>>()
   readonly #listeners: (() => void)[] = []
   #providers: Promise<readonly Provider[]> | undefined
@@ -109,7 +103,7 @@ class ProviderTrust implements CertificateTrust {
     for (;;) {
       const begun = this.#generation
       const all = await this.#enabled()
-      // The rows may have been read before the change: load them again.
+      // The rows may have been read before the change.
       if (begun === this.#generation) return all.flatMap(({ chain }) => chain.map(({ x509 }) => x509.toString()))
     }
   }
@@ -187,7 +181,7 @@ class ProviderTrust implements CertificateTrust {
     const [issuer, ...others] = issuersOf(certificate, presented, chain, now) ?? []
     if (issuer === undefined || !maySignIn(certificate, row)) return undefined
     const between = [issuer, ...others].filter((one) => !isIn(chain, one))
-    // Cached only for certificates with a path: unknown clients must not evict the entries of others.
+    // Only for certificates with a path: unknown clients must not evict the entries of others.
     this.#companions.set(certificate.fingerprint, between)
     const issuers = [issuer, ...others] as const
     const ends = [certificate, ...issuers].map(({ notAfter }) => notAfter)
@@ -215,7 +209,6 @@ class ProviderTrust implements CertificateTrust {
     return (await Promise.all(answers)).every((isGood) => isGood)
   }
 
-  /** True only if the responder answers "good" within three seconds. */
   #isGood(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
     const key = `${this.#generation} ${certificate.fingerprint}`
     const running = this.#questions.get(key)

@@ -17,11 +17,11 @@ export async function callerByCertificate(desk: Desk, shown: ClientCertificate, 
       const { generation } = certificates
       const trusted = await certificates.judge(shown)
       const outcome: Outcome = trusted === undefined ? 'refused' : await certified(desk, trusted, generation, address)
-      // Repeat if a provider changed during the check: a removed provider must not sign anybody in.
+      // A provider that was removed during the check must not sign anybody in.
       if (generation === certificates.generation) return outcome
     }
   })
-  // An outage of the directory is not a failure of the client, so it is not counted.
+  // An outage of the directory is not counted as a failure of the client.
   if (outcome === 'refused') failures.count(address)
   if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
   const { extId } = outcome.caller
@@ -40,7 +40,7 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
     if (found === undefined) return 'refused'
     const { user, membership } = found
     if (user.status !== 'ACTIVE') return 'refused'
-    // Includes the provider's directory if it does not know the name: that answer led to another account.
+    // Includes the provider's directory if it does not know the name: that result led to another account.
     const directory = trusted.provider.dirSvcExtID
     return {
       digest,

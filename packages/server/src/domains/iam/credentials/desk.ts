@@ -16,7 +16,6 @@ import { SignIns } from '../sign-ins.ts'
 
 export interface AuthenticatorOptions {
   readonly store: Store
-  /** World time: expiry, locks, times of use, lifetime of cache entries. */
   readonly clock: Clock
   /** Real time, for delays. */
   readonly real: Clock
@@ -38,11 +37,9 @@ export interface Desk extends AuthenticatorOptions {
     how: Pick<Caller, 'credential' | 'credentialId' | 'mustChangePassword'>,
     groups?: readonly string[],
   ): Caller
-  /** Stores a time of use in the background; the request does not wait for it. */
   note(credential: KnownCredential, write: (transaction: Transaction, time: string) => Promise<unknown>): void
 }
 
-/** `unavailable`: an external directory did not answer. */
 export type Outcome = KnownCredential | 'refused' | 'unavailable'
 
 /** `lastLoginTime` and `lastUsedTime` are updated at most once a minute. */
@@ -68,7 +65,6 @@ export function createDesk(options: AuthenticatorOptions): Desk {
       if (now - credential.notedAt < noteEvery) return
       credential.notedAt = now
       const time = clock.iso()
-      // The key was removed, or the service is closing: there is nothing to update.
       store.transaction(async (transaction) => void (await write(transaction, time))).catch(() => undefined)
     },
   }
@@ -79,6 +75,5 @@ export function callerFrom(credential: KnownCredential, address: string): Caller
   return credential.latest
 }
 
-/** For comparisons; an absent time is before all others. */
 export const millisecondsOf = (time: string | undefined): number =>
   time === undefined ? -Infinity : (parseTime(time) ?? -Infinity)

@@ -1,7 +1,6 @@
 /**
- * Authentication by name and password: a local user, else a user of a directory. Every failure gets the same response
- * after the same hashing, so that neither reveals which local names exist.
- * Source: behaviour conventions 14; iam.md 1, 2.
+ * Name and password: a local user, else one of a directory. Source: behaviour conventions 14; iam.md 1, 2.
+ * Every failure gets the same response after the same hashing, so that neither reveals which local names exist.
  */
 
 import { User } from '@hyperplane/contract/iam/user'
@@ -13,19 +12,17 @@ import type { KnownCredential } from '../credential-cache.ts'
 import type { DirectoryAccount } from '../directory/sign-in.ts'
 import { callerFrom, type Desk, millisecondsOf, type Outcome } from './desk.ts'
 
-/** Minimum duration of a sign-in, in milliseconds of real time, while a name is under attack. */
+/** Milliseconds of real time. */
 const attackDelay = 1000
 
-/** Names in the store are not longer. */
 const maximumName = 255
 
 interface BasicCredential {
-  /** In lower case. */
   readonly name: string
   readonly password: string
 }
 
-/** @returns a function from an `Authorization` header to its caller; it throws ApiError 401, 429 */
+/** @returns finds the caller of an `Authorization` header; throws ApiError 401, 429 */
 export function createPasswordSignIn(desk: Desk): (header: string, address: string) => Promise<Caller> {
   const signIn = new PasswordSignIn(desk)
   return (header, address) => signIn.callerOf(header, address)
@@ -33,9 +30,9 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
 
 class PasswordSignIn {
   readonly #desk: Desk
-  /** Running attempts. Concurrent requests with the same credential hash it once; a later generation starts again. */
+  /** Concurrent requests with the same credential hash it once. */
   readonly #attempts = new Map<string, Promise<Outcome>>()
-  /** Last attempt of each name and address: attempts run in sequence, so that the lock limit is exact. */
+  /** The attempts of one name and address run in sequence, so that the lock limit is exact. */
   readonly #queues = new Map<string, Promise<unknown>>()
 
   constructor(desk: Desk) {
@@ -89,9 +86,8 @@ class PasswordSignIn {
   }
 
   /**
-   * Checks local users first, then directories. Directories are queried outside `failures.attempt`: waiting for them
-   * must not block other attempts from the address. Failures are counted before the attempt ends. A directory that does
-   * not answer counts as no failure; a wrong local password or a refusal by another directory does.
+   * Directories are queried outside `failures.attempt`: other attempts from the address must not wait for them.
+   * An outage of a directory is not counted as a failure; a wrong password or another directory's refusal is.
    */
   async #verify(given: BasicCredential, digest: string, address: string, before: Promise<unknown>): Promise<Outcome> {
     await before.catch(() => undefined)

@@ -1,9 +1,6 @@
-/**
- * Parses distinguished names (RFC 4514) and normalises their spelling.
- * Source: RFC 4514; behaviour iam.md 3 (compared normalised: case of attribute types and values, blanks).
- */
+/** Parses and normalises distinguished names. Source: RFC 4514; behaviour iam.md 3. */
 
-/** One level of a name: `cn=vm-admins`, or several pairs joined by `+`. Types in lower case, values unescaped. */
+/** One level, such as `cn=vm-admins`, or pairs joined by `+`. Types in lower case, values unescaped. */
 type RelativeName = readonly { readonly type: string; readonly value: string }[]
 
 /** Equal for equal names in any spelling; undefined if the text is not a distinguished name. */
@@ -48,7 +45,6 @@ function parse(text: string): readonly RelativeName[] | undefined {
   }
 }
 
-/** Reads up to an unescaped `,` or `+`. Spaces around the value are dropped unless they are escaped. */
 function readValue(text: string, from: number): { readonly value: string; readonly end: number } | undefined {
   const start = from + (/^ */.exec(text.slice(from))?.[0].length ?? 0)
   if (text[start] === '#') return readHex(text, start)
@@ -59,7 +55,6 @@ function readValue(text: string, from: number): { readonly value: string; readon
     const character = text[at] as string
     if (/["<>;\0]/.test(character)) return undefined
     if (character !== '\\') {
-      // Whole code points: half of a surrogate pair cannot be encoded.
       const whole = String.fromCodePoint(text.codePointAt(at) as number)
       bytes.push(Buffer.from(whole))
       at += whole.length - 1

@@ -9,14 +9,11 @@ import type { DirectoryRow } from './server.ts'
 
 export interface Membership {
   readonly distinguishedName: string
-  /** Normalised names. */
   readonly groups: ReadonlySet<string>
-  /** World time at which the entry expires. */
   readonly until: number
 }
 
 const rememberMilliseconds = 5 * 60_000
-/** Cached users and group names together. */
 const maximumNames = 200_000
 
 export class Memberships {
@@ -26,7 +23,7 @@ export class Memberships {
     maxSize: maximumNames,
     sizeCalculation: ({ groups }) => groups.size + 1,
   })
-  /** Counts calls of `forget`: a query that was begun before one is not cached after it. */
+  /** A query that began before a call of `forget` is not cached after it. */
   #forgotten = 0
 
   constructor(directory: Directory, clock: Pick<Clock, 'now'>) {
@@ -78,7 +75,7 @@ export async function userGroupIds(
   { groups }: Pick<Membership, 'groups'>,
 ): Promise<string[]> {
   const existing = await store.findWhere(UserGroup, { idpId: row.extId })
-  // SAML groups may have the same name, but directory users are never members of them.
+  // SAML groups may have the same name; directory users are never members of them.
   return existing
     .filter(({ groupType, identity }) => groupType === 'LDAP' && groups.has(identity ?? ''))
     .map(({ extId }) => extId)

@@ -43,7 +43,6 @@ export async function askDirectory<T>(server: DirectoryServer, query: () => Prom
 export const unusable = (server: DirectoryServer, error: DirectoryError): ApiError =>
   new ApiError('DIRECTORY_CONNECTION_FAILED', { url: server.urls[0] as string, cause: error.message }, { cause: error })
 
-/** Returns `cause` if the directory does not answer. */
 export async function ifItAnswers<T>(
   directory: Directory,
   question: (directory: Directory) => Promise<T>,

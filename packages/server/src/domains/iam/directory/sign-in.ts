@@ -29,18 +29,14 @@ export interface DirectorySignInOptions {
 
 export interface DirectoryAccount {
   readonly directory: DirectoryRow
-  /** Without a domain. */
   readonly name: string
-  /** Id of the user, or the id that it will get at its first sign-in. */
   readonly extId: string
   readonly isKnown: boolean
 }
 
 export interface SignedIn {
   readonly user: UserRow
-  /** Ids of user groups. */
   readonly groups: readonly string[]
-  /** World time at which the groups expire. */
   readonly until: number
 }
 
@@ -56,7 +52,10 @@ export class DirectorySignIn {
     this.#memberships = new Memberships(options.directory, options.clock)
   }
 
-  /** Converts `DOMAIN\name` to `name@domain`, so that failed sign-ins count for one name. Other names are unchanged. */
+  /**
+   * `DOMAIN\
+   * ame` becomes `name@domain`, so that failed sign-ins count for one name.
+   */
   async canonical(name: string): Promise<string> {
     const { domain, account, isShort } = partsOf(name)
     if (domain === undefined || !isShort) return name
@@ -81,12 +80,12 @@ export class DirectorySignIn {
     return accounts
   }
 
-  /** Undefined: wrong password, or no access. @throws DirectoryError if the directory does not answer */
+  /** @returns undefined for a wrong password or no access. @throws DirectoryError if the directory does not answer */
   async signIn(account: DirectoryAccount, password: string): Promise<SignedIn | undefined> {
     const { store, directory } = this.#options
     const row = account.directory
     const existing = account.isKnown ? await store.get(User, account.extId) : undefined
-    // Checked before the directory: otherwise an inactive user here could be used to test passwords there.
+    // Otherwise an inactive user here could be used to test passwords in the directory.
     if (password === '' || (account.isKnown && existing?.status !== 'ACTIVE')) return undefined
     const server = serverOf(this.#options.world.secrets, row)
     const found = await ownFault(() => directory.findUser(server, account.name))
@@ -100,7 +99,6 @@ export class DirectorySignIn {
     return this.#admit(account, server, found)
   }
 
-  /** The account in one directory; the name may include the domain. Undefined if the directory does not exist. */
   async accountIn(directoryExtId: string, name: string): Promise<DirectoryAccount | undefined> {
     const { store, world } = this.#options
     const directory = await store.get(DirectoryService, directoryExtId)
@@ -110,10 +108,7 @@ export class DirectorySignIn {
     return { directory, name: account, extId: user?.extId ?? world.ids.uuid(), isKnown: user !== undefined }
   }
 
-  /**
-   * Like `signIn`, for an identity that is already proved (by a certificate). `unknown`: the directory has no such
-   * account; `refused`: the account may not sign in. @throws DirectoryError if the directory does not answer
-   */
+  /** For an identity proved by certificate. `unknown`: no such account. @throws DirectoryError if there is no answer */
   async vouch(account: DirectoryAccount): Promise<SignedIn | 'unknown' | 'refused'> {
     const { store, directory, world } = this.#options
     const server = serverOf(world.secrets, account.directory)
@@ -134,7 +129,7 @@ export class DirectorySignIn {
     const membership = await this.#membershipOf(row, server, account.name, found)
     if (!isAdmitted(row, membership)) return undefined
     const groups = await userGroupIds(store, row, membership)
-    // Read again: the user may have changed while the directory was queried.
+    // The user may have changed while the directory was queried.
     const user = account.isKnown
       ? await store.get(User, account.extId)
       : // The directory may know a person by two names, and the user may have the other one.
@@ -143,8 +138,8 @@ export class DirectorySignIn {
   }
 
   /**
-   * Groups for an identity that is already proved (by an API key). If the directory does not answer, the user has no
-   * groups for a minute. Undefined, which ends the sign-in, if the account is unknown, closed or not admitted.
+   * For an identity proved by API key. During an outage of the directory the user has no groups for a minute.
+   * Undefined, which ends the sign-in, if the account is unknown, closed or not admitted.
    */
   async groupsOf(user: UserRow): Promise<Omit<SignedIn, 'user'> | undefined> {
     const { store, directory, clock, world } = this.#options
@@ -175,7 +170,7 @@ export class DirectorySignIn {
     return ownFault(() => this.#memberships.of(row, server, name, found))
   }
 
-  /** In order of creation. `isShort`: the first label of the domain is enough (`EXAMPLE` for `example.com`). */
+  /** `isShort`: the first label of the domain is enough (`EXAMPLE` for `example.com`). */
   async #ofDomain(domain: string, isShort: boolean): Promise<DirectoryRow[]> {
     const all = await this.#options.store.find(DirectoryService)
     const exact = all.filter((row) => row.domainName.toLowerCase() === domain)
@@ -197,7 +192,6 @@ export class DirectorySignIn {
     return undefined
   }
 
-  /** Creates a user if a policy names one of its groups; else undefined. */
   async #firstSignIn(
     { directory, extId }: DirectoryAccount,
     found: DirectoryUser,
@@ -209,7 +203,7 @@ export class DirectorySignIn {
     const now = clock.iso()
     try {
       return await store.transaction(async (transaction) => {
-        // The directory service may have been removed, or its white list changed, while the directory was queried.
+        // The directory service may have changed while the directory was queried.
         const current = await transaction.get(DirectoryService, directory.extId)
         if (current === undefined || !isAdmitted(current, membership))
           throw new DirectoryError('busy', 'its directory service was changed meanwhile')
@@ -243,7 +237,6 @@ export class DirectorySignIn {
 
 const systemId = '00000000-0000-0000-0000-000000000000'
 
-/** A name from the directory without the characters that names here must not contain. */
 export const shownName = (text: string): string => text.replace(new RegExp(unusable, 'g'), ' ').slice(0, 255)
 
 interface NameParts {
@@ -252,7 +245,6 @@ interface NameParts {
   readonly isShort: boolean
 }
 
-/** Splits `name`, `name@domain` or `DOMAIN\name`, in lower case. */
 function partsOf(name: string): NameParts {
   const slash = name.indexOf('\\')
   if (slash >= 0) return { domain: name.slice(0, slash), account: name.slice(slash + 1), isShort: true }
@@ -285,7 +277,6 @@ async function isNamedByPolicy(store: Store, groups: readonly string[]): Promise
 
 const ofProvider = (extId: string): TypedFilter => equals(pathOf(User, 'idpId'), extId)
 
-/** Compares in lower case: names are stored as they were given. */
 function isCalled(name: string): TypedFilter {
   const { type } = pathOf(User, 'username')
   const field = { kind: 'field', from: 0, names: ['username'], type } as const

@@ -5,7 +5,6 @@ export type ConditionOperator = 'eq' | 'noteq' | 'anyof' | 'allof' | 'noneof'
 
 export interface Condition {
   readonly operator: ConditionOperator
-  /** Exactly one value for `eq` and `noteq`. */
   readonly values: readonly string[]
 }
 
@@ -24,7 +23,6 @@ const operators: Readonly<Record<string, ConditionOperator>> = {
 }
 const maximumValues = 500
 
-/** Parses filters and collects all faults, each with its path and its position in the text of the filter. */
 export class FilterReader {
   readonly faults: ApiError[] = []
   readonly #text: string
@@ -80,7 +78,7 @@ export class FilterReader {
   }
 }
 
-/** Whether the values of an attribute meet all conditions. An attribute without values meets `noteq` and `noneof`. */
+/** An attribute without values meets `noteq` and `noneof`. */
 export const holds = ({ conditions }: AttributeConditions, actual: ReadonlySet<string>): boolean =>
   conditions.every(({ operator, values }) => {
     if (operator === 'allof') return values.every((value) => actual.has(value))

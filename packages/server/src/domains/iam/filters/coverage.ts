@@ -1,28 +1,21 @@
-/**
- * Whether one entity filter certainly matches everything that another one matches: both are equal, or the other one
- * only adds conditions. False means "not certain". Source: behaviour iam.md 8 (no escalation), 9.3.
- */
+/** Does one entity filter certainly match all that another matches? False: not certain. Source: behaviour iam.md 8, 9.3. */
 import type { AttributeConditions, Condition } from './conditions.ts'
 import { attributeNamed, type EntityFilterPart, isAll } from './entity-filter.ts'
 
-/**
- * The caller must replace SELF_OWNED if the owner is known; otherwise it is compared as a text. Values are
- * case-sensitive: an attribute may be an id in one kind and a text in another.
- */
+/** The caller replaces SELF_OWNED if the owner is known. Values are case-sensitive. */
 export const covers = (own: EntityFilterPart, given: EntityFilterPart): boolean =>
   (own.entity === '*' || own.entity === given.entity) &&
   own.attributes.every((required) => isAll(required) || isImplied(required, given.attributes))
 
 function isImplied(required: AttributeConditions, given: readonly AttributeConditions[]): boolean {
   const name = attributeNamed(required.attribute)
-  // `uuid: {eq: "*"}` matches everything, so it implies no other condition.
+  // `uuid: {eq: "*"}` matches everything and implies no other condition.
   const conditions = given
     .filter((one) => !isAll(one) && attributeNamed(one.attribute) === name)
     .flatMap((one) => one.conditions)
   return required.conditions.every((condition) => follows(condition, conditions))
 }
 
-/** Whether the condition follows from all of `given`, for attributes with one value and with many. */
 function follows({ operator, values }: Condition, given: readonly Condition[]): boolean {
   const required = new Set(values)
   if (operator === 'eq' || operator === 'anyof') {

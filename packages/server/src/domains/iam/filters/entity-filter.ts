@@ -16,7 +16,7 @@ import { entityNamed } from '../catalogue/entities.ts'
 import { entityNameOf } from '../catalogue/scoped-kind.ts'
 import { type AttributeConditions, FilterReader, isEverything } from './conditions.ts'
 
-/** All attributes must match. A filter matches if one of its parts does. */
+/** All attributes must match. */
 export interface EntityFilterPart {
   /** `*`, or the singular name (`images` becomes `image`). Unknown names are kept and match nothing. */
   readonly entity: string
@@ -35,7 +35,7 @@ export function readEntityFilter(filter: unknown, path: string, reader = new Fil
   })
 }
 
-/** Unknown kinds and attributes, for a warning: clients also use names that this service does not have. */
+/** For a warning: clients also use names that this service does not have. */
 export function unknownNames(filter: EntityFilter): string[] {
   return filter.flatMap(({ entity, attributes }) => {
     if (entity === '*')
@@ -53,9 +53,7 @@ export function unknownNames(filter: EntityFilter): string[] {
 export const coversEverything = (filter: EntityFilter): boolean =>
   filter.some(({ entity, attributes }) => entity === '*' && attributes.every((one) => one.attribute === '*'))
 
-/** Alternative name of an attribute -> its name in this service. */
 const synonyms: Readonly<Record<string, string>> = { extId: 'uuid', categories: 'category_uuid' }
-/** Attributes that are accepted for `*`, without a warning. */
 const generalAttributes = new Set([
   '*',
   'uuid',
@@ -68,11 +66,10 @@ const generalAttributes = new Set([
   'name',
 ])
 
-/** The rows that at least one filter matches, as one condition. `caller` replaces SELF_OWNED. */
 export function scopeOf(filters: readonly EntityFilter[], resource: Resource, caller: string): TypedFilter {
   const name = entityNameOf(resource)
   const alternatives: TypedFilter[] = []
-  // Most policies differ only in the value of one attribute: combine them into one condition with many values.
+  // Most policies differ only in the value of one attribute: combine them into one condition.
   const values = new Map<string, Set<string>>()
   for (const part of filters.flat()) {
     if (part.entity !== '*' && part.entity !== name) continue
@@ -98,7 +95,7 @@ function partScope(part: EntityFilterPart, resource: Resource, caller: string): 
     ...part.attributes.map((attribute) => {
       if (isAll(attribute)) return always
       const path = pathOfAttribute(resource, attribute.attribute)
-      // The kind does not have the attribute: nothing matches, whatever the operator.
+      // A kind without the attribute matches nothing, whatever the operator.
       if (path === undefined) return never
       const resolved = pathOf(resource, path)
       return and(

@@ -1,7 +1,7 @@
 /** Identity filters: select users, by their own attributes or by their current groups. Source: behaviour iam.md 9.2. */
 import { type AttributeConditions, FilterReader, holds, isEverything } from './conditions.ts'
 
-/** The attributes of a caller that filters use. Ids in lower case. */
+/** Ids in lower case. */
 export interface IdentityFacts {
   readonly uuid: string
   readonly username: string
@@ -10,7 +10,6 @@ export interface IdentityFacts {
   readonly groups: ReadonlySet<string>
 }
 
-/** All conditions must be true. */
 export interface IdentityFilter {
   readonly user: readonly AttributeConditions[]
   readonly group: readonly AttributeConditions[]
@@ -42,7 +41,6 @@ export function readIdentityFilter(filter: unknown, path: string, reader = new F
   return found
 }
 
-/** Ids and names of users are case-insensitive. */
 const lowerCased = ({ attribute, conditions }: AttributeConditions): AttributeConditions => ({
   attribute,
   conditions:
@@ -78,7 +76,6 @@ export function namedIn(filter: IdentityFilter): {
   return { users: named(filter.user, 'uuid'), groups: [...named(filter.user, 'group'), ...named(filter.group, 'uuid')] }
 }
 
-/** Whether the identity could match if it belonged to some of these groups. */
 export function mayMatchIdentity(
   { user, group }: IdentityFilter,
   facts: IdentityFacts,
@@ -106,11 +103,9 @@ export const namesOnly = ({ user }: IdentityFilter, uuid: string): boolean =>
       ),
   )
 
-/** Whether membership in a group can make an identity match. `isGroup` recognises the group by a filter value. */
 export const asksForGroup = (filter: IdentityFilter, isGroup: (value: string) => boolean): boolean =>
   filter.group.some((one) => one.attribute === '*') || groupValues(filter, 'asked for').some(isGroup)
 
-/** Whether leaving the group can make an identity match. */
 export const excludesGroup = (filter: IdentityFilter, uuid: string): boolean =>
   groupValues(filter, 'excluded').includes(uuid)
 

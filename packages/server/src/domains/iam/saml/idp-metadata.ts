@@ -42,7 +42,7 @@ export async function readIdpMetadata(text: string, now: number): Promise<ReadMe
     throw new XmlFault(`it is larger than ${maximumMetadataBytes} bytes`)
   const document = text.replace(/^\ufeff/, '')
   const whole = await readXml(document)
-  // Exactly one entity in the whole document: a signature then covers this entity, or an element that contains it.
+  // Exactly one entity, so that a signature covers it or an element that contains it.
   entityIn(whole)
   const { root, signer } = await readSigned(document, whole)
   const entity = entityIn(root)
@@ -123,7 +123,6 @@ function urlIn(what: string, text: string): string {
   return text
 }
 
-/** The first certificate for signing or for every use, as one line of base64. */
 function signingCertificate(role: XmlElement): string {
   const [text] = children(role, 'KeyDescriptor')
     .filter(({ attributes }) => (attributes['use'] ?? 'signing') === 'signing')

@@ -1,17 +1,14 @@
 /**
- * Signatures in metadata. An unsigned document is accepted as it is. In a signed one, every signature must be valid,
- * and only the signed bytes are read: a valid signature that was moved elsewhere in the document (signature wrapping)
- * is useless. A signature proves that the document is unchanged and identifies its signer; the administrator decides
- * whether to trust it.
- * Source: behaviour iam.md 5; SAML 2.0 metadata 3 (one reference, to the signed element, enveloped;
- * Signature is its child).
+ * Metadata signatures: if there are any, all must be valid, and only signed bytes are read (signature wrapping).
+ * A signature identifies its signer; the administrator decides whether to trust it.
+ * Source: behaviour iam.md 5; SAML 2.0 metadata 3.
  */
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xml.ts'
 
 export const signatureNamespace = 'http://www.w3.org/2000/09/xmldsig#'
 const maximumSignatures = 2
-/** Limits for signed documents: the time to verify one grows faster than linearly with each of these. */
+/** The time to verify a document grows faster than linearly with each of these. */
 const limits = [
   { what: 'characters', maximum: 512 * 1024, count: (text: string) => text.length },
   { what: 'tags, comments and the like', maximum: 3000, count: (text: string) => occurrences(text, /</g) },
@@ -22,7 +19,6 @@ const minimumRsaBits = 2048
 
 export interface SignedContent {
   readonly root: XmlElement
-  /** SHA-256 of the signer's certificate, in hex; absent if the document is not signed. */
   readonly signer?: string
 }
 
@@ -52,7 +48,7 @@ const occurrences = (text: string, pattern: RegExp): number => text.match(patter
 const isSignature = ({ namespace, name }: XmlElement): boolean =>
   namespace === signatureNamespace && name === 'Signature'
 
-/** The part of the document that may be read. `root` is the tree of `text`. @throws XmlFault */
+/** @returns the part of the document that may be read. @throws XmlFault */
 export async function readSigned(text: string, root: XmlElement): Promise<SignedContent> {
   const all = [...elementsIn(root)]
   const signatures = all.filter(isSignature)
@@ -138,7 +134,6 @@ function signerOf(holder: XmlElement): X509Certificate {
   return certificate
 }
 
-/** Finds the signature again in the tree of the library that verifies it. */
 async function signatureNode(text: string, holder: XmlElement): Promise<Node> {
   const { DOMParser } = await import('@xmldom/xmldom')
   const document = new DOMParser({ errorHandler: raise }).parseFromString(text, 'text/xml')

@@ -33,7 +33,7 @@ export const sourceNames = ['idpMetadata', 'idpMetadataXml', 'idpMetadataUrl'] a
 const invalidMetadata = (attributePath: string, fault: string, cause?: unknown): ApiError =>
   new ApiError('TRUST_MATERIAL_INVALID', { attributePath, fault }, { cause })
 
-/** Returns faults instead of throwing them: a retry of a successful request must not fail. */
+/** Returns faults: a retry of a successful request must not fail. */
 export async function readSource(sources: Sources, options: ReadOptions): Promise<Read | undefined> {
   if (sources.idpMetadata !== undefined) return judged({ idpMetadata: sources.idpMetadata }, options.now)
   if (sources.idpMetadataXml !== undefined) return readDocument('idpMetadataXml', sources.idpMetadataXml, options.now)

@@ -1,7 +1,4 @@
-/**
- * The SAML 2.0 metadata of this service, for identity providers.
- * Source: behaviour iam.md 5; the order of elements is that of the OASIS schema.
- */
+/** SAML metadata of this service, in the order of the OASIS schema. Source: behaviour iam.md 5. */
 import { nameIdFormats } from './idp-metadata.ts'
 import { escapeXml } from './xml.ts'
 
@@ -9,9 +6,7 @@ export interface ServiceProvider {
   readonly entityId: string
   readonly assertionConsumerUrl: string
   readonly signsRequests: boolean
-  /** The name in this API: `emailAddress`. */
   readonly nameIdFormat: string
-  /** PEM. */
   readonly certificate: string
 }
 

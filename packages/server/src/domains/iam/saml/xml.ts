@@ -1,21 +1,16 @@
-/**
- * Parses untrusted XML: well-formed, without a DOCTYPE (so without entities and external references), and limited in
- * size, so that parsing and signature checks end soon. Source: behaviour iam.md 5.
- */
+/** Parses untrusted XML: no DOCTYPE (entities, external references), limited size. Source: behaviour iam.md 5. */
 import type { XmlElement as ParsedElement } from '@rgrove/parse-xml'
 
 export interface XmlElement {
-  /** Namespace name; '' for none. */
   readonly namespace: string
   readonly name: string
-  /** Attributes without a prefix, by name; attributes with one are ignored. */
+  /** Without the prefixed ones. */
   readonly attributes: Readonly<Record<string, string>>
   readonly children: readonly XmlElement[]
-  /** Without the text of its children. */
   readonly text: string
 }
 
-/** The document is refused. The message gives the reason and does not quote the document. */
+/** The message does not quote the document. */
 export class XmlFault extends Error {
   override readonly name = 'XmlFault'
 }
@@ -24,7 +19,6 @@ export class XmlFault extends Error {
 const maximumElements = 10_000
 const maximumDepth = 40
 const maximumAttributes = 100
-/** Matches every declaration; comments and CDATA sections are allowed. */
 const declaration = /<!(?!--|\[CDATA\[)/
 
 export async function readXml(text: string): Promise<XmlElement> {
@@ -80,7 +74,6 @@ function convert(
 export const childrenOf = (element: XmlElement, namespace: string, name: string): readonly XmlElement[] =>
   element.children.filter((child) => child.namespace === namespace && child.name === name)
 
-/** Depth-first, beginning with the element itself. */
 export function* elementsIn(element: XmlElement): Generator<XmlElement> {
   yield element
   for (const child of element.children) yield* elementsIn(child)
@@ -96,6 +89,5 @@ const escapes: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** For element content and attributes in double quotes. */
 export const escapeXml = (text: string): string =>
   text.replace(/[&<>"\t\n\r]/g, (character) => escapes[character] as string)
