@@ -1,7 +1,4 @@
-/**
- * Affected entities of tasks as the caller may see them: names of entities outside the caller's scope are removed.
- * Source: behaviour platform.md 2.
- */
+/** Removes names of affected entities outside the caller's scope. Source: behaviour platform.md 2. */
 import { contract, type Resource } from '@hyperplane/contract'
 import { matchesScope } from '../../core/access/scope.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'

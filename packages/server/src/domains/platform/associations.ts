@@ -1,7 +1,4 @@
-/**
- * Associations of a category, derived from the references that entities and policies hold; never stored with it.
- * Source: behaviour platform.md 1 (associations).
- */
+/** Associations of a category, derived from references and never stored. Source: behaviour platform.md 1. */
 
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { AssociationDetail, AssociationSummary, Category } from '@hyperplane/contract/platform/category'
@@ -55,12 +52,12 @@ const entityTypes: ReadonlySet<string> = new Set<ResourceType>([
 ])
 const groupOf = (type: ResourceType): 'ENTITY' | 'POLICY' => (entityTypes.has(type) ? 'ENTITY' : 'POLICY')
 
-/** One more than a response shows, to learn whether it is truncated (`isTruncated`). */
+/** One more than a response shows, to detect truncation. */
 const maximumDetails = 101
 
 export const userTypeOf = (kind: string): string => resourceTypes[kind] ?? kind
 
-/** Adds the forms of associations that `$expand` requests. Counts only entities that the caller may see. */
+/** Counts only entities that the caller may see. */
 export async function presentAssociations(
   ctx: ReadContext,
   categories: readonly CategoryEntity[],
@@ -95,10 +92,7 @@ async function summariesOf(ctx: ReadContext, categoryId: string): Promise<(Summa
   return summaries.sort((a, b) => ((a.resourceType as string) < (b.resourceType as string) ? -1 : 1))
 }
 
-/**
- * The store keeps no counts within a scope: it examines every referrer, as for a page of the kind, within the time
- * limit of a query.
- */
+/** The store keeps no counts within a scope: it examines every referrer, within the time limit of a query. */
 async function countWithin(
   ctx: ReadContext,
   resource: AnyResource,
@@ -142,7 +136,7 @@ async function carriersOf(
   const resource = ctx.kinds.resource(kind)
   if (scope === 'none' || resource === undefined) return []
   if (scope === undefined) {
-    // An entity may refer to the category in two fields, so two rows may belong to one entity.
+    // An entity may refer to the category in two fields, hence twice the limit.
     const rows = await ctx.store.referrers('Category', categoryId, 2 * limit, { from: kind, publishedOnly: true })
     return [...new Set(rows.map((row) => row.extId))].slice(0, limit)
   }

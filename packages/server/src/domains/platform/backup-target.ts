@@ -118,11 +118,11 @@ const updateTarget = defineTask<UpdateInput>({
   ],
 })
 
-/** `nextRunTime`: restored if the deletion fails. */
+/** `nextRunTime` is restored if the deletion fails. */
 const deleteTarget = defineTask<{ readonly extId: string; readonly nextRunTime?: string }>({
   name: 'platform.delete-backup-target',
   steps: [
-    // Both steps wait for the lock of a backup that is running. The request cleared `nextRunTime`: no other starts.
+    // Both steps wait for the lock of a running backup. The request cleared `nextRunTime`, so no other run starts.
     { name: 'stop', progress: 20, seconds: [5, 10] },
     { name: 'forget', progress: 100, record: (ctx, { extId }) => ctx.store.remove(BackupTarget, extId) },
   ],
@@ -204,7 +204,7 @@ async function start<I>(
 function withKept(stored: Location, given: Location): Location {
   const path = 'location/providerConfig'
   if ('config' in stored || 'config' in given) throw invalid('location', 'expected the object store that is stored')
-  // `any`: object stores of all types are compared alike, and each type has only some of the fields.
+  // `any`: each type of object store has only some of the fields.
   const before: any = stored.providerConfig
   const after: any = { ...given.providerConfig }
   const fixed = ['$objectType', 'bucketName', 'region'] as const

@@ -1,7 +1,4 @@
-/**
- * Results of the elements of a batch: written as elements finish, in few transactions, and summarized at the end.
- * Source: behaviour conventions 20 (results).
- */
+/** Results of batch elements, written as elements finish, in few transactions. Source: behaviour conventions 20. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -15,7 +12,6 @@ import type { Reader } from '../../store/store.ts'
 export type Job = EntityOf<typeof TaskJob>
 export type Run = StepContext<Drivers>
 
-/** Jobs in the order of their elements. */
 export const jobsOf = (store: Reader, taskExtId: string): Promise<Job[]> => store.findWhere(TaskJob, { taskExtId })
 
 export interface Result {
@@ -24,17 +20,16 @@ export interface Result {
   readonly affected: readonly AffectedEntity[]
   readonly errors: readonly AppMessage[]
   readonly warnings: readonly string[]
-  /** For an effect that is applied but not committed yet: resolves when it is durable. */
+  /** Resolves when an effect that is applied already is durable. */
   readonly durable?: Promise<void>
 }
 
-/** Results of staged elements are collected up to this number: a write for each would break up their group commit. */
+/** Staged results are collected up to this number: a write for each would break up their group commit. */
 const staged = 32
 
-/** Counts and affected entities are written this often per batch, not with each element: the task's row is long. */
+/** Summaries per batch: the task's row is too long to be written with each element. */
 const summaries = 50
 
-/** The task that an element started: in the job while it runs, in the completion details afterwards. */
 const partOf = ({ elementTaskExtId, completionDetails = [] }: Job): string | undefined =>
   elementTaskExtId ?? (completionDetails.find(({ name }) => name === 'taskExtId')?.value as string | undefined)
 
@@ -44,24 +39,18 @@ const canceledCode = new ApiError('BATCH_CANCELED').appMessage.code
 const isCanceled = (errors: readonly { readonly code?: string; readonly errorGroup?: string }[]): boolean =>
   errors.some((error) => error.code === canceledCode || error.errorGroup === 'TASK_CANCELED')
 
-/**
- * Writes results in the background. Results that arrive during a write share the next transaction, which from time to
- * time also updates the counts of batch and task. Elements never wait for it.
- */
+/** Writes in the background. Results that arrive during a write share the next transaction; elements never wait. */
 export class Journal {
   readonly #ctx: Run
   readonly #jobs: readonly Job[]
-  /** Tasks that elements started, by job. */
   readonly #parts = new Map<string, string>()
   readonly #failedJobs = new Set<string>()
   readonly #finished = new Set<string>()
   readonly #known = new Set<string>()
   #queue: Job[] = []
-  /** The queue must be written without waiting for further results. */
   #isUrgent = false
-  /** Commits of the effects whose results are queued. */
   #effects: Promise<void>[] = []
-  /** Entities affected by finished elements that the task does not list yet. */
+  /** Not listed by the task yet. */
   readonly #affected: AffectedEntity[] = []
   #summarized = 0
   #writing: Promise<void> = Promise.resolve()
@@ -69,7 +58,7 @@ export class Journal {
   #failure: unknown
   canceled = false
 
-  /** `told`: the affected entities that the task lists already. */
+  /** @param told affected entities that the task lists already */
   constructor(ctx: Run, jobs: readonly Job[], told: readonly AffectedEntity[]) {
     this.#ctx = ctx
     this.#jobs = jobs
@@ -97,7 +86,6 @@ export class Journal {
     return this.#finished.has(job.extId)
   }
 
-  /** The element started a task, which is still running. */
   accepted(job: Job, elementTaskExtId: string): void {
     this.#parts.set(job.extId, elementTaskExtId)
     this.#queue.push({ ...job, elementTaskExtId })
@@ -197,7 +185,7 @@ async function summarize(
   }
 }
 
-/** Ends the batch in the transaction that ends its task. Jobs are PENDING if it was cancelled before it began. */
+/** Runs in the transaction that ends the task. Jobs are PENDING if it was cancelled before it began. */
 export async function complete(ctx: RecordContext<Drivers>): Promise<void> {
   const message = new ApiError('BATCH_CANCELED').appMessage
   const jobs: Job[] = []

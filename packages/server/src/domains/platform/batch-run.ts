@@ -1,7 +1,6 @@
 /**
- * Runs the elements of a batch: chunks in sequence, the elements of a chunk concurrently, each through the pipeline of
- * every request. The request id of an element is fixed: after a restart, an element that already ran is replayed.
- * Source: behaviour conventions 20; platform.md 3.
+ * Runs chunks in sequence and their elements concurrently. Source: behaviour conventions 20; platform.md 3.
+ * The request id of an element is fixed: after a restart, an element that already ran is replayed.
  */
 
 import type { Operation } from '@hyperplane/contract'
@@ -23,7 +22,6 @@ export interface BatchInput {
   readonly query: string
   readonly chunkSize: number
   readonly shouldStopOnError: boolean
-  /** How the submitter's request treats unknown fields. */
   readonly unknown: 'refuse' | 'ignore'
 }
 
@@ -69,10 +67,8 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
 }
 
 /**
- * Whether an element may let the next one begin before it is durable. An element without a task does so when its effect
- * is applied, and the next sees it; results are written after their effects. An element that starts a task does so when
- * the task's last record is written; the journal entry for the task shares the commit of its acceptance. Not in iam:
- * authorization reads committed rows only.
+ * Whether the next element may begin before this one is durable: it sees the applied effect.
+ * Not in iam: authorization reads committed rows only.
  */
 function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boolean {
   if (job?.status !== 'PENDING') return false
@@ -83,7 +79,7 @@ function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boole
 const elementOf = (ctx: Run, job: Job): Element =>
   JSON.parse(ctx.secrets.open('TaskJob', job.extId, 'element', job.element) ?? '{}')
 
-/** Affected entities that the task lists since an earlier run, before a restart. */
+/** Listed by an earlier run, before a restart. */
 async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
   const task = (await ctx.store.get(Task, ctx.taskExtId)) as
     | { allAffected?: AffectedEntity[]; entitiesAffected?: AffectedEntity[] }
@@ -150,7 +146,6 @@ async function cancelPart(ctx: Run, taskExtId: string): Promise<void> {
   for (const work of after) work()
 }
 
-/** Sends one element through the pipeline. An asynchronous operation returns its task, which is still running. */
 async function send(ctx: Run, input: BatchInput, job: Job, isStaged: boolean): Promise<Result> {
   const element = elementOf(ctx, job)
   const requestId = element.requestId ?? derivedId('batch', ctx.taskExtId, job.name as string)

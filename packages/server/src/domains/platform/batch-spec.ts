@@ -1,8 +1,4 @@
-/**
- * Reads the request of a batch: `uri` names one operation, and each element supplies path variables and headers. Faults
- * found here refuse the whole batch; bodies are validated one by one when the elements run.
- * Source: behaviour conventions 20.
- */
+/** Reads the request of a batch. Bodies are validated when their elements run. Source: behaviour conventions 20. */
 import type { Operation } from '@hyperplane/contract'
 import type { BatchSpec } from '@hyperplane/contract/platform/batch'
 import { ApiError, invalid, type ShapeFault } from '../../core/api-error.ts'
@@ -13,7 +9,6 @@ import type { Router } from '../../core/router.ts'
 type Spec = NonNullable<(typeof BatchSpec)['is']>
 type Payload = Spec['payload'][number]
 
-/** One request of a batch, in canonical names. */
 export interface Element {
   /** Below /api, with variables replaced. */
   readonly path: string
@@ -131,7 +126,7 @@ const maximumFaults = 100
 function refuse(faults: readonly ApiError[]): void {
   const [first, ...rest] = faults.slice(0, maximumFaults)
   if (first !== undefined)
-    // Every fault was created by `invalid`, so it has the arguments of this error.
+    // Every fault was created by `invalid`, so it has these arguments.
     throw new ApiError('INVALID_ARGUMENT', first.appMessage.argumentsMap as never, {
       further: rest.map((fault) => fault.appMessage),
     })

@@ -1,7 +1,4 @@
-/**
- * Batches: up to 500 requests of one operation, tracked by one task.
- * Source: behaviour platform.md 3, conventions 20.
- */
+/** Batches: up to 500 requests of one operation. Source: behaviour platform.md 3, conventions 20. */
 import { Batch, batchOperations } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'

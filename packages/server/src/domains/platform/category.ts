@@ -13,7 +13,6 @@ import { presentAssociations, userTypeOf } from './associations.ts'
 
 type CategoryEntity = EntityOf<typeof Category>
 
-// Source: behaviour platform.md 1.
 const maximumCategories = limit('categories', 20_000)
 const maximumValues = limit('valuesOfCategoryKey', 1000)
 /** Enforced by the store, in the transaction of each association. */
@@ -59,7 +58,6 @@ export const category = implement(
       }
       await ctx.store.replace(Category, {
         ...replaced(Category, stored, body, ctx.version),
-        // A category always has an owner: keep the stored one if the body names none.
         ownerUuid,
       })
       return [
@@ -95,7 +93,7 @@ async function checkLimits(ctx: WriteContext, key: string): Promise<void> {
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: `Values of the key "${key}"`, maximum, found })
 }
 
-/** Runs after the insert. Sequence numbers only grow: while the newest is within the limit, nothing needs counting. */
+/** After the insert. Sequence numbers only grow: while the newest is within the limit, nothing needs counting. */
 async function checkTotal(ctx: WriteContext, extId: string): Promise<void> {
   const maximum = limitOf(ctx, maximumCategories)
   const row = await ctx.store.row(Category, extId)

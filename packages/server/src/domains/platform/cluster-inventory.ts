@@ -1,8 +1,4 @@
-/**
- * The inventory of a cluster: its rows in every namespace, which come and go with its registration, except for fields
- * that belong to this manager (categories, owners, profile). Each kind declares it as `ofCluster`.
- * Source: behaviour platform.md 4 (register, unregister).
- */
+/** Rows of a cluster that come and go with its registration (`ofCluster`). Source: behaviour platform.md 4. */
 
 import type { AnyResource, EntityOf, OfCluster } from '@hyperplane/contract'
 import { pathOf } from '../../core/standard.ts'
@@ -10,15 +6,14 @@ import type { InventoryRow } from '../../drivers/remote-managers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 
-/** A kind whose rows go with their cluster. */
 interface Part extends OfCluster {
   readonly resource: AnyResource
 }
 
 interface Parts {
-  /** In an order in which owners come before their parts. */
+  /** Owners before their parts. */
   readonly owned: readonly Part[]
-  /** Entities on several clusters, such as images: a cluster takes along those that are on no other cluster. */
+  /** On several clusters, such as images: removed only with their last cluster. */
   readonly shared: readonly Part[]
 }
 
@@ -87,7 +82,6 @@ export async function takeOut(store: Transaction, clusterExtId: string): Promise
 const locationsOf = (entity: object, path: string): readonly string[] =>
   (entity as Record<string, readonly string[] | undefined>)[path] ?? []
 
-/** Inserts the rows of a cluster with their original ids. */
 export async function bringIn(
   store: Transaction,
   rows: readonly InventoryRow[],
@@ -101,7 +95,6 @@ export async function bringIn(
     const { resource, by, keptByManager = [] } = part
     const stored = shared.includes(part) ? await store.get(resource, entity.extId) : undefined
     if (stored !== undefined) {
-      // The entity is on other clusters as well.
       const locations = [...locationsOf(stored, by), ...locationsOf(entity, by)]
       await store.update(resource, entity.extId, { [by]: [...new Set(locations)] })
       continue

@@ -22,7 +22,6 @@ type Network = Manager['network']
 type Wire = { readonly ipv4?: { readonly value: string }; readonly ipv6?: { readonly value: string } } | undefined
 
 const path = 'network/externalNetworks[0]'
-/** A search for free addresses examines at most this many. */
 const lookedAt = 4096
 /** Each manager has an address of its own, so this many would take every address that is examined. */
 const mostManagers = lookedAt
@@ -32,7 +31,6 @@ export const nodeCount = (manager: Pick<Manager, 'shouldEnableHighAvailability'>
 
 export const addressCount = (manager: Pick<Manager, 'shouldEnableHighAvailability'>): number => 1 + nodeCount(manager)
 
-/** Faults of the requested network, by itself and against its subnet. */
 export function networkFaults(network: Network, subnet: SubnetEntity): ApiError[] {
   const faults: ApiError[] = []
   if (network.nameServers.length === 0) faults.push(invalid('network/nameServers', 'expected at least one'))
@@ -101,7 +99,6 @@ async function ofManagers(store: Reader, subnetExtId: string): Promise<string[]>
   return found
 }
 
-/** The prefix of a managed subnet, else the one of the requested gateway and mask. */
 function prefixFor(network: Network, subnet: SubnetEntity): Prefix | undefined {
   const managed = planOf(subnet.ipConfig).IPV4?.prefix
   if (managed !== undefined) return managed

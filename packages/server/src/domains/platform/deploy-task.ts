@@ -1,7 +1,4 @@
-/**
- * The task that deploys a manager. Its two subtasks fetch the software and create the nodes; the step that waits for a
- * subtask also rolls back its effects. Source: behaviour platform.md 4.
- */
+/** Deploys a manager; each step that waits for a subtask also rolls it back. Source: behaviour platform.md 4. */
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { notFound } from '../../core/standard.ts'
@@ -115,7 +112,7 @@ export const deployManager = defineTask<Input>({
       name: 'configure network',
       progress: 90,
       seconds: [240, 420],
-      // The nodes were created with their addresses; this step only takes time.
+      // The subtask created the nodes with their addresses; this step only takes time.
       record: async () => undefined,
     },
     {
@@ -158,7 +155,7 @@ async function startPart(
   return { keep: task.extId }
 }
 
-/** @throws DriverError with the message of a subtask that did not succeed */
+/** @throws DriverError with the message of a failed subtask */
 async function untilDone(ctx: Running, started: string): Promise<void> {
   const [end] = await ctx.untilEnded([ctx.outputs[started] as string])
   if (end?.status === 'SUCCEEDED') return

@@ -1,7 +1,4 @@
-/**
- * Domain managers. Size, version and resources of this one depend on how the service was started; the rest is stored.
- * Source: behaviour platform.md 4.
- */
+/** Domain managers; size and version of this one are not stored. Source: behaviour platform.md 4. */
 import { DomainManager, domainManagerOperations } from '@hyperplane/contract/platform/domain-manager'
 import { implement, type ReadContext } from '../context.ts'
 import { createDomainManager } from './deploy.ts'

@@ -39,14 +39,13 @@ type ResourceConfig = Manager['config']['resourceConfig']
 
 const nothing: NodeSize = { vcpus: 0, memoryBytes: 0 }
 
-/** This manager as it runs now, with the resources of all nodes. `extra`: resources of each node beyond its size. */
+/** @param extra resources of each node beyond its size */
 export function describeOwn(manager: Manager, size: Size, version: string, extra?: NodeSize): Manager {
   const nodes = Math.max(1, manager.nodeExtIds?.length ?? 1)
   const resourceConfig = { ...manager.config.resourceConfig, ...resourcesOf(size, nodes, extra) }
   return { ...manager, config: { ...manager.config, size, buildInfo: { version }, resourceConfig } }
 }
 
-/** Resources of each node beyond its size: of products not enabled by default, and of the network controller. */
 export async function takenBeyondSize(store: Reader): Promise<NodeSize> {
   let { vcpus, memoryBytes } = await takenByController(store)
   for (const { name, enablementState } of await store.find(Product)) {

@@ -1,7 +1,4 @@
-/**
- * Products. Enabling one takes resources of the manager's hosts and permits mutations of certain kinds.
- * Source: behaviour platform.md 5.
- */
+/** Products: enabling one takes resources and permits mutations of certain kinds. Source: behaviour platform.md 5. */
 import type { EntityOf } from '@hyperplane/contract'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
 import { Product, type ProductName, productOperations } from '@hyperplane/contract/platform/product'
@@ -20,7 +17,6 @@ interface Input {
   readonly extId: string
   readonly name: ProductName
   readonly enablementState: ProductRow['enablementState']
-  /** Change of the resources of each node; absent if the state does not change. */
   readonly growth?: NodeSize
   readonly nodeExtIds: readonly string[]
   readonly metadata?: ProductRow['metadata']
@@ -49,7 +45,7 @@ export const updateProduct = defineTask<Input>({
       progress: 30,
       record: async (ctx, input) => {
         if (!isGrowing(input)) return
-        // Check again in the transaction that takes the resources: two concurrent changes must not use the same room.
+        // Two concurrent changes must not use the same room.
         const shortfall = await growthShortfall(ctx, input.nodeExtIds, input.growth)
         if (shortfall !== undefined) throw noRoom(input.name, shortfall)
         await growNodes(ctx.store, input.nodeExtIds, input.growth)
@@ -127,7 +123,7 @@ export const product = implement(
           { extId: stored.extId, name, rel: 'platform:management:product' },
           { extId: manager.extId, name: manager.config.name, rel: registeredRel },
         ],
-        // Product changes run one after another: each of them checks the manager's resources.
+        // Product changes run in sequence: each checks the manager's resources.
         locks: [stored.extId, `${manager.extId}/products`],
       })
     },

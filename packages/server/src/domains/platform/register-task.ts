@@ -1,7 +1,6 @@
 /**
- * The task behind `register`. Before the step `exchange trust` the remote side holds nothing of this manager. A later
- * rollback revokes the trust, with the key from the exchange once the credentials are deleted.
- * Source: behaviour platform.md 4.
+ * The task behind `register`. Source: behaviour platform.md 4.
+ * Before `exchange trust` the remote side holds nothing of this manager; a later rollback revokes the trust.
  */
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
@@ -35,7 +34,6 @@ export interface RegisterInput {
   readonly address: string
   readonly type: RemoteType
   readonly cloudType?: string
-  /** For dry runs only. */
   readonly credentials?: Credentials
 }
 
@@ -155,14 +153,14 @@ export const registerRemote = defineTask<RegisterInput>({
       progress: 100,
       run: async (ctx) => {
         const { extId, type } = remoteOf(ctx)
-        // The cluster drops its own copy: from now on this manager holds the inventory.
+        // The cluster drops its copy: this manager holds the inventory now.
         if (type === 'AOS') await ctx.drivers.remoteManagers.keepInventory(extId, undefined)
       },
     },
   ],
   plan: planRegistration,
   onUndone: async (ctx, { attemptExtId }) => {
-    // Drop cached permissions: the rollback may have removed the account of the remote manager.
+    // The rollback may have removed the account of the remote manager.
     ctx.services.access.changed()
     if ((await ctx.store.get(RegistrationAttempt, attemptExtId)) !== undefined)
       await ctx.store.remove(RegistrationAttempt, attemptExtId)
@@ -200,9 +198,8 @@ async function exchangeTrust(ctx: Running, input: RegisterInput): Promise<{ key?
 }
 
 /**
- * Authenticates with the credentials while they are stored, later with the key from the exchange. Retries until a
- * cluster answers, as it could be registered nowhere else. A manager that does not answer is given up: its probes will
- * fail, since its account here is removed.
+ * Retries until a cluster answers: it could be registered nowhere else. A silent manager is given up:
+ * its probes will fail, since its account here is removed.
  */
 async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
@@ -221,7 +218,6 @@ async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
   }
 }
 
-/** True if the remote side rejects the proof, or has not answered since the rollback began. */
 async function isHopeless(ctx: Running, { reason }: RemoteFault): Promise<boolean> {
   if (reason === 'authentication' || reason === 'certificate') return true
   const since = (await ctx.store.get(Task, ctx.taskExtId))?.lastUpdatedTime

@@ -1,7 +1,4 @@
-/**
- * Registers a cluster or another manager: identifies it, exchanges trust, and imports the inventory of a cluster.
- * Source: behaviour platform.md 4.
- */
+/** Registers a cluster or another manager. Source: behaviour platform.md 4. */
 import type { ValueOf } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -51,7 +48,6 @@ export async function register(
   const task = await ctx.startTask(registerRemote, input, {
     operation: type === 'AOS' ? 'RegisterAOS' : 'RegisterPC',
     description: isInReturn ? registeringInReturn(address) : `Register ${address}`,
-    // The step `authenticate` adds the remote side first, then this manager.
     affected: [],
     locks: [attemptExtId],
   })
@@ -64,7 +60,7 @@ export async function register(
   return task
 }
 
-/** Always refuses: an id alone is only known here if its owner is registered already. */
+/** Always refuses: an id alone is known only if its owner is registered already. */
 async function refuseReference(ctx: WriteContext, manager: Manager, extId: string): Promise<never> {
   if (extId === manager.extId) throw invalid('remoteCluster/extId', 'is this manager itself: name another one.')
   const existing = await registrationOf(ctx.store, extId)
@@ -94,7 +90,6 @@ function refuseForeignKey(manager: Manager, { username }: Credentials): void {
   throw invalid('remoteCluster/remoteCluster/credentials/authentication/password', fault)
 }
 
-/** Refuses addresses of this manager, registered ones, ones being registered, and ones that may not be called. */
 async function refuseAddress(ctx: WriteContext, manager: Manager, address: string): Promise<void> {
   const { externalAddress, fqdn } = manager.network
   if ([externalAddress?.ipv4?.value, externalAddress?.ipv6?.value, fqdn].includes(address))

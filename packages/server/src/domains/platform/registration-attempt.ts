@@ -1,7 +1,4 @@
-/**
- * A registration in progress: reserves the address against a second one, and stores the credentials until trust is
- * exchanged. No operation returns it. Source: behaviour platform.md 4 (register).
- */
+/** Reserves the address and stores the credentials of a registration in progress. Source: behaviour platform.md 4. */
 import { object, resource, secret, taskId, text } from '@hyperplane/contract'
 
 export const RegistrationAttempt = resource(
@@ -9,9 +6,8 @@ export const RegistrationAttempt = resource(
   {
     address: text(),
     taskExtId: taskId(),
-    /** For the remote side; deleted with this row once the remote side trusts this manager. */
+    /** Deleted once the remote side trusts this manager. */
     credentials: secret(object('', { username: text(), password: text() })),
-    /** The API key that is sent to the remote manager. */
     accountKey: secret(text()),
   },
   { unique: [{ fields: ['address'] }] },

@@ -61,7 +61,6 @@ export async function reasonsAgainst(
   return reasons
 }
 
-/** Difference of the minor versions; infinite between two major versions. */
 function distance(a: string, b: string): number {
   const [[majorA, minorA], [majorB, minorB]] = [a, b].map((text) => text.split('.').map(Number)) as [number[], number[]]
   if (majorA !== majorB) return Number.POSITIVE_INFINITY
@@ -71,7 +70,6 @@ function distance(a: string, b: string): number {
 export const precheckFailed = (address: string, reasons: readonly string[]): ApiError =>
   new ApiError('REGISTRATION_PRECHECK_FAILED', { address, reasons: reasons.join('; ') })
 
-/** Runs `ask`, and translates a fault of the remote side into the error that the task reports. */
 export async function asRefusal<T>(address: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -85,7 +83,7 @@ export async function asRefusal<T>(address: string, ask: () => Promise<T>): Prom
   }
 }
 
-/** Warning: the remote manager could not be notified. Its account here was removed nevertheless. */
+/** A warning only: the account of the remote manager was removed here nevertheless. */
 export const couldNotBeTold = (name: string, fault: RemoteFault): string =>
   `The manager "${name}" could not be told (${fault.message}): unregister this manager there as well.`
 

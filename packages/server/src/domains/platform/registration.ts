@@ -1,7 +1,4 @@
-/**
- * Registrations. Each cluster and manager is probed every 30 s: after three failures in a row it is DISCONNECTED, after
- * one success CONNECTED again. Source: behaviour platform.md 6.
- */
+/** Probes each registration every 30 s: DISCONNECTED after three failures in a row. Source: behaviour platform.md 6. */
 import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
 import { Semaphore } from '../../core/concurrency/semaphore.ts'
 import type { ScheduleContext } from '../../core/time/schedules.ts'

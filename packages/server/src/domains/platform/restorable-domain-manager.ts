@@ -12,7 +12,7 @@ import { restorePointsOf } from './backup/source-content.ts'
 export const restorableDomainManager = implement(restorableDomainManagerOperations, {
   async listRestorableDomainManagers(ctx, request) {
     const managers = new Map<string, EntityOf<typeof RestorableDomainManager>>()
-    // Restore points are sorted newest first: show each manager as its newest manifest describes it.
+    // Newest first: each manager is shown as its newest manifest describes it.
     for (const { domainManager } of await restorePointsOf(ctx, parentOf(ctx, 'restoreSourceExtId', RestoreSource))) {
       const { links: _, ...shown } = domainManager
       if (!managers.has(shown.extId)) managers.set(shown.extId, shown)

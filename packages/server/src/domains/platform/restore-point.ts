@@ -36,7 +36,7 @@ export const restorePoint = implement(
   },
   {
     prepare: {
-      // Reads from the place before the transaction: the place may be slow.
+      // Before the transaction: the place may be slow.
       async restore(ctx, { path }) {
         const source = await sourceOf(ctx, path.restoreSourceExtId)
         return pointAt(await pointsOf(ctx, path, source), path.extId)
@@ -51,7 +51,6 @@ interface Path {
   readonly restorableDomainManagerExtId: string
 }
 
-/** @throws ApiError 404 for a manager without restore points */
 async function pointsOf(
   ctx: ReadContext,
   path: Path,

@@ -1,7 +1,4 @@
-/**
- * Restore sources: places where a fresh instance looks for backups. Creating one contacts nothing.
- * Source: behaviour platform.md 9.
- */
+/** Restore sources; creating one contacts nothing. Source: behaviour platform.md 9. */
 import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource, restoreSourceOperations } from '@hyperplane/contract/platform/restore-source'
 import { type Location, locationFaults } from '../../archive/location-rules.ts'
@@ -75,7 +72,6 @@ export function refuseApiKey(ctx: ReadContext): void {
   })
 }
 
-/** World time at which the source expires. */
 const endOf = ({ lastUsedTime }: Source, now: number): number =>
   (parseTime(lastUsedTime ?? '') ?? now) + lifeMilliseconds
 

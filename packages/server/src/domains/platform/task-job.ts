@@ -1,7 +1,4 @@
-/**
- * Jobs of batch tasks: one for each element, in order. The batch writes them; the operations here only read.
- * Source: behaviour platform.md 2.
- */
+/** Jobs of batch tasks; the batch writes them. Source: behaviour platform.md 2. */
 import { TaskJob, taskJobOperations } from '@hyperplane/contract/platform/task-job'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { implement } from '../context.ts'

@@ -1,7 +1,4 @@
-/**
- * Tasks: derived fields, cancellation, and retention. `core/tasks` runs them.
- * Source: behaviour platform.md 2, conventions.md 18.
- */
+/** Tasks: derived fields, cancellation, retention. Source: behaviour platform.md 2, conventions.md 18. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { platformMessages } from '@hyperplane/contract/platform/errors'
@@ -21,7 +18,7 @@ import { withVisibleNames } from './affected-entities.ts'
 import { taskRules } from './invariants.ts'
 
 type TaskEntity = EntityOf<typeof Task>
-/** `allAffected` is stored when there are more affected entities than the interface shows. */
+/** `allAffected`: stored if there are more affected entities than the interface shows. */
 type StoredTask = TaskEntity & { readonly allAffected?: readonly AffectedEntity[] }
 
 const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
@@ -30,7 +27,7 @@ const day = 24 * 3600 * 1000
 const keptMilliseconds = 30 * day
 const batchKeptMilliseconds = 90 * day
 const maximumFinished = 1_000_000
-/** Tasks that one transaction removes: other writers get their turn between two transactions. */
+/** Per transaction, so that other writers get their turn. */
 const removedAtOnce = 200
 
 const retention: Schedule<Drivers> = {
@@ -48,7 +45,6 @@ export const task = implement(
       if (ended.includes(found.status)) {
         throw new ApiError('TASK_ALREADY_FINISHED', { taskExtId: found.extId, status: found.status as string })
       }
-      // Idempotent: a second request to cancel gets the same response.
       if (found.status !== 'CANCELING') await cancel(ctx, found)
       return {
         ...platformMessages.TASK_CANCELLATION_SUCCESS,
@@ -114,7 +110,6 @@ function withLinks(task: TaskEntity, affected: NonNullable<TaskEntity['entitiesA
   }
 }
 
-/** Removes finished tasks that are too old, with their subtasks and jobs, then the oldest above the maximum. */
 export async function removeOld(store: Store, now: number): Promise<void> {
   const isRoot = equals(pathOf(Task, 'rootTask/extId'), null)
   const isBatch: TypedFilter = {
@@ -140,7 +135,7 @@ const endedBefore = (time: number): TypedFilter => ({
   right: { kind: 'literal', value: formatTime(time) },
 })
 
-/** Removes the `most` oldest matching tasks, or all of them. Returns how many were removed, subtasks included. */
+/** @returns how many were removed, subtasks included */
 async function removeTasks(store: Store, filter: TypedFilter, most?: number): Promise<number> {
   let removed = 0
   for (;;) {

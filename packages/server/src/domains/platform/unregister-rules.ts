@@ -13,7 +13,6 @@ import type { Reader } from '../../store/store.ts'
 import { rowsOf } from './cluster-inventory.ts'
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
-/** A refusal names at most this many users. */
 const maximumNamed = 20
 /** No limit: most referrers of an entity leave with the cluster, so a limit could hide the others. */
 const everyone = 2 ** 31 - 1
@@ -22,7 +21,7 @@ const titles = new Map(
   contract.flatMap(({ resources }) => resources).map((resource) => [resource.kind, resource] as const),
 )
 
-/** All reasons, as text for people. `ownTask`: the task that checks, which is no reason itself. */
+/** @param ownTask the task that checks, which is no reason itself */
 export async function reasonsToStay(store: Reader, clusterExtId: string, ownTask?: string): Promise<string[]> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) return []
@@ -43,7 +42,6 @@ export async function reasonsToStay(store: Reader, clusterExtId: string, ownTask
   return reasons
 }
 
-/** Entities, pending ones included, that stay here but refer to an entity of the cluster. */
 async function outsideUsers(store: Reader, clusterExtId: string): Promise<string[]> {
   const rows = await rowsOf(store, clusterExtId)
   const going = new Set(rows.map(({ part, entity }) => `${part.resource.kind}/${entity.extId}`))

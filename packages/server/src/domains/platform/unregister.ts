@@ -1,7 +1,4 @@
-/**
- * Unregisters a cluster or manager: removes its entities here and revokes the trust. A cluster keeps running and keeps
- * its inventory. Source: behaviour platform.md 4.
- */
+/** Unregisters: removes the entities here, revokes the trust; a cluster keeps running. Source: behaviour platform.md 4. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
@@ -26,7 +23,6 @@ interface Input {
   readonly remoteExtId: string
   readonly name: string
   readonly isCluster: boolean
-  /** The remote manager requested this itself, so it need not be notified. */
   readonly isRequestedByRemote: boolean
 }
 
@@ -52,7 +48,7 @@ export const unregisterRemote = defineTask<Input>({
           await ctx.store.remove(DomainManager, input.remoteExtId)
           return { keep: [] }
         }
-        // Check again in the transaction that removes the rows: something may have changed since the step before.
+        // Something may have changed since the previous step.
         await requireFree(ctx, input, ctx.taskExtId)
         return { keep: await takeOut(ctx.store, input.remoteExtId) }
       },
@@ -154,7 +150,7 @@ async function revoke(ctx: Running, input: Input): Promise<string | null> {
     return null
   } catch (error) {
     if (!(error instanceof RemoteFault) || input.isCluster) throw error
-    // The manager will learn it from its own probes.
+    // The manager learns it from its own probes.
     return couldNotBeTold(input.name, error)
   }
 }

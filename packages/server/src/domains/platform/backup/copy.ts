@@ -28,14 +28,13 @@ export interface Copying {
   readonly restorePointExtId: string
   readonly manager: Manager
   readonly creationTime: string
-  /** Aborts the work between two parts. */
   readonly stopping: AbortSignal
   readonly written: (parts: number) => Promise<void>
 }
 
 export const sizeOf = ({ parts }: Manifest): number => parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 
-/** Writes an encrypted snapshot of the whole store, after removing what an earlier attempt may have left. */
+/** Removes what an earlier attempt may have left, then writes the encrypted snapshot. */
 export async function writeCopy({ snapshots, version }: Machinery, copying: Copying): Promise<Manifest> {
   const { at, restorePointExtId, manager, creationTime, stopping, written } = copying
   const dataKey = newDataKey()
@@ -58,10 +57,7 @@ export async function writeCopy({ snapshots, version }: Machinery, copying: Copy
   })
 }
 
-/**
- * Reads the backup back from the place and checks its files, sizes, digests, encryption and the rows of every part.
- * @throws ApiError BACKUP_VERIFICATION_FAILED that names the fault, or the refusal of the place
- */
+/** Checks files, sizes, digests, encryption and the rows of every part. @throws ApiError BACKUP_VERIFICATION_FAILED */
 export async function verifyCopy(
   { snapshots }: Pick<Services, 'snapshots'>,
   at: BackupPlace,
@@ -80,10 +76,7 @@ export async function verifyCopy(
   )
 }
 
-/**
- * Restores the backup into a temporary store: a fault is found while older backups still exist.
- * @throws as `verifyCopy`
- */
+/** A fault must be found while older backups still exist. @throws as `verifyCopy` */
 export const rehearseRestore = (
   { snapshots }: Pick<Services, 'snapshots'>,
   at: BackupPlace,
@@ -109,7 +102,7 @@ export async function removeCopy(at: BackupPlace, managerExtId: string, restoreP
   for (const key of keys.sort((a, b) => order(a) - order(b))) await store.remove(place, key)
 }
 
-/** Like `removeCopy`, but if the place does not answer, a later run cleans up. Returns whether the copy is gone. */
+/** If the place does not answer, a later run cleans up. @returns whether the copy is gone */
 export async function removeIfPossible(at: BackupPlace, managerExtId: string, extId: string): Promise<boolean> {
   try {
     await removeCopy(at, managerExtId, extId)
@@ -120,10 +113,7 @@ export async function removeIfPossible(at: BackupPlace, managerExtId: string, ex
   }
 }
 
-/**
- * Checks that the place can store, list, return and delete an object, which is all that backups need.
- * @throws ApiError with the refusal of the place
- */
+/** Stores, lists, returns and deletes an object. @throws ApiError with the refusal of the place */
 export async function probe(at: BackupPlace, managerExtId: string, taskExtId: string): Promise<void> {
   const { store, place } = at
   const key = `${prefix}/${managerExtId}/probe-${taskExtId}`
@@ -141,7 +131,6 @@ export async function probe(at: BackupPlace, managerExtId: string, taskExtId: st
   })
 }
 
-/** Translates errors of the place into errors of the interface, for a task. */
 export async function asSeen<T>({ place }: BackupPlace, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -150,7 +139,6 @@ export async function asSeen<T>({ place }: BackupPlace, work: () => Promise<T>):
   }
 }
 
-/** The manager as the manifest shows it, without credentials and keys. */
 function withoutSecrets(manager: Manager): Manager {
   return JSON.parse(JSON.stringify(manager, (name, value) => (isSecret(name, value) ? undefined : value)))
 }

@@ -1,8 +1,6 @@
 /**
- * Cleanup once a new backup is complete. On a cluster: removes every other restore point of this manager, so that only
- * the newest remains. In a bucket: keeps good restore points, whose retention the bucket itself decides; removes
- * incomplete ones a day after their last write and, once a day, damaged ones among the older that are due for a check.
- * Source: behaviour platform.md 7, 8 (verification).
+ * Cleanup after a complete new backup. Source: behaviour platform.md 7, 8 (verification).
+ * A cluster keeps only the newest restore point; a bucket keeps all good ones and decides their retention itself.
  */
 
 import {
@@ -27,9 +25,8 @@ const day = 24 * 3600 * 1000
 const checkedADay = 24
 
 export interface Retired {
-  /** Restore points that were complete but damaged. */
   readonly removed: readonly { readonly restorePointExtId: string; readonly fault: string }[]
-  /** Number of restore points in this manager's folder that were written with another backup key. */
+  /** Written with another backup key. */
   readonly foreign: number
 }
 
@@ -38,7 +35,6 @@ const nothing: Retired = { removed: [], foreign: 0 }
 export const isCheckDue = ({ lastCheckTime }: Target, now: number): boolean =>
   lastCheckTime === undefined || (parseTime(lastCheckTime) ?? now) + day <= now
 
-/** If `isCheckDue`, older restore points are read back as well. */
 export async function retire(
   ctx: StepContext<Drivers>,
   target: Target,
@@ -106,6 +102,6 @@ async function removeDamaged(
   return { removed, foreign: older.length - own.length }
 }
 
-/** The day, modulo `rounds`, on which a restore point is read back. Random ids spread the work evenly over the days. */
+/** Day, modulo `rounds`, of the check. Random ids spread the work evenly. */
 const turnOf = (restorePointExtId: string, rounds: number): number =>
   Number.parseInt(restorePointExtId.slice(0, 8), 16) % rounds

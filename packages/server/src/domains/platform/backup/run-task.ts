@@ -15,7 +15,6 @@ import { isCheckDue, retire } from './retention.ts'
 import { placeOfTarget, type RunInput, targetOf } from './target-place.ts'
 import { affectedBy, lockOf, minutesBetween, type Target } from './target-rules.ts'
 
-/** Task progress after the steps `write` and `verify`. */
 const written = 60
 const verified = 95
 /** The number of parts is unknown beforehand: after this many, progress is half of `written`. */
@@ -23,14 +22,14 @@ const halfWayParts = 10
 
 type Context = StepContext<Drivers>
 
-/** Writes the backup. `upTo` is the progress of the task when it is written. */
+/** @param upTo progress of the task when the backup is written */
 export async function write(ctx: Context, input: RunInput, upTo: number): Promise<Manifest> {
   const target = await targetOf(ctx, input)
   const manager = await presentedManager(ctx)
   let known = 0
   const told = async (parts: number): Promise<void> => {
     const reached = (upTo * parts) / (parts + halfWayParts)
-    // Each report is a durable commit, which requests have to wait for.
+    // Each report is a durable commit, which delays requests.
     if (reached < known + 10) return
     known = reached
     await ctx.progress(reached)
@@ -94,19 +93,17 @@ export const runBackup = defineTask<RunInput>({
         }
         return { isRehearsed }
       },
-      // No undo: the step only reads.
     },
     {
       name: 'retire',
       progress: 100,
-      // The new backup is complete: older ones may be removed now.
       run: async (ctx, input) => {
         const target = await targetOf(ctx, input)
         return ctx.clock.lengthy(() => retire(ctx, target, writtenBy(ctx), isRehearsedIn(ctx)))
       },
       record: async (ctx, input, { removed, foreign }) => {
         await recordSuccess(ctx, input, writtenBy(ctx))
-        // If more than an interval of world time has passed, one run now makes up for all that were skipped.
+        // One run makes up for all that were skipped during this one.
         await startIfDue(ctx, input.targetExtId)
         if (isRehearsedIn(ctx))
           await ctx.store.observe(BackupTarget, input.targetExtId, { lastCheckTime: ctx.clock.iso() })
@@ -152,7 +149,6 @@ export async function startIfDue(
   await store.observe(BackupTarget, targetExtId, { runTaskExtId: task.extId, nextRunTime })
 }
 
-/** The manager as clients see it: size and version depend on how the service was started. */
 async function presentedManager({ services, store }: Context): Promise<Manifest['domainManager']> {
   const extra = await takenBeyondSize(store)
   return describeOwn(await ownManager(store), sizeOfTier[services.tier], services.version, extra)

@@ -1,7 +1,6 @@
 /**
- * Schedules backups on the world's clock, by the interval of each target. A target has one run at a time: however many
- * intervals pass during a run, one run follows it. Source: behaviour platform.md 7 (schedule); decision
- * backups-while-time-is-moved.
+ * Schedules backups on the world's clock, one run per target at a time.
+ * Source: behaviour platform.md 7 (schedule); decision backups-while-time-is-moved.
  */
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { parseTime } from '../../../core/time/clock.ts'
@@ -32,16 +31,13 @@ export const backupSchedule: Schedule<Drivers> = {
 const keepsAll = ({ location }: Target): boolean => !('config' in location)
 const runsAgain = (target: Target): boolean => keepsAll(target) && target.isHeld !== true
 
-/** The next time at which this target runs, assuming that a run that is due takes place now. */
+/** Assumes that a run that is due takes place now. */
 function nextOf({ location, nextRunTime }: Target, now: number): number {
   const next = parseTime(nextRunTime ?? '') ?? now
   return next > now ? next : now + minutesBetween(location) * minute
 }
 
-/**
- * The last time at which a target on a cluster is due before anything else can happen. While time is moved by hand, the
- * runs before it would have the same content and be replaced at once, so only this one takes place.
- */
+/** While time is moved by hand, runs on a cluster before this one would have the same content and be replaced at once. */
 function lastSlot(target: Target, now: number, quiet: number): number {
   if (keepsAll(target)) return now
   const interval = minutesBetween(target.location) * minute

@@ -13,13 +13,10 @@ import { isExpired, refuseApiKey } from '../restore-source.ts'
 type Source = EntityOf<typeof RestoreSource>
 
 const rememberedMilliseconds = 30_000
-/** Cached by restore source, so that a client that pages does not list the whole place for each page. */
+/** By restore source, so that a client that pages does not list the whole place for each page. */
 const remembered = new WeakMap<Services, Map<string, { readonly until: number; readonly found: FoundRestorePoints }>>()
 
-/**
- * Complete restore points, newest first; on a cluster only the newest of each manager. Records a use of the source.
- * @throws ApiError 404 for an expired source, 400 if the place refuses
- */
+/** Newest first; on a cluster only the newest of each manager. Records a use of the source. @throws ApiError 404, 400 */
 export async function restorePointsOf(ctx: ReadContext, source: Source): Promise<readonly Manifest[]> {
   refuseApiKey(ctx)
   const now = ctx.clock.now()

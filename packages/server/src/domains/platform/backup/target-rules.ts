@@ -15,7 +15,7 @@ import { backupContainerOf, containerFree, poolUsage } from '../../storage-space
 export type Target = EntityOf<typeof BackupTarget>
 
 const maximumTargets = { cluster: 3, objectStore: 1 } as const
-/** Required free space, in sizes of the last backup: the old one is removed only after the new one is complete. */
+/** In sizes of the last backup: the old one is removed only after the new one is complete. */
 const roomFactor = 2
 
 export const clusterOf = (location: Location): string | undefined =>
@@ -25,7 +25,6 @@ export const clusterOf = (location: Location): string | undefined =>
 export const minutesBetween = (location: Location): number =>
   'config' in location ? 30 : (location.backupPolicy?.rpoInMinutes ?? 60)
 
-/** @throws ApiError 400 with all faults of the location */
 export function checkTargetLocation(location: Location): void {
   if ('config' in location) {
     if ('address' in location.config)
@@ -42,7 +41,7 @@ export function checkTargetLocation(location: Location): void {
   refuseAll(faults)
 }
 
-/** @throws ApiError 422 if the maximum of this type of target is reached, 409 if the cluster is a target already */
+/** @throws ApiError 422 for too many targets, 409 if the cluster is a target already */
 export async function refuseTooMany(store: Reader, location: Location): Promise<void> {
   const targets = await store.find(BackupTarget)
   const cluster = clusterOf(location)
@@ -62,10 +61,7 @@ interface Asking {
   readonly drivers: Drivers
 }
 
-/**
- * Requires a cluster that is registered, reachable, stores data and has room. Object stores are checked by a probe.
- * @throws ApiError 404, 409
- */
+/** Object stores are checked by a probe instead. @throws ApiError 404, 409 */
 export async function requireEligible(ctx: Asking, location: Location): Promise<void> {
   const extId = clusterOf(location)
   if (extId === undefined) return
@@ -86,7 +82,7 @@ export async function requireEligible(ctx: Asking, location: Location): Promise<
   }
 }
 
-/** Lock that serialises runs and changes of a target without blocking the tasks of its cluster. */
+/** Serialises runs and changes of a target without blocking the tasks of its cluster. */
 export const lockOf = (targetExtId: string): string => `backup-target/${targetExtId}`
 
 export async function affectedBy(

@@ -48,7 +48,7 @@ async function refuseSecond(store: Reader): Promise<void> {
   throw new ApiError('ENTITY_BUSY', { kind: 'instance', name: 'restore', taskExtId: running.extId })
 }
 
-/** Finds the source of the path for `prepare`, which runs before the pipeline resolves it. @throws ApiError 404 */
+/** For `prepare`, which runs before the pipeline resolves the path. @throws ApiError 404 */
 export async function sourceOf(ctx: ReadContext, extId: string) {
   const source = await ctx.store.get(RestoreSource, extId)
   if (source === undefined) throw notFound(RestoreSource, 'RestoreSource', extId, 'restoreSourceExtId')

@@ -1,7 +1,4 @@
-/**
- * Changes to a restored store before it is used: name and network of its manager, backup targets (paused until somebody
- * resumes them), and unfinished tasks (interrupted). Source: behaviour platform.md 9.
- */
+/** Adjusts a restored store: manager, paused targets, interrupted tasks. Source: behaviour platform.md 9. */
 import { isDeepStrictEqual } from 'node:util'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
@@ -19,10 +16,10 @@ export type GivenManager = NonNullable<(typeof restorePointOperations)['restore'
 
 export const pauseReason = 'restored; resume by update'
 
-/** Tasks of backup targets end without rollback, which would remove backups, perhaps the one being restored. */
+/** A rollback would remove backups, perhaps the one being restored. */
 const endWhereTheyAre = new Set(backupTarget.tasks.map(({ name }) => name))
 
-/** Fields that `given` leaves out keep the values of the restore point. */
+/** Omitted fields of `given` keep the values of the restore point. */
 export function adjust(second: Store, given: GivenManager | undefined, now: string): Promise<void> {
   return second.transaction(async (transaction) => {
     if (given !== undefined) await describeManager(transaction, given)
@@ -39,7 +36,6 @@ async function describeManager(store: Transaction, given: GivenManager): Promise
   await store.update(DomainManager, extId, changed as Partial<Manager>)
 }
 
-/** Warnings about fields of the requested manager that a restore cannot set. */
 export function warningsAbout(restored: Manager, given: GivenManager): readonly string[] {
   const fields = [
     ['config/size', restored.config.size, given.config.size],

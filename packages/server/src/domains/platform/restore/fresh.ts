@@ -1,7 +1,4 @@
-/**
- * Whether this instance is fresh: it holds only the rows that every empty world begins with. A restore never overwrites
- * a manager that is in use. Source: behaviour platform.md 9.
- */
+/** A restore never overwrites a manager in use: only an empty world is fresh. Source: behaviour platform.md 9. */
 import { contract } from '@hyperplane/contract'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'

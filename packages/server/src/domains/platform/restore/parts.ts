@@ -96,7 +96,7 @@ export const switchStores = defineTask<RestoreInput>({
         const { restores } = ctx.services
         const tasks = await tasksOf(ctx)
         const last = async (): Promise<void> => {
-          // Somebody may have begun to use this instance since the restore was accepted.
+          // The instance may have come into use since the restore was accepted.
           await requireFresh(ctx.store)
           await restores.within((second) => handOver(second, tasks, ctx.clock.iso()))
         }
@@ -113,7 +113,6 @@ export const switchStores = defineTask<RestoreInput>({
 type TaskRow = NonNullable<Awaited<ReturnType<typeof taskRow>>>
 const taskRow = (store: Context['store'], extId: string) => store.get(Task, extId)
 
-/** The parent task of the restore, then its subtasks. */
 async function tasksOf({ store, taskExtId }: Context): Promise<readonly TaskRow[]> {
   const own = (await store.get(Task, taskExtId)) as TaskRow
   const parentTask = (await store.get(Task, own.parentTask?.extId ?? '')) as TaskRow
@@ -126,7 +125,7 @@ async function tasksOf({ store, taskExtId }: Context): Promise<readonly TaskRow[
   ]
 }
 
-/** Copies the tasks of this restore to the restored store, as succeeded: it is about to become the current store. */
+/** Their success is recorded in the store that is about to become the current one. */
 async function handOver(second: Store, tasks: readonly TaskRow[], now: string): Promise<void> {
   const { tenantId } = await ownManager(second)
   const warnings = tasks.flatMap((task) => task.warnings ?? [])
@@ -141,7 +140,6 @@ async function handOver(second: Store, tasks: readonly TaskRow[], now: string): 
   })
 }
 
-/** @throws ApiError for a fault of the backup, or the refusal of the place */
 async function reading(
   ctx: Context,
   { sourceExtId, managerExtId, restorePointExtId }: RestoreInput,

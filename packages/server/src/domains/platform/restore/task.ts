@@ -1,7 +1,4 @@
-/**
- * A restore: four subtasks in sequence. The last one replaces this store by the restored one.
- * Source: behaviour platform.md 9.
- */
+/** Restore: four subtasks; the last one replaces this store. Source: behaviour platform.md 9. */
 import type { Step, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
