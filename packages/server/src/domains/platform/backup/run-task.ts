@@ -93,6 +93,7 @@ export const runBackup = defineTask<RunInput>({
         }
         return { isRehearsed }
       },
+      // No undo: the step only reads.
     },
     {
       name: 'retire',
