@@ -1,7 +1,4 @@
-/**
- * Mirrors the VMs of external managements: rows are inserted, changed and removed with the VMs outside. Fields that
- * belong to this control plane (categories, owner, guest tools) are kept. Source: behaviour vmm.md 1.7.
- */
+/** Mirrors VMs of external managements; fields of this control plane are kept. Source: behaviour vmm.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -30,7 +27,6 @@ export const pollInventory = {
   },
   async run({ drivers, store, tenantId }: ScheduleContext<Drivers>): Promise<void> {
     const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
-    // VMs of clusters that are not registered here are ignored.
     const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))
     const known = await store.find(ExternVm)
     const isSame = inventories.every(({ clusterExtId, isConnected, vms }) => {

@@ -1,7 +1,4 @@
-/**
- * Power operations on VMs that belong to the management of another hypervisor: which operation is allowed in which
- * state, and how the management is called. Source: behaviour vmm.md 1.7, 1.16.
- */
+/** Power operations on VMs of other hypervisors. Source: behaviour vmm.md 1.7, 1.16. */
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm, externVmOperations } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'

@@ -1,7 +1,4 @@
-/**
- * When VMs violate an anti-affinity policy, why, and which live migrations would separate them.
- * Source: behaviour vmm.md 1.12.
- */
+/** Violations of anti-affinity policies, and the live migrations that end them. Source: behaviour vmm.md 1.12. */
 import type { ValueOf } from '@hyperplane/contract'
 import {
   type VmAntiAffinityNonCompliance,

@@ -1,7 +1,4 @@
-/**
- * Whether VMs comply with policies that select them by category. States are computed for each answer and never stored,
- * so they cannot disagree with the VMs and hosts that they are about. Source: behaviour vmm.md 1.12 (compliance).
- */
+/** Compliance with policies, computed for each answer and never stored. Source: behaviour vmm.md 1.12. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ReadContext as CoreReadContext } from '../../../core/context.ts'
@@ -80,7 +77,6 @@ export async function complianceOf<R extends AnyResource, Reason>(
   return states
 }
 
-/** Read-only counts of a policy's answer. */
 export const countsOf = (states: readonly VmState<unknown>[]) => {
   const count = (verdict: unknown): number => states.filter((state) => state.verdict === verdict).length
   const [numCompliantVms, numPendingVms] = [count('compliant'), count('pending')]
@@ -89,7 +85,6 @@ export const countsOf = (states: readonly VmState<unknown>[]) => {
 
 const clusterOf = (vm: VmEntity): string => vm.cluster?.extId as string
 
-/** Answers the policies that select a VM, in the order of `policies`. */
 function selectorFinder<P extends Dated>(
   policies: readonly P[],
   categoriesOf: (policy: P) => readonly string[],

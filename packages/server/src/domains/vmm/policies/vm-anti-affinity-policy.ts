@@ -23,7 +23,6 @@ import { enforcePolicies, migrateViolator } from './enforcement.ts'
 type Policy = EntityOf<typeof VmAntiAffinityPolicy>
 type ComplianceState = EntityOf<typeof VmAntiAffinityPolicyVmComplianceState>
 
-/** Source: behaviour vmm.md 3.9. */
 const maximumPolicies = limit('vmAntiAffinityPolicies', 500)
 
 const createPolicy = defineTask<{ readonly extId: string }>({

@@ -1,7 +1,4 @@
-/**
- * Admits mutations of a VM to its queue of tasks, and ends those that fail. The version of the VM rises at both.
- * Source: behaviour vmm.md 1.0 (entity tag, serialisation), 1.1 (states).
- */
+/** Admits mutations of a VM to its task queue. Source: behaviour vmm.md 1.0, 1.1 (states). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'

@@ -1,7 +1,4 @@
-/**
- * The plain configuration of a VM: the fields that an update replaces, and which of them may change while the VM runs.
- * Source: behaviour vmm.md 1.1 (Update).
- */
+/** The fields that an update replaces, and which may change while the VM runs. Source: behaviour vmm.md 1.1. */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
@@ -39,7 +36,7 @@ const configurable = Object.entries(Vm.schema.fields)
   .filter(([name, field]) => !('readOnly' in field) && !('immutable' in field) && !ownOperations.has(name))
   .map(([name]) => name)
 
-/** Applies the body to the VM. Fields that the body leaves out are removed, except those of `keptWhenAbsent`. */
+/** Omitted fields are removed, except those of `keptWhenAbsent`. */
 export function configurationOf(vm: VmEntity, body: VmBody): VmEntity {
   const next: Record<string, unknown> = { ...vm }
   for (const field of configurable) {

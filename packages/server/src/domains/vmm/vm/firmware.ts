@@ -3,7 +3,6 @@ import { isUefi, type VmBody, type VmEntity } from '../../virtual-machines/entit
 
 const nvramBytes = 540_672
 
-/** Default machine type: Q35 for secure boot or a virtual TPM, else PC. */
 export function withMachineType<T extends VmBody>(body: T): T {
   if (body.machineType !== undefined) return body
   const isSecure = (body.bootConfig as { isSecureBootEnabled?: boolean } | undefined)?.isSecureBootEnabled === true

@@ -9,7 +9,6 @@ import { giveBack } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { type OfVm, present } from './admission.ts'
 
-/** Output of the steps that reserve the target and move the VM. */
 export interface OnHost {
   readonly hostExtId: string
 }

@@ -1,7 +1,4 @@
-/**
- * Adds the fields that are shown but not stored: the current state of the guest, and the availability zone. A read
- * changes nothing, so the entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3.
- */
+/** Adds fields that are shown but not stored, so the entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3. */
 
 import { Derivation } from '../../../core/derivation.ts'
 import { seedId } from '../../../core/ids/named-id.ts'
@@ -33,7 +30,6 @@ export async function presentVms(ctx: ReadContext, vms: readonly VmEntity[]): Pr
   })
 }
 
-/** What an answer shows of the guest. */
 const inputsOf = ({ nics = [] }: VmEntity, view: GuestView | undefined): readonly unknown[] =>
   view === undefined
     ? []

@@ -1,7 +1,4 @@
-/**
- * Resumes VMs that were paused because their storage container was full, once it has free space again: data was
- * deleted, the pool grew, or foreign files were removed. Source: behaviour vmm.md 1.1 (PAUSED), 3.4.
- */
+/** Resumes VMs paused by a full storage container, once it has free space. Source: behaviour vmm.md 1.1 (PAUSED), 3.4. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/content/image'

@@ -1,7 +1,4 @@
-/**
- * Rules between the fields of a VM's body. All faults are reported together; no rule needs the store.
- * Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9.
- */
+/** Rules between the fields of a body; none needs the store. Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9. */
 
 import { ApiError } from '../../../core/api-error.ts'
 import { type CdRomEntity, type DiskEntity, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'

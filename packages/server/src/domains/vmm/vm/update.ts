@@ -24,7 +24,6 @@ import { bootDeviceFaults, configurationFaults } from './rules.ts'
 
 interface Change extends OfVm {
   readonly body: VmBody
-  /** Ids and container of firmware files that the update may have to create. */
   readonly files: FirmwareFiles
 }
 

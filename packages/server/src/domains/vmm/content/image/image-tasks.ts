@@ -39,7 +39,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
     {
       name: 'reserve bytes',
       progress: transferFrom,
-      // Nothing is really reserved: the free space is checked here, and again when the image is stored.
+      // Reserves nothing: the free space is checked again when the image is stored.
       record: async (ctx, { extId }) => {
         const { sizeBytes = 0, clusterLocationExtIds = [] } = (await ctx.store.pending(Image, extId)) as ImageEntity
         await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
@@ -89,7 +89,6 @@ export const createImage = defineTask<{ readonly extId: string }>({
 })
 
 interface Update {
-  /** The new state of the image, without its source. */
   readonly image: ImageEntity
 }
 
@@ -167,7 +166,7 @@ export const deleteImage = defineTask<Removal>({
     {
       name: 'remove files',
       progress: 90,
-      // Disks that were created from the image keep their content.
+      // Disks created from the image keep their content.
       run: async (ctx, { extId }) => {
         const image = await ctx.store.get(Image, extId)
         if (image !== undefined) for (const file of filesOf(image)) await ctx.drivers.contentSource.remove(file)

@@ -1,7 +1,4 @@
-/**
- * Operations on images, and the download of their bytes. Their tasks are in `image-tasks.ts`.
- * Source: behaviour vmm.md 1.8, 3.6, 3.9.
- */
+/** Operations on images, and the download of their bytes. Source: behaviour vmm.md 1.8, 3.6, 3.9. */
 
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -29,7 +26,6 @@ const rel = 'vmm:content:image'
 export const diskSourceType = 'vmm.v4.content.VmDiskSource'
 const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
 
-/** Source: behaviour vmm.md 3.9. */
 const maximumImages = limit('images', 2000)
 
 export const image = implement(

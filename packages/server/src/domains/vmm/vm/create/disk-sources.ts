@@ -13,7 +13,6 @@ import { type DiskEntity, fileOf, type SourceReference, type VmEntity } from '..
 export interface ResolvedSource {
   readonly source: DiskSource
   readonly sizeBytes: number
-  /** Container of the source; absent for an image. */
   readonly containerExtId?: string
   readonly clusterExtIds: readonly string[]
   readonly owner: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
@@ -28,7 +27,6 @@ export async function findDisk(
   return vm === undefined || disk === undefined ? undefined : { vm, disk }
 }
 
-/** Fields of all kinds of references; `$objectType` says which kind it is. */
 interface Named {
   readonly $objectType?: string
   readonly imageExtId?: string
@@ -38,7 +36,6 @@ interface Named {
   readonly diskAddress?: { readonly busType?: string; readonly index?: number }
 }
 
-/** Undefined: the source does not exist. */
 export async function resolveSource(store: Reader, reference: SourceReference): Promise<ResolvedSource | undefined> {
   const given: Named = reference
   switch (reference.$objectType) {

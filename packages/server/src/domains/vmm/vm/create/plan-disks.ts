@@ -61,7 +61,6 @@ async function mayRefer(ctx: WriteContext, { owner }: ResolvedSource): Promise<b
   return isInScope(scope, owner.entity)
 }
 
-/** Clusters that hold the sources and the containers of the files. */
 export async function fileConstraints(
   ctx: WriteContext,
   files: readonly FilePart[],

@@ -1,8 +1,4 @@
-/**
- * Plans a new VM from a request body: adds defaults, ids and addresses. Refuses contradictions between the body and the
- * entities that it names (400), references to missing entities (404), and addresses in use (409).
- * Source: behaviour vmm.md 1.1 to 1.4, 3.9.
- */
+/** Plans a new VM: adds defaults, ids and addresses. Source: behaviour vmm.md 1.1 to 1.4, 3.9. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -31,7 +27,6 @@ import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes
 /** Per cluster. Source: behaviour vmm.md 3.9. */
 export const maximumVms = limit('vmsOfCluster', 5000)
 
-/** A VM that can be created, and the volume groups to attach to its SCSI bus. */
 export interface PlannedVm {
   readonly vm: VmEntity
   readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]

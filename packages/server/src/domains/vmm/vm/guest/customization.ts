@@ -48,7 +48,6 @@ function freeSlot(vm: VmEntity): Slot {
   })
 }
 
-/** Ejects the ISO, and removes the drive that was added for it. */
 export function withoutIso(vm: VmEntity): Partial<VmEntity> {
   if (vm.hasCustomizationIso !== true) return {}
   const drives = (vm.cdRoms ?? []).flatMap((drive): CdRomEntity[] => {

@@ -20,7 +20,6 @@ import { becomeOff, becomeOn } from '../power/power-state.ts'
 
 interface Restart extends OfVm {
   readonly fromHostExtId: string
-  /** Choice of the scheduler when the task was accepted. */
   readonly choice: Choice
 }
 
@@ -47,7 +46,6 @@ export const restartVm = defineTask<Restart>({
     {
       name: 'fence',
       progress: 30,
-      /** Undefined: the VM needs no restart any more. */
       run: async (ctx, { vmExtId, fromHostExtId }): Promise<FencedGuest | undefined> => {
         const vm = await ctx.store.get(Vm, vmExtId)
         if (vm?.powerState !== 'UNDETERMINED' || vm.host?.extId !== fromHostExtId) return undefined

@@ -1,7 +1,4 @@
-/**
- * NICs of a VM: two pairs of fields with the same content, MAC addresses that are unique in the deployment, and
- * addresses that are leases of a subnet. Source: behaviour vmm.md 1.4; networking.md 1.3.
- */
+/** NICs of a VM; MAC addresses are unique in the deployment. Source: behaviour vmm.md 1.4; networking.md 1.3. */
 
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -26,7 +23,6 @@ import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 
-/** Per subnet. Source: behaviour networking.md 3.5. */
 export const maximumNics = limit('nicsOfSubnet', 10_000)
 
 type SubnetEntity = EntityOf<typeof Subnet>

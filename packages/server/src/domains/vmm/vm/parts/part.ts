@@ -21,7 +21,6 @@ type PartField = 'cdRoms' | 'disks' | 'gpus' | 'nics' | 'pcieDevices' | 'serialP
 type Part<F extends PartField> = NonNullable<VmEntity[F]>[number]
 type OfOneVm = ReadContext<unknown, 'vmExtId'>
 
-/** The VMs with what is shown and not stored. */
 type View = (ctx: ReadContext, vms: readonly VmEntity[]) => Promise<readonly VmEntity[]>
 
 /** List and single read of the parts in one list. Without `view`, the stored list is shown. */
@@ -51,7 +50,6 @@ export interface PartKind<F extends PartField> {
   readonly coldFields: (before: Part<F> | undefined, after: Part<F> | undefined) => readonly string[]
 }
 
-/** The input of a task that changes a part. */
 export interface PartChange<B> extends OfVm {
   readonly partExtId: string
   readonly body: B
@@ -60,7 +58,6 @@ export interface PartChange<B> extends OfVm {
 interface Planning<F extends PartField, B> {
   readonly body: B
   readonly before: Part<F> | undefined
-  /** The VM without this part. */
   readonly rest: VmEntity
   readonly store: Reader
 }
@@ -176,7 +173,6 @@ function requireFreeAddress<F extends PartField>({ addresses, resource }: PartKi
 const sharedAddress = (addresses: readonly string[]): string | undefined =>
   addresses.find((address, index) => addresses.indexOf(address) < index)
 
-/** The invariant of the addresses of a kind. */
 export const distinctAddresses = <F extends PartField>({ addresses, resource }: PartKind<F>): Invariant => ({
   promise: `No two ${resource.title}s of a VM have the same address`,
   async *look(store) {

@@ -25,7 +25,6 @@ const placed = ({ index, isConnected = false }: Port, others: readonly Port[] = 
   isConnected,
 })
 
-/** The ports of a new VM. */
 export function serialPortsOf({ serialPorts: given = [] }: VmBody, newId: () => string): SerialPortEntity[] {
   const ports: SerialPortEntity[] = []
   for (const port of given) ports.push({ ...placed(port, [...given, ...ports]), extId: newId() })

@@ -22,7 +22,6 @@ interface Placed {
 export interface SlotWish {
   readonly path: string
   readonly busType: Bus
-  /** Absent: the lowest free index. */
   readonly index?: number
 }
 

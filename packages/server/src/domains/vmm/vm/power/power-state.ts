@@ -1,7 +1,4 @@
-/**
- * Records a change of power: the VM's row, its reservation, the power journal. Used by operations, and for changes that
- * no operation requested. Source: behaviour vmm.md 1.1 (states), 3.8.
- */
+/** Records a change of power: row, reservation, power journal. Source: behaviour vmm.md 1.1 (states), 3.8. */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { Ids } from '../../../../core/caller.ts'
