@@ -20,7 +20,7 @@ import { defineTask, type WriteContext } from '../context.ts'
 type Act = (ctx: StepContext<Drivers>, attachment: Attachment) => Promise<unknown>
 type Write = (ctx: RecordContext<Drivers>, attachment: Attachment) => Promise<void>
 
-interface OfAttachment {
+export interface OfAttachment {
   readonly attachment: Attachment
 }
 
