@@ -25,13 +25,15 @@ const stays: Readonly<Record<string, string>> = {
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
 }
+/** Tasks of the system, begun by the clock: while time passes, the world changes for other reasons as well. */
+const begunByTime = new Set(['vmm.live-migrate-vm'])
 const victims = new Victims()
 after(() => victims.end())
 inOwnFolder()
 
 for (const [name, definition] of definitions) {
   const fail = lastThatMayFail(definition)
-  if (fail === undefined) continue
+  if (fail === undefined || begunByTime.has(name)) continue
   const what = stays[name] === undefined ? 'nothing of it remains' : `only what may remains: ${stays[name]}`
   test(`${name}: failed at "${fail.step}", ${what}, also when it is killed at each step of the undo`, async (t) => {
     const { folder, asked, base } = await prepared(name)
