@@ -1,30 +1,31 @@
 /** JSON texts by entity: one whose row and derived values are unchanged is the same frozen object at each read. */
-import { BoundedCache } from '../../core/bounded-cache.ts'
+import { LRUCache } from 'lru-cache'
 
 /** UTF-16 units; nearly all are ASCII, which V8 stores as bytes. */
 const maximumLength = 4 * 1024 * 1024
 
 const maximumForms = 8
 
-interface Texts {
-  readonly byForm: Map<string, string>
-  length: number
-}
+/** By form of answer. */
+type Texts = ReadonlyMap<string, string>
 
 export class RenderedTexts {
-  readonly #texts = new BoundedCache<Texts, object>(maximumLength)
+  readonly #texts = new LRUCache<object, Texts>({
+    maxSize: maximumLength,
+    sizeCalculation: (texts) => [...texts.values()].reduce((sum, { length }) => sum + length, 0),
+  })
   hits = 0
   misses = 0
 
   get bytes(): number {
-    return this.#texts.size
+    return this.#texts.calculatedSize
   }
 
   /** @param form everything else that the text depends on: operation, profile, version, origin of links */
   of(entity: unknown, form: string, render: () => string): string {
     if (typeof entity !== 'object' || entity === null) return render()
     const texts = this.#texts.get(entity)
-    const cached = texts?.byForm.get(form)
+    const cached = texts?.get(form)
     if (cached !== undefined) {
       this.hits++
       return cached
@@ -34,11 +35,8 @@ export class RenderedTexts {
     // Not frozen: made for this answer only.
     if (!Object.isFrozen(entity)) return text
     // Clients choose the host of links, and so the form: without a bound, one entity could have any number of texts.
-    const isFull = texts === undefined || texts.byForm.size >= maximumForms
-    const next = isFull ? { byForm: new Map<string, string>(), length: 0 } : texts
-    next.byForm.set(form, text)
-    next.length += text.length
-    this.#texts.set(entity, next, next.length)
+    const others = texts === undefined || texts.size >= maximumForms ? [] : texts
+    this.#texts.set(entity, new Map([...others, [form, text]]))
     return text
   }
 }

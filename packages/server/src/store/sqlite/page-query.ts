@@ -13,33 +13,28 @@ export interface PageQuery {
   readonly limit: number
 }
 
-export interface DocumentRow {
-  readonly extId: string
-  readonly document: string
-}
-
 export interface FoundPage {
-  readonly rows: readonly DocumentRow[]
+  readonly documents: readonly string[]
   readonly total: number
 }
 
-/** One read transaction, so that both see one snapshot. */
+/** With `count`, one read transaction, so that both see one snapshot. */
 export function readPage(
   database: Pick<DatabaseSync, 'exec' | 'isTransaction'>,
   prepare: (text: string) => StatementSync,
   { select, count, offset, limit }: PageQuery,
 ): FoundPage {
-  const inTransaction = database.isTransaction
-  if (!inTransaction) database.exec('BEGIN')
+  const isSnapshot = count !== undefined && !database.isTransaction
+  if (isSnapshot) database.exec('BEGIN')
   try {
     const total =
       count === undefined
         ? Number.POSITIVE_INFINITY
         : (prepare(count.text).get(...count.parameters) as { total: number }).total
     const rows =
-      limit === 0 || offset >= total ? [] : (prepare(select.text).all(...select.parameters) as unknown as DocumentRow[])
-    return { rows, total: Math.min(total, Number.MAX_SAFE_INTEGER) }
+      limit === 0 || offset >= total ? [] : (prepare(select.text).all(...select.parameters) as { document: string }[])
+    return { documents: rows.map(({ document }) => document), total: Math.min(total, Number.MAX_SAFE_INTEGER) }
   } finally {
-    if (!inTransaction) database.exec('COMMIT')
+    if (isSnapshot) database.exec('COMMIT')
   }
 }

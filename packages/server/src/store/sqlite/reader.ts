@@ -4,7 +4,7 @@ import { compileFilter, compileOrderby } from '../compile-query.ts'
 import type { Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, Walk } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { sqliteDialect } from './dialect.ts'
-import { type DocumentRow, type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
+import { type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
 import { readPlan } from './query-plan.ts'
 import { inTime } from './time-limit.ts'
@@ -37,9 +37,6 @@ export interface FoundRow {
   readonly version: number
   readonly document: string
 }
-
-export const entitiesOf = (table: Table, rows: readonly DocumentRow[]): any[] =>
-  rows.map(({ extId, document }) => parseDocument(table, extId, document))
 
 const isPublished = 'published = 1'
 const maximumStatements = 500
@@ -108,7 +105,7 @@ export class SqliteReader implements Reader {
     const found = this.found(table, extId)
     return found === undefined
       ? undefined
-      : { entity: parseDocument(table, extId, found.document), version: found.version, sequence: found.sequence }
+      : { entity: parseDocument(found.document), version: found.version, sequence: found.sequence }
   }
 
   async get<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined> {
@@ -118,7 +115,7 @@ export class SqliteReader implements Reader {
   async pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined> {
     const table = this.table(kind)
     const found = this.#of(table).getAny.get(extId) as { document: string } | undefined
-    return found === undefined ? undefined : parseDocument(table, extId, found.document)
+    return found === undefined ? undefined : parseDocument(found.document)
   }
 
   async getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]> {
@@ -134,16 +131,16 @@ export class SqliteReader implements Reader {
     const table = this.table(kind)
     const { text, parameters } = this.#select(table, query)
     this.#explain(table, query, text)
-    return entitiesOf(table, this.documentRows({ text, parameters }))
+    return this.#entities({ text, parameters })
   }
 
   async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
-    const { rows, total } = this.readPage(this.pageQuery(kind, query))
-    return { entities: entitiesOf(this.table(kind), rows), total }
+    const { documents, total } = this.readPage(this.pageQuery(kind, query))
+    return { entities: documents.map(parseDocument), total }
   }
 
-  protected documentRows({ text, parameters }: Statement): readonly DocumentRow[] {
-    return this.prepare(text).all(...parameters) as unknown as DocumentRow[]
+  #entities(select: Statement): any[] {
+    return this.readPage({ select, offset: 0, limit: -1 }).documents.map(parseDocument)
   }
 
   protected readPage(query: PageQuery): FoundPage {
@@ -205,8 +202,8 @@ export class SqliteReader implements Reader {
       terms.push(`${column} IS ?`)
       parameters.push(typeof value === 'boolean' ? Number(value) : value)
     }
-    const text = `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
-    return entitiesOf(table, this.documentRows({ text, parameters }))
+    const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
+    return this.#entities({ text, parameters })
   }
 
   async walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]> {
@@ -229,8 +226,8 @@ export class SqliteReader implements Reader {
     if (walk.from !== undefined) add(`${by} >= ?`, walk.from)
     if (walk.to !== undefined) add(`${by} <= ?`, walk.to)
     const order = `${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
-    const text = `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
-    return entitiesOf(table, this.documentRows({ text, parameters }))
+    const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
+    return this.#entities({ text, parameters })
   }
 
   async referrers(
@@ -295,7 +292,7 @@ export class SqliteReader implements Reader {
     const order = compileOrderby(query.orderby ?? [], { columns: table.columnOf, dialect: sqliteDialect })
     const keys = [...order.terms, `sequence${query.newestFirst === true ? ' DESC' : ''}`].join(', ')
     return {
-      text: `SELECT ext_id AS extId, document FROM ${table.name} WHERE ${where.text} ORDER BY ${keys} LIMIT ? OFFSET ?`,
+      text: `SELECT document FROM ${table.name} WHERE ${where.text} ORDER BY ${keys} LIMIT ? OFFSET ?`,
       parameters: [...where.parameters, ...(order.parameters as SQLInputValue[]), query.limit ?? -1, query.offset ?? 0],
     }
   }

@@ -1,14 +1,15 @@
 /** One SQLite file (WAL): one writer with group commit, one connection for readers, a thread for slow queries. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
-import { BoundedCache } from '../bounded-cache.ts'
+import { LRUCache } from 'lru-cache'
 import { diskFault } from '../disk-fault.ts'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
-import type { DocumentRow, FoundPage, PageQuery, Statement } from './page-query.ts'
-import { entitiesOf, type FoundRow, SqliteReader } from './reader.ts'
+import type { FoundPage, PageQuery } from './page-query.ts'
+import { parseDocument } from './parsed-documents.ts'
+import { type FoundRow, SqliteReader } from './reader.ts'
 import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
@@ -77,7 +78,11 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #rows = new Map<string, FoundRow>()
   readonly #counts = new Map<string, ReadonlyMap<string, number>>()
   /** Since the last commit: clients that poll repeat the same query. */
-  readonly #results = new BoundedCache<readonly DocumentRow[] | FoundPage>(maximumResults)
+  readonly #results = new LRUCache<string, FoundPage>({
+    maxSize: maximumResults,
+    maxEntrySize: maximumResult,
+    sizeCalculation: ({ documents }, key) => documents.reduce((sum, { length }) => sum + length, key.length),
+  })
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
@@ -106,15 +111,14 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   override async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
-    const { rows, total } = await this.#bounded(this.pageQuery(kind, query))
-    return { entities: entitiesOf(this.table(kind), rows), total }
+    const { documents, total } = await this.#bounded(this.pageQuery(kind, query))
+    return { entities: documents.map(parseDocument), total }
   }
 
   override async find<R extends AnyResource>(kind: R, query: Query = {}): Promise<EntityOf<R>[]> {
     if (query.isBounded !== true) return super.find(kind, query)
     const { count: _, ...asked } = this.pageQuery(kind, query)
-    const { rows } = await this.#bounded(asked)
-    return entitiesOf(this.table(kind), rows)
+    return (await this.#bounded(asked)).documents.map(parseDocument)
   }
 
   /** Slow queries are detected by running them; the same text goes to the thread directly, until it is quick. */
@@ -133,36 +137,13 @@ class SqliteStore extends SqliteReader implements Store {
     return page
   }
 
-  protected override documentRows(query: Statement): readonly DocumentRow[] {
-    return this.#once(
-      `${query.text} ${JSON.stringify(query.parameters)}`,
-      (rows) => rows,
-      () => super.documentRows(query),
-    )
-  }
-
+  /** Reads synchronously, so that no commit comes between reading and caching. */
   protected override readPage(query: PageQuery): FoundPage {
     const { select, count, offset, limit } = query
-    const key = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])} page`
-    return this.#once(
-      key,
-      ({ rows }) => rows,
-      () => super.readPage(query),
-    )
-  }
-
-  /** Reads synchronously, so that no commit comes between reading and caching. */
-  #once<T extends readonly DocumentRow[] | FoundPage>(
-    key: string,
-    rowsOf: (result: T) => readonly DocumentRow[],
-    read: () => T,
-  ): T {
-    const cached = this.#results.get(key) as T | undefined
-    if (cached !== undefined) return cached
-    const result = read()
-    const size = rowsOf(result).reduce((sum, { document }) => sum + document.length, key.length)
-    if (size <= maximumResult) this.#results.set(key, result, size)
-    return result
+    const key = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
+    let page = this.#results.get(key)
+    if (page === undefined) this.#results.set(key, (page = super.readPage(query)))
+    return page
   }
 
   #forgetReads(): void {

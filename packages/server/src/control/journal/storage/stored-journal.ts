@@ -129,8 +129,7 @@ export class StoredJournal {
   }
 
   page(query: Query): PageOfCalls {
-    const { rows, total } = this.#reader.documents(query)
-    return { documents: rows.map(({ document }) => document), total, state: this.state() }
+    return { ...this.#reader.documents(query), state: this.state() }
   }
 
   /** Calls after a number, up to the maximum count and size of one batch. */

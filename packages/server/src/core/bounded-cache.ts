@@ -1,1 +1,0 @@
-export { BoundedCache } from '../store/bounded-cache.ts'
