@@ -67,6 +67,19 @@ test('a shared text is stored once, and counts for each call', () => {
   assert.ok(part.length < 1000, String(part.length))
 })
 
+test('an answer that several calls got is stored once, and counts for each call', () => {
+  const part = new CallPart(new ArrayBuffer(10_000))
+  const call = { ...times, shared: '', own: ',"answer":{', answer: 'x'.repeat(2000) }
+  for (let index = 0; index < 5; index++) {
+    assert.ok(part.hasRoom(call))
+    part.add(call)
+  }
+  const packed = part.bytes.subarray(0, part.length)
+  assert.ok(part.length < 3000, String(part.length))
+  assert.ok(sizesIn(packed).every((size) => size > 2000))
+  for (const each of callsIn(packed)) assert.equal(JSON.parse(each.document(1)).answer.text, call.answer)
+})
+
 test('bytes that are no calls are refused', () => {
   for (const length of [0, 8, 5000]) {
     const bytes = Buffer.alloc(64)
