@@ -90,10 +90,10 @@ const bodyMembers = ({ mediaType, sizeBytes, isCut, text }: BodyText): string =>
   (sizeBytes === undefined ? '' : `"sizeBytes":${sizeBytes}${member('isCut', isCut)}${member('text', text)}`)
 
 function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
-  const { request, outcome, refused, body } = call
+  const { request, outcome, refused, body, sizeBytes } = call
   if (outcome?.raw !== undefined) return rawText(outcome.raw)
   if (body === undefined || request.method === 'HEAD') return undefined
-  return answerText(operationOf(call, trace), body, refused === undefined)
+  return answerText(operationOf(call, trace), body, sizeBytes, refused === undefined)
 }
 
 const mediaTypeMember = (mediaType: string): string =>

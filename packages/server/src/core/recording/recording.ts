@@ -16,4 +16,6 @@ export interface EndedCall {
   /** 0: no response was sent. */
   readonly status: number
   readonly body?: string | undefined
+  /** Size of the body in bytes, if it is known. */
+  readonly sizeBytes?: number | undefined
 }

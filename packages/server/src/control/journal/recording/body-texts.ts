@@ -49,13 +49,18 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
 }
 
 /** @param body as sent; the contract renders no secrets except those that a creation shows once */
-export function answerText(operation: Operation | undefined, body: string, isSuccess: boolean): BodyText {
+export function answerText(
+  operation: Operation | undefined,
+  body: string,
+  knownBytes: number | undefined,
+  isSuccess: boolean,
+): BodyText {
   const mediaType = 'application/json'
   const showsSecrets = isSuccess && operation?.verb === 'create' && holdsSecrets(operation.answer)
   // The journal thread escapes and measures the bytes that were sent.
-  if (!showsSecrets && body !== '' && (isShort(body) || Buffer.byteLength(body) <= maximumBodyBytes))
+  if (!showsSecrets && body !== '' && (isShort(body) || (knownBytes ?? Buffer.byteLength(body)) <= maximumBodyBytes))
     return { mediaType, text: body }
-  const sizeBytes = Buffer.byteLength(body)
+  const sizeBytes = knownBytes ?? Buffer.byteLength(body)
   if (!showsSecrets) return truncated(body, sizeBytes, mediaType)
   const envelope = JSON.parse(body)
   const data = redacted(operation.answer as NonNullable<Operation['answer']>, envelope.data)
