@@ -92,7 +92,7 @@ export function record(site: Site, { api, requestId }: ReceivedRequest, ended: E
   const { status, body, bytes } = outcome?.raw === undefined ? receivedPart(answer, cut) : answer
   const path = site.base + api.path
   try {
-    site.recorder?.record({ request: api, path, outcome, refused, status, body, sizeBytes: bytes?.length })
+    site.recorder?.record({ request: api, path, outcome, refused, status, body, bytes })
   } catch (error) {
     log.error({ err: error, requestId }, 'a call could not be recorded')
   }

@@ -5,23 +5,29 @@
  * clients that poll get the same answer again and again.
  */
 import { formatTime, lastTime } from '../../core/time/time.ts'
-import type { CallText } from './protocol.ts'
+import type { CallText, SentBody } from './protocol.ts'
 
 /** Part of the version of stored journals: change it with the layout below. */
-export const packing = 'header, shared, own, answer: each text once a part'
+export const packing = 'header, shared, own, answer and its size: each text once a part'
 
 /** Offsets in a header: lengths and places are 32-bit numbers, times 64-bit. Places are relative to the part. */
-const at = { length: 0, shared: 4, own: 12, answer: 20, began: 28, ended: 36 } as const
-const headerBytes = 44
+const at = { length: 0, shared: 4, own: 12, answer: 20, answerSize: 28, began: 32, ended: 40 } as const
+const headerBytes = 48
 const longestUnit = 3
 
 /** An upper bound of the packed size, without encoding the texts. */
-export const longestPacked = ({ shared, own, answer = '' }: CallText): number =>
-  headerBytes + (shared.length + own.length + answer.length) * longestUnit
+export const longestPacked = ({ shared, own, answer }: CallText): number =>
+  headerBytes + longestText(shared) + longestText(own) + longestAnswer(answer)
 
 /** The packed size, if no earlier call of the part has the same texts. */
-export const packedLength = ({ shared, own, answer = '' }: CallText): number =>
-  headerBytes + Buffer.byteLength(shared) + Buffer.byteLength(own) + Buffer.byteLength(answer)
+export const packedLength = ({ shared, own, answer }: CallText): number =>
+  headerBytes + Buffer.byteLength(shared) + Buffer.byteLength(own) + answerLength(answer)
+
+const longestText = ({ length }: string): number => length * longestUnit
+const longestAnswer = (answer?: SentBody): number =>
+  answer === undefined ? 0 : (answer.kept?.length ?? longestText(answer.text))
+const answerLength = (answer?: SentBody): number =>
+  answer === undefined ? 0 : (answer.kept?.length ?? Buffer.byteLength(answer.text))
 
 interface Place {
   readonly begin: number
@@ -41,21 +47,26 @@ export class CallPart {
     this.bytes = Buffer.from(buffer)
   }
 
-  hasRoom({ shared, own, answer = '' }: CallText): boolean {
-    const room = this.bytes.length - this.length - headerBytes
-    const missing = [own, ...[shared, answer].filter((text) => !this.#places.has(text))]
+  hasRoom(call: CallText): boolean {
+    const room = this.bytes.length - this.length
+    const missing = {
+      ...call,
+      shared: this.#places.has(call.shared) ? '' : call.shared,
+      answer: call.answer !== undefined && this.#places.has(call.answer.text) ? undefined : call.answer,
+    }
     // Measuring a text costs more than an upper bound, which is enough for nearly all calls.
-    const longest = missing.reduce((sum, { length }) => sum + length * longestUnit, 0)
-    return longest <= room || missing.reduce((sum, text) => sum + Buffer.byteLength(text), 0) <= room
+    return longestPacked(missing) <= room || packedLength(missing) <= room
   }
 
   /** Call only if `hasRoom`, or for an empty part of `packedLength(call)` bytes. */
   add({ began, ended, shared, own, answer }: CallText): void {
     const { bytes, length: header } = this
     this.length += headerBytes
+    const answerPlace = answer === undefined ? nowhere : this.#placeOf(answer.text, answer.kept)
     this.#note(header + at.shared, this.#placeOf(shared))
     this.#note(header + at.own, this.#write(own))
-    this.#note(header + at.answer, answer === undefined ? nowhere : this.#placeOf(answer))
+    this.#note(header + at.answer, answerPlace)
+    bytes.writeUInt32LE(answer?.sizeBytes ?? answerPlace.length, header + at.answerSize)
     bytes.writeUInt32LE(this.length - header, header + at.length)
     bytes.writeDoubleLE(began, header + at.began)
     bytes.writeDoubleLE(ended, header + at.ended)
@@ -63,9 +74,9 @@ export class CallPart {
     this.sizeBytes += sizeOf(bytes, header)
   }
 
-  #placeOf(text: string): Place {
+  #placeOf(text: string, encoded?: Uint8Array): Place {
     let place = this.#places.get(text)
-    if (place === undefined) this.#places.set(text, (place = this.#write(text)))
+    if (place === undefined) this.#places.set(text, (place = this.#write(encoded ?? text)))
     return place
   }
 
@@ -74,11 +85,11 @@ export class CallPart {
     this.bytes.writeUInt32LE(length, offset + 4)
   }
 
-  #write(text: string): Place {
+  #write(text: string | Uint8Array): Place {
     const begin = this.length
-    const length = this.bytes.write(text, begin)
-    this.length += length
-    return { begin, length }
+    if (typeof text !== 'string') this.bytes.set(text, begin)
+    this.length += typeof text === 'string' ? this.bytes.write(text, begin) : text.length
+    return { begin, length: this.length - begin }
   }
 }
 
@@ -106,7 +117,9 @@ export class PackedCall {
     const text = `{"sequence":${sequence},"time":"${formatTime(began)}","durationMicros":${micros}${this.#text('shared')}${this.#text('own')}`
     const { length } = placeAt(this.#part, this.#header + at.answer)
     if (length === 0) return `${text}}`
-    return `${text}"sizeBytes":${length},"text":${JSON.stringify(this.#text('answer'))}}}`
+    const sizeBytes = this.#part.readUInt32LE(this.#header + at.answerSize)
+    const isCut = sizeBytes > length ? '"isCut":true,' : ''
+    return `${text}"sizeBytes":${sizeBytes},${isCut}"text":${JSON.stringify(this.#text('answer'))}}}`
   }
 
   #text(name: 'shared' | 'own' | 'answer'): string {
