@@ -1,8 +1,4 @@
-/**
- * Status and routes of a BGP session: routes that the peer offers, checked against the VPC, and routes that the VPC
- * advertises. Each read computes them from the fabric and the rows, so that session, routes and VPC cannot disagree.
- * Source: behaviour networking.md 1.10.
- */
+/** Computed at each read, so that session, routes and VPC cannot disagree. Source: behaviour networking.md 1.10. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { BgpRoute } from '@hyperplane/contract/networking/bgp-route'
 import type { BgpSession } from '@hyperplane/contract/networking/bgp-session'
@@ -42,9 +38,8 @@ const maximumPrefixes = 250
 
 export interface Judging {
   readonly localAsn: number
-  /** Subnets and externally routable prefixes of the VPC. */
   readonly own: readonly Prefix[]
-  /** Prefixes of the external subnet without NAT, on which the peer is. */
+  /** Prefixes of the external subnet of the peer, which has no NAT. */
   readonly external: readonly Prefix[]
 }
 
@@ -96,7 +91,6 @@ function reasonToIgnore(route: OfferedRoute, { localAsn, own, external }: Judgin
 interface Around {
   readonly judging: Judging
   readonly vpc?: VpcEntity
-  /** Address of the VPC's router on the external subnet without NAT. */
   readonly routerPort?: string
 }
 
@@ -125,7 +119,6 @@ async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Ar
   return { judging: { localAsn, own, external: [] }, vpc }
 }
 
-/** Routes to the chosen externally routable prefixes; none unless the VPC is attached to a subnet without NAT. */
 function advertised(session: SessionEntity, { vpc, routerPort }: Around): RouteEntity[] {
   if (vpc === undefined || routerPort === undefined) return []
   const listed = session.externallyRoutablePrefixesToAdvertise ?? []

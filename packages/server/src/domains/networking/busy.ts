@@ -1,7 +1,5 @@
 /**
- * Requests of networking do not queue: while a task changes an entity, other requests for it get 409. The request that
- * starts the task writes `change` into the row in the same transaction, so that a concurrent request sees it.
- * Source: behaviour networking.md 1.1 (life of a row).
+ * While a task changes an entity, other requests for it get 409. Source: behaviour networking.md 1.1 (life of a row).
  */
 import { ApiError } from '../../core/api-error.ts'
 

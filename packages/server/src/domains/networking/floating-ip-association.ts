@@ -31,7 +31,6 @@ import { fault } from './ip-config.ts'
 export type FloatingIpBody = BodyOf<typeof FloatingIp>
 type MacLeaseEntity = EntityOf<typeof MacLease>
 
-/** The associations in one type; the reference that is present says which one it is. */
 type Association = Partial<
   ValueOf<typeof VmNicAssociation> &
     ValueOf<typeof PrivateIpAssociation> &
@@ -42,15 +41,11 @@ const references = ['vmNicReference', 'loadBalancerSessionReference', 'vpcRefere
 
 interface Requested {
   readonly association?: Association | undefined
-  /** A VPC that the body names beside the association. */
   readonly vpcReference?: string | undefined
   readonly faults: readonly ApiError[]
 }
 
-/**
- * The requested association. Clients send back the whole entity with one change: a reference that repeats the stored value
- * gives way to a new association, and an association that repeats the stored one gives way to a new reference.
- */
+/** Clients send back the whole entity with one change: a reference or association that equals the stored one is none. */
 export function requestedBy(body: FloatingIpBody, stored?: FloatingIpEntity): Requested {
   const given = body.association as Association | undefined
   const renewed = references.filter((name) => body[name] !== undefined && body[name] !== stored?.[name])

@@ -147,7 +147,6 @@ function leased(ctx: WriteContext, subnet: SubnetEntity, holder: string, given: 
   })
 }
 
-/** @throws ApiError when the NIC has lost the address since the request */
 async function translate({ drivers, store }: StepContext<Drivers>, floatingIp: FloatingIpEntity): Promise<void> {
   const { extId, name, externalSubnetReference, floatingIpValue, privateIp, vmNicReference, vpcReference } = floatingIp
   if (vpcReference === undefined) return drivers.networkFabric.removeFloatingIp(extId)

@@ -8,7 +8,6 @@ export interface Asking {
   readonly kinds: Kinds
 }
 
-/** Number of users that an error names. */
 const shown = 5
 const maximumOfKind = 100
 
@@ -17,7 +16,7 @@ export function inUse(kind: string, name: string, users: readonly string[]): Api
   return new ApiError('NETWORKING_ENTITY_IN_USE', { kind, name, users: `${users.slice(0, shown).join(', ')}${more}` })
 }
 
-/** Users of an entity among some kinds. Each kind is read apart: the many rows of one must not hide those of another. */
+/** Queries each kind separately, so that many rows of one kind do not hide those of another. */
 export async function usersOf(
   { store }: Asking,
   kind: string,

@@ -20,7 +20,6 @@ import { clashesOf } from './vpc-prefixes.ts'
 
 type ControllerBody = BodyOf<typeof NetworkController>
 
-/** Size of the controller on each node of the manager. */
 const sizes: { readonly [tier in Tier]: NodeSize } = {
   xsmall: sizeOf(1),
   small: sizeOf(1),
@@ -66,7 +65,7 @@ export const networkController = implement(
   { tasks: controllers.tasks, present: [[NetworkController, presentControllers]] },
 )
 
-/** The first controller, which enlarges the nodes of the manager. @throws ApiError 409 */
+/** @throws ApiError 409 for a second controller */
 async function deployed(ctx: WriteContext, body: ControllerBody) {
   const [present] = await ctx.store.find(NetworkController, { limit: 1 })
   if (present !== undefined) throw new ApiError('NETWORK_CONTROLLER_EXISTS', { extId: present.extId })

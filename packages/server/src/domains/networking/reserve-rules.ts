@@ -1,7 +1,4 @@
-/**
- * Parses requests to reserve or unreserve addresses: checks the fields of each type, and determines the addresses.
- * Source: behaviour networking.md 1.1 (addresses), 1.3.
- */
+/** Requests to reserve or unreserve addresses. Source: behaviour networking.md 1.1 (addresses), 1.3. */
 import type { IpReserveSpec, IpUnreserveSpec } from '@hyperplane/contract/networking/reserved-ip'
 import type { ValueOf } from '@hyperplane/contract/schema'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'

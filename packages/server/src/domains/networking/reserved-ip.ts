@@ -28,13 +28,12 @@ import { type Wanted, wantedBy } from './reserve-rules.ts'
 
 interface ReservationInput {
   readonly subnetExtId: string
-  /** Leases to reserve or release, in address order. */
   readonly leases: readonly Lease[]
 }
 
 const textsOf = (leases: readonly Lease[]): string[] => leases.map((lease) => formatAddress(addressOf(lease)))
 
-/** Completion details of the task: clients expect exactly this pair. */
+/** Clients expect exactly this pair in the completion details. */
 const outcome = (key: 'reserved_ips' | 'unreserved_ips', leases: readonly Lease[]) => [
   { name: 'reserved_or_unreserved_ips', value: JSON.stringify({ [key]: textsOf(leases) }) },
 ]
@@ -48,7 +47,7 @@ const reserveTask = defineTask<ReservationInput>({
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { held: textsOf(leases) }),
-      // No undo: the leases, not the announcement, decide which addresses are held.
+      // No undo: the leases decide which addresses are held.
       record: async (ctx, { leases }) => ctx.complete(outcome('reserved_ips', leases)),
     },
   ],
@@ -64,7 +63,6 @@ const unreserveTask = defineTask<ReservationInput>({
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { freed: textsOf(leases) }),
-      // No undo: as in the task above.
       record: async (ctx, { leases }) => {
         await release(ctx.store, leases)
         ctx.complete(outcome('unreserved_ips', leases))
@@ -74,7 +72,7 @@ const unreserveTask = defineTask<ReservationInput>({
   onUndone: (ctx, { leases }) => markLeaving(ctx.store, leases, undefined),
 })
 
-/** Marks leases that a task is releasing. They stay held, so that a rollback only has to clear the mark. */
+/** Leases stay held until the task ends, so that a rollback only has to clear the mark. */
 async function markLeaving(store: Transaction, leases: readonly Lease[], isLeaving: true | undefined): Promise<void> {
   for (const { extId } of leases) {
     if ((await store.get(AddressLease, extId)) !== undefined)
@@ -101,7 +99,7 @@ export const reservedIp = implement(
         })
         return { entities: found.entities.map(shown), total: found.total }
       }
-      // The store holds addresses in hexadecimal, so a filter on their usual text has to read every reservation.
+      // Stored addresses are hexadecimal, so a filter on their text must read every reservation.
       const leases = await ctx.store.find(AddressLease, { filter: where })
       const matching = leases.filter((lease) => evaluateFilter(filter, shown(lease)) === true)
       const wanted = { ...query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
@@ -154,7 +152,7 @@ async function reserve(
   return leaseLowest(ctx, subnet, { ...terms, family, count, ...(start === undefined ? {} : { start: start.value }) })
 }
 
-/** Reservations to release. @throws ApiError 409 if an address is not reserved; none is released then */
+/** @throws ApiError 409 if an address is not reserved; none is released then */
 async function reservations(
   store: Reader,
   subnet: SubnetEntity,
@@ -184,7 +182,7 @@ async function reservations(
   return leases
 }
 
-/** The task does not lock the subnet, so that reservations of one subnet do not wait for each other. */
+/** Does not lock the subnet: reservations of one subnet run concurrently. */
 function start(ctx: WriteContext, definition: typeof reserveTask, subnet: SubnetEntity, leases: readonly Lease[]) {
   const keyOf = (lease: Lease): string => `${lease.family} ${lease.address}`
   const inOrder = [...leases].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
@@ -224,6 +222,6 @@ const reservationsOf = (subnetExtId: string): TypedFilter =>
 
 const isAboutAddress = (filter: TypedFilter): boolean => JSON.stringify(filter).includes('"ipv4Address"')
 
-/** Orders by the stored hexadecimal text, whose order is the numeric one. */
+/** The stored hexadecimal text sorts numerically. */
 const byNumber = (key: TypedOrderby): TypedOrderby =>
   key.field.names[0] === 'ipv4Address' ? { ...key, field: { ...key.field, names: ['address'] } } : key

@@ -1,4 +1,4 @@
-/** Routing policies. Source: behaviour networking.md 1.1, 1.7. */
+/** Source: behaviour networking.md 1.1, 1.7. */
 import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { isInScope } from '../../core/access/scope.ts'
@@ -31,11 +31,10 @@ const policies = lifecycle<PolicyEntity, PolicyBody, VpcEntity>(RoutingPolicy, {
   },
   async configure(ctx, { body, around: vpc, stored }) {
     if (stored === undefined) {
-      // The rows include the default policy but not the new one, so their number equals that of users' policies afterwards.
+      // Counts the default policy instead of the new one, which is not stored yet.
       const found = (await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })).length
       refuseBeyond(ctx, maximumPolicies, `Routing policies of VPC ${vpc.name}`, found)
     }
-    // Spreads the body, so that a field added to the contract is stored without a change here.
     return { ...body, policies: body.policies.map(canonicalRule) }
   },
   async task(ctx, { vpcExtId }) {

@@ -1,7 +1,4 @@
-/**
- * Validates the body of a subnet, and converts it to the stored form.
- * Source: behaviour networking.md 1.1 (common fields), 1.2.
- */
+/** Source: behaviour networking.md 1.1 (common fields), 1.2. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -23,7 +20,6 @@ import {
 export type SubnetBody = BodyOf<typeof Subnet>
 type SwitchEntity = EntityOf<typeof VirtualSwitch>
 
-/** Entities that the body refers to, with defaults for absent references. */
 export interface Surroundings {
   readonly virtualSwitch?: SwitchEntity
   readonly vpc?: EntityOf<typeof Vpc>
@@ -31,7 +27,7 @@ export interface Surroundings {
   readonly isAdvanced?: boolean
 }
 
-/** The switch of a VLAN subnet: the named one; else the default one of its cluster, or the only default one. */
+/** A VLAN without a switch gets the default one of its cluster, else the only default one. */
 export async function surroundingsOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<Surroundings> {
   if (body.subnetType === 'OVERLAY') {
     const vpc = body.vpcReference === undefined ? undefined : await store.get(Vpc, body.vpcReference)
@@ -53,7 +49,6 @@ async function switchOf(store: Reader, body: SubnetBody): Promise<Surroundings> 
   return found.length === 1 ? { virtualSwitch: found[0]! } : {}
 }
 
-/** Faults that the body alone reveals. */
 export function subnetFaults(body: SubnetBody): ApiError[] {
   const isOverlay = body.subnetType === 'OVERLAY'
   const needsRouter = isOverlay || body.isExternal === true
@@ -109,7 +104,6 @@ function overlayFaults(body: SubnetBody): ApiError[] {
   return faults
 }
 
-/** Faults of the body in combination with the entities that it refers to. */
 export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: Surroundings): ApiError[] {
   if (body.subnetType === 'OVERLAY') {
     return body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT'
@@ -132,7 +126,7 @@ export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdva
   ]
 }
 
-/** The stored form of a valid body, without metadata and server-managed fields (ids, network identifier, `change`). */
+/** Without metadata and server-managed fields (ids, network identifier, `change`). */
 export function configurationOf(body: SubnetBody, around: Surroundings): Omit<SubnetEntity, 'extId' | 'metadata'> {
   const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata: _, ...rest } = body
   const isOverlay = body.subnetType === 'OVERLAY'

@@ -1,4 +1,4 @@
-/** Subnets. Source: behaviour networking.md 1.1, 1.2. */
+/** Source: behaviour networking.md 1.1, 1.2. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
@@ -55,11 +55,11 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, Surroundings>(Subnet, {
     const next = { extId, ...(stored === undefined ? await added(ctx, request) : replacementOf(request, stored)) }
     if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
     await refuseOverlap(ctx, next)
-    // An update leases a new gateway now; its task releases the old one when it succeeds.
+    // Leases a new gateway now; the task releases the old one when it succeeds.
     await syncOwnLeases(ctx, next, planOf(next.ipConfig), stored !== undefined)
     return next
   },
-  // Other locks would make tasks of other subnets of the same switch or VPC wait.
+  // More locks would make tasks of other subnets of the same switch or VPC wait.
   async task(_, entity, before = entity) {
     const { virtualSwitchReference, vpcReference, subnetType, clusterReference } = before
     const affected: AffectedEntity[] = []
@@ -104,7 +104,6 @@ async function added(ctx: WriteContext, { body, around }: Request) {
   return { ...configurationOf(body, around), ...(vni !== undefined && { vni }) }
 }
 
-/** The row after this body: server-managed fields stay. */
 function replacementOf({ body, around }: Request, stored: SubnetEntity) {
   const { vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
   return defined({
@@ -129,7 +128,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
   const homeless: string[] = []
   for (const family of families) {
     const prefix = plan[family]?.prefix
-    // Seven: five for the error, and up to two (gateway, DHCP server) that are skipped because the update moves them.
+    // Five for the error, and up to two (gateway, DHCP server) that the update moves.
     const outside = await leasesOutside(ctx.store, stored.extId, family, prefix && hostsOf(prefix), 7)
     for (const lease of outside) {
       const address = formatAddress(addressOf(lease))
@@ -139,7 +138,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
   if (homeless.length > 0) throw inUse('subnet', stored.name, homeless.slice(0, 5))
 }
 
-/** @throws ApiError 409: overlay subnets of one VPC do not overlap */
+/** @throws ApiError 409 */
 async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<void> {
   if (entity.vpcReference === undefined) return
   const plan = planOf(entity.ipConfig)
@@ -158,7 +157,7 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
   }
 }
 
-/** A stored subnet without the field is in the basic stack. Only a migration changes the stack. */
+/** A subnet without the field is in the basic stack. Only a migration changes the stack. */
 function stackFaults(
   { isAdvancedNetworking: given }: SubnetBody,
   { isAdvancedNetworking = false }: SubnetEntity,
@@ -183,7 +182,7 @@ async function requireAdvanced(ctx: WriteContext, clusterExtId: string | undefin
   throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
 }
 
-/** Random tries: at most a few thousand of 16 million identifiers are in use. */
+/** At most a few thousand of 16 million identifiers are in use, so random tries end soon. */
 async function freeNetworkIdentifier(ctx: WriteContext): Promise<number> {
   const { minimum, maximum } = networkIdentifiers
   for (;;) {

@@ -1,4 +1,4 @@
-/** Validates the body of a VPC, and converts it to the stored form. Source: behaviour networking.md 1.1, 1.5. */
+/** Source: behaviour networking.md 1.1, 1.5. */
 import type { BodyOf } from '@hyperplane/contract'
 import type { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
@@ -75,7 +75,6 @@ function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>)
   return faults
 }
 
-/** Indexes of the items whose key occurred before. */
 function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[] {
   const seen = new Set<unknown>()
   return items.flatMap((item, index) => {
@@ -85,7 +84,7 @@ function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[]
   })
 }
 
-/** Faults of the body in combination with its external subnets. @param subnets in the order of the body */
+/** @param subnets in the order of the body */
 export function attachedFaults(
   vpcType: VpcBody['vpcType'],
   vpcExtId: string,
@@ -107,7 +106,7 @@ export function attachedFaults(
   return faults
 }
 
-/** The stored form of a valid body, without attachments and server-managed fields. */
+/** Without attachments and server-managed fields. */
 export function configurationOf(body: VpcBody, owner: Owner): Omit<VpcEntity, 'extId'> {
   const { externalSubnets: _, externallyRoutablePrefixes, commonDhcpOptions, metadata, ...rest } = body
   const servers = commonDhcpOptions?.domainNameServers
