@@ -1,7 +1,4 @@
-/**
- * Addresses of clusters, hosts, controller VMs and BMCs: no two of them may share one.
- * Source: behaviour clustermgmt.md 1.2.
- */
+/** Clusters, hosts, controller VMs and BMCs never share an address. Source: behaviour clustermgmt.md 1.2. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -13,7 +10,6 @@ const own = ['externalAddress', 'externalDataServiceIp'] as const
 
 type Network = NonNullable<BodyOf<typeof Cluster>['network']>
 
-/** Faults that the request's `network` shows without a look at the store. */
 export const addressFaults = (given: Network): ApiError[] => [
   ...own
     .filter((name) => given[name] !== undefined && given[name].ipv4 === undefined)
@@ -57,7 +53,7 @@ export async function requireFreeAddresses(
   )
 }
 
-/** Maps each IPv4 address to its user, leaving out the requesting entity: a cluster, or the BMC of a host. */
+/** Without the requesting entity: a cluster, or the BMC of a host. */
 export async function usersOfAddresses(
   store: Reader,
   asking: { readonly cluster?: string; readonly bmc?: string },

@@ -1,7 +1,6 @@
 /**
- * Applies a profile to clusters: one subtask for each cluster and section, all at the same time. On one cluster either
- * all sections take effect or none. Clusters are independent: those that succeeded keep the profile, and the task fails
- * if any cluster failed.
+ * One subtask for each cluster and section, all concurrent. On one cluster all sections take effect or none; a failed
+ * cluster fails the task, but the others keep the profile.
  * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -24,7 +23,7 @@ type Profile = EntityOf<typeof ClusterProfile>
 export interface Application {
   readonly profileExtId: string
   readonly clusterExtIds: readonly string[]
-  /** Sections to write; absent: all that the profile prescribes. */
+  /** Absent: all sections that the profile prescribes. */
   readonly sections?: readonly SettingsSection[]
 }
 
@@ -57,12 +56,11 @@ interface Started {
 }
 interface Result {
   readonly clusterExtId: string
-  /** Settings read back from the cluster; absent if it failed. */
+  /** As read back from the cluster; absent if it failed. */
   readonly settings?: ClusterSettings
   readonly messages: readonly AppMessage[]
 }
 
-/** Shared by the tasks that apply and that update a profile. */
 export const applicationSteps: readonly Step<Drivers, Application>[] = [
   {
     name: 'start sections',
@@ -118,7 +116,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
           await ctx.store.replace(Cluster, { ...next, clusterProfileExtId: profile.extId })
           await recordCompliance(ctx, clusterExtId, settings)
         } else if (cluster.clusterProfileExtId === profile.extId) {
-          // The profile was changed, but this member could not follow: report it as drift.
+          // The profile was changed, but this member failed to follow: report drift.
           await recordFailedMember(ctx, profile, cluster, input.sections)
         }
       }
@@ -148,7 +146,7 @@ const only = (settings: ClusterSettings, sectionNames: readonly SettingsSection[
     ? settings
     : Object.fromEntries(Object.entries(settings).filter(([name]) => sectionNames.includes(name as SettingsSection)))
 
-/** A driver error on one cluster becomes its result, so that the other clusters are still recorded. */
+/** Turns a driver error into the result of its cluster, so that the other clusters are still recorded. */
 async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
   try {
     return await settle(ctx, profileExtId, started)
@@ -159,7 +157,7 @@ async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, star
   }
 }
 
-/** Waits for the subtasks of one cluster; if one failed, rolls back the sections that succeeded. */
+/** Rolls back the sections that succeeded if another section of the cluster failed. */
 async function settle(
   ctx: StepContext<Drivers>,
   profileExtId: string,
@@ -206,7 +204,7 @@ async function recordFailedMember(
   })
 }
 
-/** A dry run: one change for each cluster and section that differ. Secrets are not shown. */
+/** One change for each cluster and section that differ, without secrets. */
 export async function applicationPlanOf(
   ctx: StepContext<Drivers>,
   profile: Profile,

@@ -1,7 +1,4 @@
-/**
- * Resolves the clusters that a request about a profile names by `uuid` or `name`. If both are given, they must agree.
- * Source: behaviour clustermgmt.md 1.10.
- */
+/** Clusters that a request names by `uuid` or `name`. Source: behaviour clustermgmt.md 1.10. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, type ClusterReferenceListSpec } from '@hyperplane/contract/clustermgmt/cluster-profile'
@@ -22,7 +19,7 @@ export const namelessFaults = (references: References): ApiError[] =>
       : [],
   )
 
-/** @throws ApiError 400 for contradictory or repeated entries, 404 for unknown clusters */
+/** @throws ApiError 400 if uuid and name disagree or an entry repeats, 404 for unknown clusters */
 export async function namedClusters(store: Reader, references: References): Promise<ClusterRow[]> {
   const faults: ApiError[] = []
   const unknown: ApiError[] = []
@@ -65,7 +62,7 @@ export async function requireApplicable(
   for (const cluster of clusters) requireReachable(ctx, cluster)
 }
 
-/** The refusal if the cluster already follows another profile. */
+/** @returns the error if the cluster follows another profile */
 export async function takenBy(store: Reader, profileExtId: string, cluster: ClusterRow): Promise<ApiError | undefined> {
   const other = cluster.clusterProfileExtId
   if (other === undefined || other === profileExtId) return undefined

@@ -45,7 +45,7 @@ interface Requested {
   readonly faults: readonly ApiError[]
 }
 
-/** Clients send back the whole entity with one change: a reference or association that equals the stored one is none. */
+/** Clients send back the whole entity with one change, so a field that equals the stored one requests nothing. */
 export function requestedBy(body: FloatingIpBody, stored?: FloatingIpEntity): Requested {
   const given = body.association as Association | undefined
   const renewed = references.filter((name) => body[name] !== undefined && body[name] !== stored?.[name])

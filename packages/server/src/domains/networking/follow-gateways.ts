@@ -1,4 +1,4 @@
-/** Moves router ports off failed hosts; a port stays without a host until one is suitable. Source: networking.md 1.5. */
+/** Moves router ports off failed hosts, as soon as another host is suitable. Source: behaviour networking.md 1.5. */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'

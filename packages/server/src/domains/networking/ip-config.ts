@@ -1,4 +1,4 @@
-/** Validation and canonical form of address management. Source: behaviour networking.md 1.1 (addresses), 1.2 (ipConfig). */
+/** Validates and normalises address management. Source: behaviour networking.md 1.1 (addresses), 1.2 (ipConfig). */
 
 import { ApiError } from '../../core/api-error.ts'
 import { hostsOf, type SubnetEntity } from '../addressing/address-plan.ts'

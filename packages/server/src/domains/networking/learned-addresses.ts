@@ -1,4 +1,4 @@
-/** Leases for addresses that guests use when their VLAN becomes managed. Source: behaviour networking.md 1.2 (ipConfig). */
+/** Leases addresses in use when a VLAN becomes managed. Source: behaviour networking.md 1.2 (ipConfig changes). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'

@@ -56,7 +56,7 @@ export interface Lifecycle<E extends Row, B, A> {
   }
   /** @throws ApiError 400 or 409 when the row may not be deleted */
   refuseRemoval?(ctx: WriteContext, stored: E): Promise<void>
-  /** Runs when an update ends, with the stored configuration, and the result of the last phase if the update succeeded. */
+  /** Runs when an update ends. @param entity as stored then @param result of the last phase; absent after a failure */
   settle?(ctx: RecordContext<Drivers>, entity: E, result?: unknown): Promise<void>
   release?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
 }

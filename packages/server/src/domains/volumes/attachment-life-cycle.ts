@@ -1,6 +1,6 @@
 /**
- * Attach and detach of a volume group, equal for VMs and for clients outside the cluster: the request claims or finds
- * the attachment, a task connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
+ * Attach and detach of a volume group, for VMs and for external clients: the request claims the attachment, a task
+ * connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
  */
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { AffectedEntity, RecordContext, StepContext } from '../../core/tasks/define-task.ts'
@@ -25,9 +25,8 @@ export interface OfAttachment {
 }
 
 interface Steps {
-  /** Completes the names of the tasks: `vm` in `volumes.attach-vm`. */
+  /** `vm` in `volumes.attach-vm`. */
   readonly name: string
-  /** Names of the steps that connect and disconnect. */
   readonly verbs: readonly [connect: string, disconnect: string]
   readonly check?: Act
   readonly connect: Act
@@ -35,15 +34,15 @@ interface Steps {
   readonly disconnected?: (ctx: RecordContext<Drivers>, output: unknown) => void
   readonly attached: Write
   readonly detached: Write
-  /** Drops the claim of an attach that failed. */
+  /** Removes the claim of a failed attach. */
   readonly abandoned: Write
 }
 
 interface ConsumerKind<C> extends Steps {
-  /** For the descriptions of tasks. */
+  /** Used in task descriptions. */
   readonly title: string
   readonly affected: (consumer: C) => AffectedEntity
-  /** For errors. */
+  /** Used in errors. */
   readonly called: (consumer: C) => string
 }
 
@@ -66,8 +65,8 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
     },
 
     /**
-     * @param find the consumer, once the group is known to be usable
-     * @param check of the body against the attachment
+     * @param find looks up the consumer after the group was checked
+     * @param check compares the body with the attachment
      */
     async detach(
       ctx: WriteContext,

@@ -1,4 +1,4 @@
-/** Attachments of volume groups to VMs of their cluster. Source: behaviour volumes-storage.md 1.4. */
+/** Source: behaviour volumes-storage.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VmAttachment, vmAttachmentOperations } from '@hyperplane/contract/volumes/vm-attachment'
