@@ -47,7 +47,7 @@ export const diskFaults = (bodies: readonly DiskBody[], pathOf: Place['pathOf'])
   ...twiceTaken(bodies, pathOf),
 ]
 
-/** Needs bodies without `diskFaults`. @throws ApiError 400, 404, 409, 422 */
+/** Bodies must have passed `diskFaults`. @throws ApiError 400, 404, 409, 422 */
 export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], place: Place): Promise<PlannedDisk[]> {
   const origins: Origin[] = []
   for (const [index, body] of bodies.entries()) {
