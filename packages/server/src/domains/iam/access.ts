@@ -1,5 +1,5 @@
 /**
- * Which operations may the caller use, on which entities? Source: behaviour conventions 16; iam.md 8, 9.
+ * Decides which operations a caller may use on which entities. Source: behaviour conventions 16; iam.md 8, 9.
  * Union of the entity filters of all policies that match the caller and hold the operation. No policy can deny.
  */
 

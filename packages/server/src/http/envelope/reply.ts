@@ -18,7 +18,7 @@ export type Namespaces = ReadonlyMap<string, Namespace>
 interface Form {
   readonly name: string
   readonly shape: Operation['answer']
-  /** Of the answer, or of one item of a list. */
+  /** Renders the answer, or one item of a list. */
   readonly render: Renderer | undefined
   readonly linkSelf: LinkSelf | undefined
   readonly write: EnvelopeText

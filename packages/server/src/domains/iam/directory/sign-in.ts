@@ -52,10 +52,7 @@ export class DirectorySignIn {
     this.#memberships = new Memberships(options.directory, options.clock)
   }
 
-  /**
-   * `DOMAIN\
-   * ame` becomes `name@domain`, so that failed sign-ins count for one name.
-   */
+  /** `DOMAIN\name` becomes `name@domain`, so that failed sign-ins count for one name. */
   async canonical(name: string): Promise<string> {
     const { domain, account, isShort } = partsOf(name)
     if (domain === undefined || !isShort) return name

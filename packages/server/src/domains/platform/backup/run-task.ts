@@ -104,7 +104,7 @@ export const runBackup = defineTask<RunInput>({
       },
       record: async (ctx, input, { removed, foreign }) => {
         await recordSuccess(ctx, input, writtenBy(ctx))
-        // One run makes up for all that were skipped during this one.
+        // A single run replaces all backups that were skipped during this one.
         await startIfDue(ctx, input.targetExtId)
         if (isRehearsedIn(ctx))
           await ctx.store.observe(BackupTarget, input.targetExtId, { lastCheckTime: ctx.clock.iso() })
