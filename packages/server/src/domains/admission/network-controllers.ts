@@ -40,7 +40,7 @@ export async function requireControllerUp(
   throw error
 }
 
-export async function takenByController(store: Reader): Promise<NodeSize> {
+export async function controllerResources(store: Reader): Promise<NodeSize> {
   const [controller] = await store.find(NetworkController, { limit: 1 })
   return controller?.growth ?? { vcpus: 0, memoryBytes: 0 }
 }

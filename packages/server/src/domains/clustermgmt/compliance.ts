@@ -86,17 +86,18 @@ export const complianceMonitor = {
   everySeconds: monitorEverySeconds,
   onlyLastCounts: true as const,
   async run(ctx: ScheduleContext<Drivers>): Promise<void> {
-    const seen: { readonly extId: string; readonly actual: ClusterSettings }[] = []
+    const observed: { readonly extId: string; readonly actual: ClusterSettings }[] = []
     for (const cluster of await ctx.store.find(Cluster)) {
       const { extId, clusterProfileExtId } = cluster
       if (!ctx.drivers.hardware.isReachable(extId)) continue
       const actual = await ctx.drivers.hardware.readSettings(extId)
       // A cluster without a profile needs a write only if its settings differ from its row.
-      if (clusterProfileExtId !== undefined || foundIn(cluster, actual) !== undefined) seen.push({ extId, actual })
+      if (clusterProfileExtId !== undefined || changesFrom(cluster, actual) !== undefined)
+        observed.push({ extId, actual })
     }
-    if (seen.length === 0) return
+    if (observed.length === 0) return
     await ctx.store.transaction(async (transaction) => {
-      for (const { extId, actual } of seen) {
+      for (const { extId, actual } of observed) {
         // The running task records the compliance of this cluster.
         if (ctx.runner.queueLength(extId) > 0) continue
         await followSettings(transaction, extId, actual)
@@ -116,11 +117,11 @@ const followedFields = [
 
 async function followSettings(store: Transaction, clusterExtId: string, actual: ClusterSettings): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
-  const found = cluster === undefined ? undefined : foundIn(cluster, actual)
+  const found = cluster === undefined ? undefined : changesFrom(cluster, actual)
   if (found !== undefined) await store.observe(Cluster, clusterExtId, found)
 }
 
-function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
+function changesFrom(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
   const found = inClusterRow(actual)
   const network: Record<string, unknown> = { ...cluster.network }
   for (const name of followedFields) {

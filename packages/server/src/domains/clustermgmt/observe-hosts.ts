@@ -17,8 +17,8 @@ export const observeHosts = {
   async run({ drivers, store }: ScheduleContext<Drivers>): Promise<void> {
     const { hardware } = drivers
     // Hosts of an unreachable cluster keep their last known state.
-    const seen = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
-    const news = seen.flatMap((host) => newsOf(host, hardware.conditionOf(host.extId)) ?? [])
+    const reachable = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
+    const news = reachable.flatMap((host) => newsOf(host, hardware.conditionOf(host.extId)) ?? [])
     if (news.length === 0) return
     await store.transaction(async (transaction) => {
       for (const { extId, changes } of news) {

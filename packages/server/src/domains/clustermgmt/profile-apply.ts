@@ -15,7 +15,7 @@ import type { ClusterSettings, SettingsSection } from '../../drivers/hardware.ts
 import { defineTask } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
-import { takenBy } from './profile-members.ts'
+import { otherProfileError } from './profile-members.ts'
 import { differingSections, inClusterRow, sections } from './settings-sections.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
@@ -72,7 +72,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
       for (const clusterExtId of input.clusterExtIds) {
         const cluster = await ctx.store.get(Cluster, clusterExtId)
         const tasks: string[] = []
-        if (cluster !== undefined && (await takenBy(ctx.store, input.profileExtId, cluster)) === undefined) {
+        if (cluster !== undefined && (await otherProfileError(ctx.store, input.profileExtId, cluster)) === undefined) {
           for (const section of sections) {
             if (settings[section] === undefined) continue
             const { extId } = await ctx.startTask(
@@ -166,8 +166,8 @@ async function settle(
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   if (cluster === undefined)
     return { clusterExtId, messages: [notFound(Cluster, 'Cluster', clusterExtId, 'clusters').appMessage] }
-  const taken = await takenBy(ctx.store, profileExtId, cluster)
-  if (taken !== undefined) return { clusterExtId, messages: [taken.appMessage] }
+  const refusal = await otherProfileError(ctx.store, profileExtId, cluster)
+  if (refusal !== undefined) return { clusterExtId, messages: [refusal.appMessage] }
   const ends = await ctx.untilEnded(tasks)
   const failed = ends.filter(({ status }) => status !== 'SUCCEEDED')
   if (failed.length === 0) {
@@ -218,7 +218,7 @@ export async function applicationPlanOf(
     const blocked =
       cluster === undefined
         ? notFound(Cluster, 'Cluster', clusterExtId, 'clusters')
-        : ((await takenBy(ctx.store, profile.extId, cluster)) ??
+        : ((await otherProfileError(ctx.store, profile.extId, cluster)) ??
           (ctx.drivers.hardware.isReachable(clusterExtId) ? undefined : unreachable(cluster.name)))
     if (blocked !== undefined) {
       problems.push(blocked.appMessage)

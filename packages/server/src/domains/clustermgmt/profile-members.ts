@@ -53,17 +53,21 @@ export async function requireApplicable(
       .filter(isManager)
       .map(({ name }) => new ApiError('NOT_SUPPORTED_ON_MANAGER', { name, action: 'applying a profile' })),
   )
-  const taken: ApiError[] = []
+  const refusals: ApiError[] = []
   for (const cluster of clusters) {
-    const refusal = await takenBy(ctx.store, profileExtId, cluster)
-    if (refusal !== undefined) taken.push(refusal)
+    const refusal = await otherProfileError(ctx.store, profileExtId, cluster)
+    if (refusal !== undefined) refusals.push(refusal)
   }
-  refuseAll(taken)
+  refuseAll(refusals)
   for (const cluster of clusters) requireReachable(ctx, cluster)
 }
 
 /** @returns the error if the cluster follows another profile */
-export async function takenBy(store: Reader, profileExtId: string, cluster: ClusterRow): Promise<ApiError | undefined> {
+export async function otherProfileError(
+  store: Reader,
+  profileExtId: string,
+  cluster: ClusterRow,
+): Promise<ApiError | undefined> {
   const other = cluster.clusterProfileExtId
   if (other === undefined || other === profileExtId) return undefined
   const profile = await store.get(ClusterProfile, other)

@@ -22,9 +22,9 @@ import {
 
 export type Gift = Omit<Grant, 'isSystemRole' | 'policyExtId'>
 
-/** A holder of one of these roles on everything can give any role except those in `givenBySuperAdmin`. */
+/** A holder of one of these roles on everything can give any role except those in `grantedBySuperAdmin`. */
 const excepted: readonly RoleName[] = ['Super Admin', 'Platform Admin', 'Central Admin']
-const givenBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super Admin']
+const grantedBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super Admin']
 /** Some rules check for these roles by name. Held on everything, they allow more than their operations do. */
 const namedByRules: readonly RoleName[] = [...excepted, 'Monitoring Admin']
 
@@ -84,7 +84,7 @@ export class Giver {
   #lacksOf(gift: Gift, given: string | undefined): string[] {
     const role = (names: readonly RoleName[]): RoleName | undefined =>
       names.find((name) => systemRoleId(name) === gift.roleExtId)
-    const reserved = role(givenBySuperAdmin)
+    const reserved = role(grantedBySuperAdmin)
     if (reserved !== undefined) return [`the role ${reserved}, which only a Super Admin gives`]
     if (this.#isExcepted()) return []
     const named = gift.isUnlimited ? role(namedByRules) : undefined

@@ -52,7 +52,7 @@ export const samlIdentityProvider = implement(
       } = replaced(SamlIdentityProvider, target, withoutSources(body), ctx.version)
       const stored = await ctx.store.replace(SamlIdentityProvider, {
         ...provider,
-        ...(read === undefined ? keptMetadata(target, body) : fieldsOf(ctx, read)),
+        ...(read === undefined ? retainedMetadata(target, body) : fieldsOf(ctx, read)),
         lastUpdatedTime: ctx.clock.iso(),
       })
       return answered(ctx, stored)
@@ -146,7 +146,7 @@ const pickSource = (body: Sources, names: readonly (keyof Sources)[]): Sources =
   Object.fromEntries(names.map((name) => [name, body[name]]))
 
 /** A body with the fields but without the URL detaches the provider from its URL. */
-function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
+function retainedMetadata(target: ProviderRow, body: Sources): MetadataFields {
   const { idpMetadataUrl, metadataReadTime, metadataSigner } = target
   const idpMetadata = target.idpMetadata as MetadataFields['idpMetadata']
   const dropsUrl = body.idpMetadata !== undefined && body.idpMetadataUrl === undefined
@@ -167,14 +167,14 @@ function withoutSources<B extends Sources>(body: B): Omit<B, keyof Sources> {
 
 function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
   const { metadataReadTime: _, metadataSigner: __, ...shown } = row
-  return { ...shown, entityIssuer: row.entityIssuer ?? usualIssuer(ctx) }
+  return { ...shown, entityIssuer: row.entityIssuer ?? defaultIssuer(ctx) }
 }
 
-const usualIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
+const defaultIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
 
 async function serviceProvider(ctx: ReadContext, provider?: ProviderRow): Promise<RawAnswer> {
   const content = spMetadata({
-    entityId: provider?.entityIssuer ?? usualIssuer(ctx),
+    entityId: provider?.entityIssuer ?? defaultIssuer(ctx),
     assertionConsumerUrl: provider?.redirectURL ?? `${ctx.services.publicUrl()}${issuerPath}/callback`,
     signsRequests: provider === undefined || provider.isSignedAuthnReqEnabled === true,
     nameIdFormat: provider?.idpMetadata?.nameIdPolicyFormat ?? 'unspecified',

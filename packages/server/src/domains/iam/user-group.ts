@@ -9,7 +9,7 @@ import { authorship } from './authorship.ts'
 import { firstValue, normalForm } from './directory/distinguished-name.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { Giver, requireNothingLacks } from './escalation.ts'
-import { asksForGroup, excludesGroup, type IdentityFilter } from './filters/identity-filter.ts'
+import { excludesGroup, type IdentityFilter, requiresGroup } from './filters/identity-filter.ts'
 import { providerType, unknownProvider } from './providers.ts'
 
 type GroupRow = EntityOf<typeof UserGroup>
@@ -38,7 +38,7 @@ export const userGroup = implement(
         identity: distinguishedName === undefined ? (body.name as string) : (normalForm(distinguishedName) as string),
         ...authorship(ctx),
       })
-      await requireMembershipCovered(ctx, (filter) => asksForGroup(filter, isNameOf(group)))
+      await requireMembershipCovered(ctx, (filter) => requiresGroup(filter, isNameOf(group)))
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(body.idpId))
       return ctx.store.insert(UserGroup, group)
     },

@@ -14,8 +14,8 @@ import { limitOf } from '../limits.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
 import { authorship } from './authorship.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
-import { bareName, maximumUsers, shownName } from './directory/sign-in.ts'
-import { shownKey } from './key.ts'
+import { bareName, maximumUsers, usableName } from './directory/sign-in.ts'
+import { presentKey } from './key.ts'
 import { judgedPassword, type NewPassword, withPassword } from './new-password.ts'
 import { providerType, unknownProvider } from './providers.ts'
 import { SignInLock } from './records.ts'
@@ -248,7 +248,7 @@ async function nameInDirectory(
     directory.findUser(serverOf(ctx.secrets, row), name),
   )
   const displayName = 'answer' in found ? found.answer?.displayName : undefined
-  return displayName === undefined ? {} : { displayName: shownName(displayName) }
+  return displayName === undefined ? {} : { displayName: usableName(displayName) }
 }
 
 /** Call before the escalation check: deactivating the last Super Admin is 409 for every caller, not 403. */
@@ -287,7 +287,7 @@ async function withObjectKeys(ctx: ReadContext, rows: readonly UserRow[]): Promi
   return users.map((one) => {
     const bucketsAccessKeys = keys
       .filter((key) => key.userExtId === one.extId)
-      .map((key) => bucketsAccessKey(shownKey(ctx, key)))
+      .map((key) => bucketsAccessKey(presentKey(ctx, key)))
     return bucketsAccessKeys.length === 0 ? one : { ...one, bucketsAccessKeys }
   })
 }

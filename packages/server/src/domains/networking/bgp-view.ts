@@ -52,12 +52,12 @@ export async function viewOf(
     const message = peer?.reason === undefined ? (peer?.state ?? 'Idle') : `${peer.state}: ${peer.reason}`
     return { status: { state: 'DOWN', message }, routes: [] }
   }
-  const around = await surroundingsOf(ctx.store, session)
-  const received = judged(session.extId, peer.routes, around.judging)
+  const routing = await vpcRoutingOf(ctx.store, session)
+  const received = judged(session.extId, peer.routes, routing.judging)
   const accepted = received.filter((route) => route.bgpRouteType === 'RECEIVED').length
   return {
     status: { state: 'UP', message: `Established, ${accepted} prefixes received` },
-    routes: [...received, ...advertised(session, around)],
+    routes: [...received, ...advertised(session, routing)],
   }
 }
 
@@ -88,13 +88,13 @@ function reasonToIgnore(route: OfferedRoute, { localAsn, own, external }: Judgin
   return clash === undefined ? undefined : `overlaps ${formatPrefix(clash)} of the VPC`
 }
 
-interface Around {
+interface VpcRouting {
   readonly judging: Judging
   readonly vpc?: VpcEntity
   readonly routerPort?: string
 }
 
-async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Around> {
+async function vpcRoutingOf(store: Reader, session: SessionEntity): Promise<VpcRouting> {
   const local = await store.get(Gateway, session.localGatewayReference)
   const services = local?.services
   const speaker = services !== undefined && 'localBgpService' in services ? services.localBgpService : undefined
@@ -119,7 +119,7 @@ async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Ar
   return { judging: { localAsn, own, external: [] }, vpc }
 }
 
-function advertised(session: SessionEntity, { vpc, routerPort }: Around): RouteEntity[] {
+function advertised(session: SessionEntity, { vpc, routerPort }: VpcRouting): RouteEntity[] {
   if (vpc === undefined || routerPort === undefined) return []
   const listed = session.externallyRoutablePrefixesToAdvertise ?? []
   const all = session.shouldAdvertiseAllExternallyRoutablePrefixes ?? listed.length === 0

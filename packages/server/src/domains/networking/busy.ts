@@ -16,6 +16,6 @@ export function refuseWhileChanging(kind: string, { name, change }: Changing): v
 }
 
 /** For requests that add something to the entity. @throws ApiError 409 while it is being created or deleted */
-export function refuseUnlessStanding(kind: string, entity: Changing): void {
+export function refuseDuringCreationOrDeletion(kind: string, entity: Changing): void {
   if (entity.change?.verb !== 'update') refuseWhileChanging(kind, entity)
 }

@@ -24,7 +24,7 @@ import {
 import { addressOf, leasesOf } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
-import { refuseUnlessStanding } from './busy.ts'
+import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault } from './ip-config.ts'
 
@@ -129,7 +129,7 @@ export async function associationWith(
   const refuse = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
   if (vpcExtId === undefined) throw refuse(`The NIC ${vmNicReference} is not on an overlay subnet of a VPC.`)
   const vpc = (await ctx.store.get(Vpc, vpcExtId)) as VpcEntity
-  refuseUnlessStanding('VPC', vpc)
+  refuseDuringCreationOrDeletion('VPC', vpc)
   if (!isAttached(vpc, external.extId)) {
     throw refuse(`The VPC ${vpc.name} is not attached to the external subnet ${external.name}. Attach it first.`)
   }

@@ -50,7 +50,7 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
       },
     },
   ],
-  async look(ctx, body, stored) {
+  async resolve(ctx, body, stored) {
     const external = (await ctx.store.get(Subnet, body.externalSubnetReference)) as SubnetEntity
     const requested = requestedBy(body, stored)
     const hasNat = external.isNatEnabled === true && external.change?.isNatEnabled !== false
@@ -62,7 +62,7 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
     await requireClusterReachable(ctx, external.clusterReference)
     return { external, target: await targetOf(ctx, requested, body.name) }
   },
-  async configure(ctx, { body, around: { external, target }, extId, stored }) {
+  async configure(ctx, { body, references: { external, target }, extId, stored }) {
     const { name, description, externalSubnetReference, floatingIp: given } = body
     const address = stored === undefined ? await leased(ctx, external, extId, given) : addressIn(stored.floatingIp)
     const associated =

@@ -42,7 +42,7 @@ export interface Phase<E> {
 export interface Lifecycle<E extends Row, B, A> {
   readonly phases: readonly Phase<E>[]
   /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
-  look(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
+  resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
   /** The new configuration. Takes addresses for `extId`. @throws ApiError 409, 422 */
   configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Omit<E, keyof Row> & { readonly name?: string }>
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
@@ -63,7 +63,7 @@ export interface Lifecycle<E extends Row, B, A> {
 
 export interface Configuring<E, B, A> {
   readonly body: B
-  readonly around: A
+  readonly references: A
   readonly extId: string
   readonly stored: E | undefined
 }
@@ -108,9 +108,9 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
     tasks: [tasks.create, tasks.update, tasks.delete] as readonly TaskDefinition<Drivers, any>[],
 
     async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
-      const around = await life.look(ctx, body, undefined)
+      const references = await life.resolve(ctx, body, undefined)
       const extId = ctx.ids.uuid()
-      const configured = await life.configure(ctx, { body, around, extId, stored: undefined })
+      const configured = await life.configure(ctx, { body, references, extId, stored: undefined })
       const metadata = metadataOf(body.metadata, ownedBy(ctx.caller))
       const entity = { ...configured, extId, tenantId: ctx.tenantId, metadata } as unknown as E
       await refuseTaken(ctx, kind, life, entity)
@@ -122,10 +122,10 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 
     async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
       const before: E = { ...ctx.target, change: undefined }
-      const around = await life.look(ctx, body, before)
+      const references = await life.resolve(ctx, body, before)
       refuseBusy(ctx.target)
       const { extId, tenantId } = before
-      const configured = await life.configure(ctx, { body, around, extId, stored: before })
+      const configured = await life.configure(ctx, { body, references, extId, stored: before })
       const metadata = metadataOf(body.metadata, ownerOf(before))
       const after = { ...configured, extId, tenantId, metadata } as unknown as E
       await refuseTaken(ctx, kind, life, after)

@@ -38,7 +38,7 @@ const controllerVersions = {
 
 const controllers = lifecycle<ControllerEntity, ControllerBody, undefined>(NetworkController, {
   phases: controllerPhases,
-  look: async () => undefined,
+  resolve: async () => undefined,
   configure: (ctx, { body, stored }) => (stored === undefined ? deployed(ctx, body) : reconfigured(ctx, body, stored)),
   async task({ store }) {
     const clusterExtIds = [...new Set((await agentHosts(store)).map((host) => host.cluster.uuid))]

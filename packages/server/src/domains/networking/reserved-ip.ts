@@ -24,7 +24,7 @@ import { defineTask, implement, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { fault } from './ip-config.ts'
-import { type Wanted, wantedBy } from './reserve-rules.ts'
+import { type RequestedAddresses, requestedAddresses } from './reserve-rules.ts'
 
 interface ReservationInput {
   readonly subnetExtId: string
@@ -102,28 +102,28 @@ export const reservedIp = implement(
       // Stored addresses are hexadecimal, so a filter on their text must read every reservation.
       const leases = await ctx.store.find(AddressLease, { filter: where })
       const matching = leases.filter((lease) => evaluateFilter(filter, shown(lease)) === true)
-      const wanted = { ...query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
-      const { entities, total } = listOf(matching, { query: { ...wanted, filter: undefined } })
+      const numericQuery = { ...query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
+      const { entities, total } = listOf(matching, { query: { ...numericQuery, filter: undefined } })
       return { entities: entities.map(shown), total }
     },
 
     async reserveIpsBySubnetId(ctx, { body }) {
       const subnet = ctx.target
-      const wanted = wantedBy(body)
+      const requested = requestedAddresses(body)
       await requireUsable(ctx, subnet)
       const terms = {
         kind: 'RESERVED' as const,
         ...(body.clientContext === undefined ? {} : { context: body.clientContext }),
       }
-      await refuseBeyondLimit(ctx, subnet, wanted)
-      return start(ctx, reserveTask, subnet, await reserve(ctx, subnet, wanted, terms))
+      await refuseBeyondLimit(ctx, subnet, requested)
+      return start(ctx, reserveTask, subnet, await reserve(ctx, subnet, requested, terms))
     },
 
     async unreserveIpsBySubnetId(ctx, { body }) {
       const subnet = ctx.target
-      const wanted = wantedBy(body)
+      const requested = requestedAddresses(body)
       await requireUsable(ctx, subnet)
-      const leases = await reservations(ctx.store, subnet, wanted, body.clientContext)
+      const leases = await reservations(ctx.store, subnet, requested, body.clientContext)
       await markLeaving(ctx.store, leases, true)
       return start(ctx, unreserveTask, subnet, leases)
     },
@@ -141,12 +141,12 @@ async function requireUsable(ctx: WriteContext, subnet: SubnetEntity): Promise<v
 async function reserve(
   ctx: WriteContext,
   subnet: SubnetEntity,
-  wanted: Wanted,
+  requested: RequestedAddresses,
   terms: { readonly kind: 'RESERVED'; readonly context?: string },
 ): Promise<readonly Lease[]> {
-  if (wanted.kind === 'exactly') return leaseExactly(ctx, subnet, wanted.addresses, terms, wanted.pathOf)
-  if (wanted.kind === 'context') throw fault('reserveType', 'a context chooses no addresses')
-  const { count, start } = wanted
+  if (requested.kind === 'exactly') return leaseExactly(ctx, subnet, requested.addresses, terms, requested.pathOf)
+  if (requested.kind === 'context') throw fault('reserveType', 'a context chooses no addresses')
+  const { count, start } = requested
   const [config] = subnet.ipConfig ?? []
   const family = start?.family ?? (config?.ipv4 === undefined ? 'IPV6' : 'IPV4')
   return leaseLowest(ctx, subnet, { ...terms, family, count, ...(start === undefined ? {} : { start: start.value }) })
@@ -156,18 +156,18 @@ async function reserve(
 async function reservations(
   store: Reader,
   subnet: SubnetEntity,
-  wanted: Wanted,
+  requested: RequestedAddresses,
   context: string | undefined,
 ): Promise<readonly Lease[]> {
-  if (wanted.kind === 'context') {
-    const found = await store.findWhere(AddressLease, { clientContext: wanted.context, subnetExtId: subnet.extId })
+  if (requested.kind === 'context') {
+    const found = await store.findWhere(AddressLease, { clientContext: requested.context, subnetExtId: subnet.extId })
     return found.filter((lease) => lease.kind === 'RESERVED' && lease.isLeaving !== true)
   }
-  if (wanted.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
-  const leases = await holdersOf(store, subnet.extId, wanted.addresses)
+  if (requested.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
+  const leases = await holdersOf(store, subnet.extId, requested.addresses)
   const held = new Map(leases.map((lease) => [formatAddress(addressOf(lease)), lease]))
   refuseAll(
-    wanted.addresses.flatMap((address) => {
+    requested.addresses.flatMap((address) => {
       const text = formatAddress(address)
       const lease = held.get(text)
       if (lease === undefined) return [new ApiError('CONFLICT', { fault: `${text} is not reserved.` })]
@@ -198,8 +198,13 @@ function start(ctx: WriteContext, definition: typeof reserveTask, subnet: Subnet
   })
 }
 
-async function refuseBeyondLimit(ctx: WriteContext, subnet: SubnetEntity, wanted: Wanted): Promise<void> {
-  const more = wanted.kind === 'exactly' ? wanted.addresses.length : wanted.kind === 'lowest' ? wanted.count : 0
+async function refuseBeyondLimit(
+  ctx: WriteContext,
+  subnet: SubnetEntity,
+  requested: RequestedAddresses,
+): Promise<void> {
+  const more =
+    requested.kind === 'exactly' ? requested.addresses.length : requested.kind === 'lowest' ? requested.count : 0
   const maximum = limitOf(ctx, maximumReserved)
   const found = (await tallyOf(ctx.store, subnet.extId)).reserved + more
   if (found <= maximum) return

@@ -20,7 +20,7 @@ import {
 export type SubnetBody = BodyOf<typeof Subnet>
 type SwitchEntity = EntityOf<typeof VirtualSwitch>
 
-export interface Surroundings {
+export interface SubnetReferences {
   readonly virtualSwitch?: SwitchEntity
   readonly vpc?: EntityOf<typeof Vpc>
   /** For a VLAN subnet: it is, or will be, in the advanced stack. */
@@ -28,17 +28,17 @@ export interface Surroundings {
 }
 
 /** A VLAN without a switch gets the default one of its cluster, else the only default one. */
-export async function surroundingsOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<Surroundings> {
+export async function referencesOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<SubnetReferences> {
   if (body.subnetType === 'OVERLAY') {
     const vpc = body.vpcReference === undefined ? undefined : await store.get(Vpc, body.vpcReference)
     return vpc === undefined ? {} : { vpc }
   }
-  const usual = async () => (await controllerOf(store))?.defaultVlanStack === 'ADVANCED'
-  const isAdvanced = (stored ?? body).isAdvancedNetworking ?? (stored === undefined && (await usual()))
+  const isAdvancedByDefault = async () => (await controllerOf(store))?.defaultVlanStack === 'ADVANCED'
+  const isAdvanced = (stored ?? body).isAdvancedNetworking ?? (stored === undefined && (await isAdvancedByDefault()))
   return { isAdvanced, ...(await switchOf(store, body)) }
 }
 
-async function switchOf(store: Reader, body: SubnetBody): Promise<Surroundings> {
+async function switchOf(store: Reader, body: SubnetBody): Promise<SubnetReferences> {
   const { virtualSwitchReference, clusterReference } = body
   if (virtualSwitchReference !== undefined) {
     const virtualSwitch = await store.get(VirtualSwitch, virtualSwitchReference)
@@ -104,7 +104,7 @@ function overlayFaults(body: SubnetBody): ApiError[] {
   return faults
 }
 
-export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: Surroundings): ApiError[] {
+export function referenceFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: SubnetReferences): ApiError[] {
   if (body.subnetType === 'OVERLAY') {
     return body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT'
       ? [fault('isExternal', 'expected only in a VPC of the type TRANSIT')]
@@ -127,10 +127,13 @@ export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdva
 }
 
 /** Without metadata and server-managed fields (ids, network identifier, `change`). */
-export function configurationOf(body: SubnetBody, around: Surroundings): Omit<SubnetEntity, 'extId' | 'metadata'> {
+export function configurationOf(
+  body: SubnetBody,
+  references: SubnetReferences,
+): Omit<SubnetEntity, 'extId' | 'metadata'> {
   const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata: _, ...rest } = body
   const isOverlay = body.subnetType === 'OVERLAY'
-  const { virtualSwitch, isAdvanced } = around
+  const { virtualSwitch, isAdvanced } = references
   return {
     ...rest,
     ...(isOverlay ? {} : { networkId: networkId ?? 0 }),

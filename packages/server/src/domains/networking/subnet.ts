@@ -20,17 +20,17 @@ import { requireController } from '../admission/network-controllers.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { refuseUnlessStanding } from './busy.ts'
+import { refuseDuringCreationOrDeletion } from './busy.ts'
 import { inUse } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
 import {
   configurationOf,
+  referenceFaults,
+  referencesOf,
   type SubnetBody,
-  type Surroundings,
+  type SubnetReferences,
   subnetFaults,
-  surroundingFaults,
-  surroundingsOf,
 } from './subnet-rules.ts'
 import { settleAddresses, subnetPhases } from './subnet-tasks.ts'
 import { refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
@@ -41,16 +41,16 @@ const networkIdentifiers = { minimum: 4096, maximum: 16777215 }
 /** Source: behaviour networking.md 3.5. */
 const maximumSubnets = limit('subnets', 5000)
 
-const subnets = lifecycle<SubnetEntity, SubnetBody, Surroundings>(Subnet, {
+const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
   phases: subnetPhases,
-  async look(ctx, body, stored) {
-    const around = await surroundingsOf(ctx.store, body, stored)
-    refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...surroundingFaults(body, around)])
-    return around
+  async resolve(ctx, body, stored) {
+    const references = await referencesOf(ctx.store, body, stored)
+    refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...referenceFaults(body, references)])
+    return references
   },
   async configure(ctx, request) {
     const { stored, extId } = request
-    const cluster = stored === undefined ? request.around.virtualSwitch?.clusterExtId : stored.clusterReference
+    const cluster = stored === undefined ? request.references.virtualSwitch?.clusterExtId : stored.clusterReference
     await requireClusterReachable(ctx, cluster)
     const next = { extId, ...(stored === undefined ? await added(ctx, request) : replacementOf(request, stored)) }
     if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
@@ -94,20 +94,20 @@ export const subnet = implement(
   },
 )
 
-type Request = Configuring<SubnetEntity, SubnetBody, Surroundings>
+type Request = Configuring<SubnetEntity, SubnetBody, SubnetReferences>
 
-async function added(ctx: WriteContext, { body, around }: Request) {
-  if (around.vpc !== undefined) refuseUnlessStanding('VPC', around.vpc)
-  if (around.isAdvanced === true) await requireAdvanced(ctx, around.virtualSwitch?.clusterExtId)
+async function added(ctx: WriteContext, { body, references }: Request) {
+  if (references.vpc !== undefined) refuseDuringCreationOrDeletion('VPC', references.vpc)
+  if (references.isAdvanced === true) await requireAdvanced(ctx, references.virtualSwitch?.clusterExtId)
   refuseBeyond(ctx, maximumSubnets, 'Subnets', (await ctx.store.count(Subnet)) + 1)
   const vni = body.subnetType === 'OVERLAY' ? await freeNetworkIdentifier(ctx) : undefined
-  return { ...configurationOf(body, around), ...(vni !== undefined && { vni }) }
+  return { ...configurationOf(body, references), ...(vni !== undefined && { vni }) }
 }
 
-function replacementOf({ body, around }: Request, stored: SubnetEntity) {
+function replacementOf({ body, references }: Request, stored: SubnetEntity) {
   const { vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
   return defined({
-    ...configurationOf(body, around),
+    ...configurationOf(body, references),
     vni,
     isAdvancedNetworking,
     migrationState,

@@ -92,13 +92,13 @@ export async function keepPorts(
   vpcExtId: string,
   attachments: readonly Attachment[],
 ): Promise<void> {
-  const kept = new Set(
+  const attached = new Set(
     attachments.flatMap(({ subnetReference, externalIps = [] }) =>
       externalIps.map((given) => `${subnetReference} ${textOf(given)}`),
     ),
   )
-  const isLoose = (lease: Lease): boolean => !kept.has(`${lease.subnetExtId} ${formatAddress(addressOf(lease))}`)
-  await release(store, (await leasesOf(store, vpcExtId)).filter(isLoose))
+  const isDetached = (lease: Lease): boolean => !attached.has(`${lease.subnetExtId} ${formatAddress(addressOf(lease))}`)
+  await release(store, (await leasesOf(store, vpcExtId)).filter(isDetached))
 }
 
 const textOf = (given: NonNullable<Attachment['externalIps']>[number]): string =>
@@ -112,8 +112,8 @@ async function requireNodes(
   path: string,
 ): Promise<void> {
   if (nodes.length === 0) return
-  const known = new Set((await ctx.store.getMany(Host, nodes)).map(({ extId }) => extId))
-  const missing = nodes.filter((extId) => !known.has(extId))
+  const existing = new Set((await ctx.store.getMany(Host, nodes)).map(({ extId }) => extId))
+  const missing = nodes.filter((extId) => !existing.has(extId))
   const values = { verb: ctx.operation.verb, kind: Vpc.title, name, referencedKind: Host.title }
   refuseAll(
     missing.map((referencedExtId) => new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { ...values, referencedExtId })),

@@ -57,7 +57,7 @@ function attachmentFaults(
 
 function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>): ApiError[] {
   const faults: ApiError[] = []
-  const known: { readonly prefix: Prefix; readonly index: number }[] = []
+  const earlier: { readonly prefix: Prefix; readonly index: number }[] = []
   for (const [index, subnet] of given.entries()) {
     const path = `externallyRoutablePrefixes[${index}]`
     const prefix = readSubnet(subnet, path)
@@ -65,12 +65,12 @@ function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>)
       faults.push(...prefix)
       continue
     }
-    const other = known.find((each) => each.prefix.family === prefix.family && overlap(each.prefix, prefix))
+    const other = earlier.find((each) => each.prefix.family === prefix.family && overlap(each.prefix, prefix))
     if (other !== undefined) {
       const text = `${formatPrefix(prefix)} overlaps externallyRoutablePrefixes[${other.index}]`
       faults.push(fault(path, text))
     }
-    known.push({ prefix, index })
+    earlier.push({ prefix, index })
   }
   return faults
 }

@@ -77,7 +77,7 @@ const detach = async (
 const translate = async (ctx: { readonly drivers: Drivers; readonly store: Reader }, vpc: VpcEntity): Promise<void> =>
   ctx.drivers.networkFabric.translateSources(vpc.extId, (await translatedBy(ctx.store, vpc)).map(textOf))
 
-const beyond = (these: VpcEntity, other: VpcEntity): readonly Attachment[] =>
+const attachmentsOnlyIn = (these: VpcEntity, other: VpcEntity): readonly Attachment[] =>
   (these.externalSubnets ?? []).filter(
     (each) => !other.externalSubnets?.some(({ subnetReference }) => subnetReference === each.subnetReference),
   )
@@ -140,7 +140,7 @@ export const updateVpcTask = defineTask<Update>({
       seconds: [0.4, 1.5],
       run: (ctx, { after }) => attach(ctx.drivers, after.extId, after.externalSubnets ?? []),
       undo: async (ctx, { before, after }) => {
-        await detach(ctx.drivers, after.extId, beyond(after, before))
+        await detach(ctx.drivers, after.extId, attachmentsOnlyIn(after, before))
         await attach(ctx.drivers, before.extId, before.externalSubnets ?? [])
       },
     },
@@ -161,8 +161,8 @@ export const updateVpcTask = defineTask<Update>({
       name: 'detach external subnets',
       progress: 100,
       seconds: [0.3, 1],
-      run: (ctx, { before, after }) => detach(ctx.drivers, after.extId, beyond(before, after)),
-      undo: (ctx, { before, after }) => attach(ctx.drivers, before.extId, beyond(before, after)),
+      run: (ctx, { before, after }) => detach(ctx.drivers, after.extId, attachmentsOnlyIn(before, after)),
+      undo: (ctx, { before, after }) => attach(ctx.drivers, before.extId, attachmentsOnlyIn(before, after)),
       record: async (ctx, { after }) => {
         await keepPorts(ctx.store, after.extId, after.externalSubnets ?? [])
         await ctx.store.replace(Vpc, after)

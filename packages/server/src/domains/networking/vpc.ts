@@ -150,10 +150,10 @@ async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
 /** @throws ApiError 409 that names the BGP sessions and floating IPs which need an external subnet that the update detaches */
 async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcEntity): Promise<void> {
   const staying = new Set((after.externalSubnets ?? []).map(({ subnetReference }) => subnetReference))
-  const gone = (before.externalSubnets ?? []).flatMap((each) =>
+  const detached = (before.externalSubnets ?? []).flatMap((each) =>
     staying.has(each.subnetReference) ? [] : each.subnetReference,
   )
-  for (const subnet of await ctx.store.getMany(Subnet, gone)) {
+  for (const subnet of await ctx.store.getMany(Subnet, detached)) {
     // BGP peers are on the external subnet without NAT.
     const users = subnet.isNatEnabled === true ? [] : [...(await sessionsOf(ctx, before.extId))]
     for (const { externalSubnetReference, name } of await floatingIpsInVpc(ctx.store, before.extId))

@@ -69,9 +69,9 @@ export async function takeOut(store: Transaction, clusterExtId: string): Promise
   for (const part of clusterPartsOf(store.kinds).shared) {
     const { resource, by } = part
     for (const entity of await rowsBy(store, part, clusterExtId)) {
-      const elsewhere = locationsOf(entity, by).filter((location) => location !== clusterExtId)
-      if (elsewhere.length === 0) await store.remove(resource, entity.extId)
-      else await store.update(resource, entity.extId, { [by]: elsewhere })
+      const remaining = locationsOf(entity, by).filter((location) => location !== clusterExtId)
+      if (remaining.length === 0) await store.remove(resource, entity.extId)
+      else await store.update(resource, entity.extId, { [by]: remaining })
       inventory.push({ kind: resource.kind, entity: outward(part, { ...entity, [by]: [clusterExtId] }) })
     }
   }

@@ -66,12 +66,12 @@ export async function freeAddresses(
   count: number,
 ): Promise<Address[]> {
   const gateway = parsed(network.externalNetworks[0]?.defaultGateway)
-  const taken = new Set([
+  const usedAddresses = new Set([
     ...(await ofManagers(store, subnet.extId)),
     ...(gateway === undefined ? [] : [formatAddress(gateway)]),
   ])
   const isFree = async (address: Address): Promise<boolean> =>
-    !taken.has(formatAddress(address)) &&
+    !usedAddresses.has(formatAddress(address)) &&
     (!isManaged(subnet) || (await holdersOf(store, subnet.extId, [address])).length === 0)
   const first = parsed(network.externalAddress)
   const found: Address[] = first !== undefined && (await isFree(first)) ? [first] : []

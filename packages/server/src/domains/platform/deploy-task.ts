@@ -65,8 +65,8 @@ export const deployManager = defineTask<Input>({
         const size = sizes[manager.config.size]
         const nodes: NodePlan[] = []
         for (const nodeExtId of manager.nodeExtIds ?? []) {
-          const taken = nodes.map(({ hostExtId }) => hostExtId)
-          const choice = await hostForNode(ctx, clusterExtId, size, taken)
+          const usedHosts = nodes.map(({ hostExtId }) => hostExtId)
+          const choice = await hostForNode(ctx, clusterExtId, size, usedHosts)
           if ('reasons' in choice) throw doesNotFit(choice.reasons.join('; ') || 'no other host')
           const { hostExtId } = choice
           await holdNode(ctx.store, { extId: nodeExtId, hostExtId, clusterExtId }, size)

@@ -24,7 +24,7 @@ type StoredTask = TaskEntity & { readonly allAffected?: readonly AffectedEntity[
 const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
 
 const day = 24 * 3600 * 1000
-const keptMilliseconds = 30 * day
+const retentionMilliseconds = 30 * day
 const batchKeptMilliseconds = 90 * day
 const maximumFinished = 1_000_000
 /** Per transaction, so that other writers get their turn. */
@@ -118,7 +118,7 @@ export async function removeOld(store: Store, now: number): Promise<void> {
     text: { kind: 'field', from: 0, names: ['operation'], type: 'text' },
     pattern: { kind: 'literal', value: 'BATCH-' },
   }
-  await removeTasks(store, and(isRoot, not(isBatch), endedBefore(now - keptMilliseconds)))
+  await removeTasks(store, and(isRoot, not(isBatch), endedBefore(now - retentionMilliseconds)))
   await removeTasks(store, and(isRoot, isBatch, endedBefore(now - batchKeptMilliseconds)))
   const finished = anyOf(pathOf(Task, 'status'), ended as string[])
   for (let excess = (await store.count(Task, { filter: finished })) - maximumFinished; excess > 0; ) {

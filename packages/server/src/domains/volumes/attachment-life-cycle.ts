@@ -60,8 +60,8 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
       await requireUsable(ctx, group)
       const attachment = await claim()
       const description = `Volume group attach to ${kind.title}`
-      const told = { operation: 'VolumeGroupAttachExternal', description, ...about(group, consumer) }
-      return ctx.startTask(attachTask, { attachment }, told)
+      const options = { operation: 'VolumeGroupAttachExternal', description, ...about(group, consumer) }
+      return ctx.startTask(attachTask, { attachment }, options)
     },
 
     /**
@@ -80,8 +80,8 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
       check?.(attachment)
       await touchEnds(ctx.store, attachment)
       const description = `Volume group detach from ${kind.title}`
-      const told = { operation: 'VolumeGroupDetachExternal', description, ...about(group, consumer) }
-      return ctx.startTask(detachTask, { attachment }, told)
+      const options = { operation: 'VolumeGroupDetachExternal', description, ...about(group, consumer) }
+      return ctx.startTask(detachTask, { attachment }, options)
     },
   }
 }

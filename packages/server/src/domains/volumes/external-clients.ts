@@ -14,7 +14,7 @@ const everyClient = 1_000_000
  * Inserts a new client, pending until its attach succeeds. If the identity is in use, returns the published or pending
  * client for which `isSame` holds.
  */
-export async function heldClient<K extends ClientKind>(
+export async function claimClient<K extends ClientKind>(
   store: Transaction,
   kind: K,
   client: EntityOf<K>,

@@ -87,8 +87,8 @@ const tasks = {
         progress: 100,
         record: async (ctx, { groupExtId, categoryIds }) => {
           const group = await ctx.store.get(VolumeGroup, groupExtId)
-          const kept = (group?.categoryIds ?? []).filter((extId) => !categoryIds.includes(extId))
-          await ctx.store.update(VolumeGroup, groupExtId, { categoryIds: kept })
+          const remaining = (group?.categoryIds ?? []).filter((extId) => !categoryIds.includes(extId))
+          await ctx.store.update(VolumeGroup, groupExtId, { categoryIds: remaining })
         },
       },
     ],

@@ -48,15 +48,15 @@ export function accessAfter(body: GroupBody, stored?: Access): { access: Access;
       given === undefined
         ? []
         : [invalid('iscsiFeatures/targetSecret', 'expected only with enabledAuthentications CHAP')]
-    return { access: shownWhereGiven(authentication, [body, stored]), faults }
+    return { access: inRequestedFields(authentication, [body, stored]), faults }
   }
   const secret = given ?? stored?.iscsiFeatures?.targetSecret
   const faults = secret === undefined ? [invalid('iscsiFeatures/targetSecret', 'is required with CHAP')] : []
-  return { access: shownWhereGiven(authentication, [body, stored], secret), faults }
+  return { access: inRequestedFields(authentication, [body, stored], secret), faults }
 }
 
 /** Clients compare responses with their requests, so only the fields that a body used show the authentication. */
-function shownWhereGiven(
+function inRequestedFields(
   enabledAuthentications: Authentication,
   bodies: readonly (Access | undefined)[],
   targetSecret?: string,
@@ -92,10 +92,10 @@ export function namingAfter(
   if (prefix !== undefined && name !== undefined) {
     faults.push(invalid('targetName', 'expected at most one of targetName and targetPrefix, found both'))
   }
-  const kept = stored?.targetPrefix === undefined ? {} : { targetPrefix: stored.targetPrefix }
+  const storedPrefix = stored?.targetPrefix === undefined ? {} : { targetPrefix: stored.targetPrefix }
   if (prefix !== undefined) return { naming: { targetPrefix: prefix, targetName: targetNameOf(prefix, extId) }, faults }
   if (name !== undefined) return { naming: { targetName: name }, faults }
-  if (stored?.targetName !== undefined) return { naming: { ...kept, targetName: stored.targetName }, faults }
+  if (stored?.targetName !== undefined) return { naming: { ...storedPrefix, targetName: stored.targetName }, faults }
   return { naming: { targetName: targetNameOf(body.name ?? '', extId) }, faults }
 }
 

@@ -28,10 +28,10 @@ import {
 } from '../block-volumes/iscsi-clients.ts'
 import type { WriteContext } from '../context.ts'
 import { attachmentLifeCycle } from './attachment-life-cycle.ts'
-import { heldClient, requireOneCluster } from './external-clients.ts'
+import { claimClient, requireOneCluster } from './external-clients.ts'
 
 const defaultTargets = 32
-const keptUnusedMillis = 90 * 24 * 3600 * 1000
+const unusedRetentionMillis = 90 * 24 * 3600 * 1000
 
 export type ClientBody = Partial<ClientEntity>
 
@@ -55,10 +55,10 @@ const lifeCycle = attachmentLifeCycle<ClientEntity>({
     await ctx.store.observe(IscsiClient, client.extId, { unusedSince: undefined })
     await ctx.store.publish(IscsiClient, client.extId)
   },
-  detached: async ({ store, clock }, made) => {
-    await drop(store, made)
-    if ((await claimsOn(store, 'IscsiClient', made.iscsiClientExtId!)).length > 0) return
-    await store.observe(IscsiClient, made.iscsiClientExtId!, { unusedSince: clock.iso() })
+  detached: async ({ store, clock }, attachment) => {
+    await drop(store, attachment)
+    if ((await claimsOn(store, 'IscsiClient', attachment.iscsiClientExtId!)).length > 0) return
+    await store.observe(IscsiClient, attachment.iscsiClientExtId!, { unusedSince: clock.iso() })
   },
   abandoned: ({ store }, claimed) => abandon(store, IscsiClient, claimed),
 })
@@ -113,7 +113,7 @@ async function clientOf(
     numVirtualTargets: body.numVirtualTargets ?? defaultTargets,
     clusterReference: group.clusterReference,
   })
-  return heldClient(ctx.store, IscsiClient, client, (other) => identityOf(other) === identityOf(client))
+  return claimClient(ctx.store, IscsiClient, client, (other) => identityOf(other) === identityOf(client))
 }
 
 /** Makes all spellings of an IPv6 address one client. */
@@ -161,7 +161,7 @@ function called({ extId, iscsiInitiatorName }: ClientEntity): string {
 }
 
 export async function removeUnused({ store, clock }: ScheduleContext<Drivers>): Promise<void> {
-  const before = formatTime(clock.now() - keptUnusedMillis)
+  const before = formatTime(clock.now() - unusedRetentionMillis)
   await store.transaction(async (transaction) => {
     for (const client of await transaction.find(IscsiClient)) {
       if (client.unusedSince === undefined || client.unusedSince >= before) continue

@@ -55,22 +55,22 @@ export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], 
     refuseAll(copyFaults(body, origin, place.pathOf(index)))
     origins.push(origin)
   }
-  const taken = await takenIndexes(ctx.store, place.groupExtId)
-  if (taken.size + bodies.length > maximumDisks) {
-    const found = taken.size + bodies.length
+  const usedIndexes = await indexesInUse(ctx.store, place.groupExtId)
+  if (usedIndexes.size + bodies.length > maximumDisks) {
+    const found = usedIndexes.size + bodies.length
     throw new ApiError('LIMIT_EXCEEDED', { limit: 'Disks of a volume group', maximum: maximumDisks, found })
   }
   for (const { index } of bodies) {
-    if (index !== undefined && taken.has(index)) throw new ApiError('INDEX_IN_USE', { fields: `index, ${index}` })
-    if (index !== undefined) taken.add(index)
+    if (index !== undefined && usedIndexes.has(index)) throw new ApiError('INDEX_IN_USE', { fields: `index, ${index}` })
+    if (index !== undefined) usedIndexes.add(index)
   }
   const planned: PlannedDisk[] = []
   for (const [position, body] of bodies.entries()) {
     const { container, source, sourceBytes } = origins[position] as Origin
     const diskSizeBytes = (body.diskSizeBytes ?? sourceBytes) as number
     await requireDiskRoom(ctx, container.extId, diskSizeBytes, `${place.pathOf(position)}diskSizeBytes`)
-    const index = body.index ?? lowestFree(taken)
-    taken.add(index)
+    const index = body.index ?? lowestFree(usedIndexes)
+    usedIndexes.add(index)
     const disk: DiskEntity = created(ctx, VolumeDisk, body, {
       index,
       diskSizeBytes,
@@ -190,14 +190,14 @@ async function defaultContainer(store: Reader, { cluster }: Place): Promise<Orig
 }
 
 /** Includes disks in creation. */
-async function takenIndexes(store: Reader, groupExtId: string): Promise<Set<number>> {
+async function indexesInUse(store: Reader, groupExtId: string): Promise<Set<number>> {
   const rows = await store.referrers('VolumeGroup', groupExtId, 2 * maximumDisks, { from: VolumeDisk.kind })
   const disks = await Promise.all(rows.map(({ extId }) => store.pending(VolumeDisk, extId)))
   return new Set(disks.flatMap((disk) => disk?.index ?? []))
 }
 
-function lowestFree(taken: ReadonlySet<number>): number {
-  for (let index = 0; index <= maximumIndex; index++) if (!taken.has(index)) return index
+function lowestFree(usedIndexes: ReadonlySet<number>): number {
+  for (let index = 0; index <= maximumIndex; index++) if (!usedIndexes.has(index)) return index
   throw new Error('a volume group has fewer disks than indexes')
 }
 

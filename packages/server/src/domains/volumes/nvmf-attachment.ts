@@ -17,7 +17,7 @@ import {
 } from '../block-volumes/attachments.ts'
 import type { WriteContext } from '../context.ts'
 import { attachmentLifeCycle } from './attachment-life-cycle.ts'
-import { heldClient, requireOneCluster } from './external-clients.ts'
+import { claimClient, requireOneCluster } from './external-clients.ts'
 
 type ClientBody = Pick<Partial<NvmfEntity>, 'extId' | 'nvmfInitiatorName'>
 
@@ -34,7 +34,7 @@ const lifeCycle = attachmentLifeCycle<NvmfEntity>({
     await confirm(store, extId)
     await store.publish(NvmfClient, nvmfClientExtId!)
   },
-  detached: ({ store }, made) => drop(store, made),
+  detached: ({ store }, attachment) => drop(store, attachment),
   abandoned: ({ store }, claimed) => abandon(store, NvmfClient, claimed),
 })
 
@@ -69,7 +69,7 @@ async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Prom
   }
   const client = created(ctx, NvmfClient, body, { clusterReference: group.clusterReference })
   const isSame = (other: NvmfEntity): boolean => other.nvmfInitiatorName === nvmfInitiatorName
-  return (await heldClient(ctx.store, NvmfClient, client, isSame)).client
+  return (await claimClient(ctx.store, NvmfClient, client, isSame)).client
 }
 
 /** @throws ApiError 400 when the body has another name for `extId` */

@@ -29,7 +29,7 @@ const lifeCycle = attachmentLifeCycle<VmEntity>({
     if (isForced) ctx.warn('The guest did not let go of the disks within 60 s; they were taken away by force.')
   },
   attached: ({ store }, { extId }) => confirm(store, extId),
-  detached: ({ store }, made) => drop(store, made),
+  detached: ({ store }, attachment) => drop(store, attachment),
   abandoned: ({ store }, claimed) => drop(store, claimed),
 })
 

@@ -148,9 +148,9 @@ class ProviderTrust implements CertificateTrust {
   }
 
   async #find(shown: ClientCertificate, fingerprint: string): Promise<Finding | undefined> {
-    const known = this.#findings.get(fingerprint)
-    if (known !== undefined && this.#clock.now() < known.until && known.certificate.notBefore <= this.#clock.now())
-      return known
+    const cached = this.#findings.get(fingerprint)
+    if (cached !== undefined && this.#clock.now() < cached.until && cached.certificate.notBefore <= this.#clock.now())
+      return cached
     const begun = this.#generation
     const all = await this.#enabled()
     if (all.length === 0) return undefined
@@ -213,9 +213,9 @@ class ProviderTrust implements CertificateTrust {
     const key = `${this.#generation} ${certificate.fingerprint}`
     const running = this.#questions.get(key)
     if (running !== undefined) return running
-    const asked = this.#ask(provider, certificate, issuer).finally(() => this.#questions.delete(key))
-    this.#questions.set(key, asked)
-    return asked
+    const query = this.#ask(provider, certificate, issuer).finally(() => this.#questions.delete(key))
+    this.#questions.set(key, query)
+    return query
   }
 
   async #ask(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {

@@ -212,7 +212,7 @@ export class DirectorySignIn {
           userType: 'LDAP',
           idpId: directory.extId,
           username: found.name,
-          displayName: shownName(found.displayName ?? found.name),
+          displayName: usableName(found.displayName ?? found.name),
           locale: 'en-US',
           region: 'en-US',
           isForceResetPasswordEnabled: false,
@@ -234,7 +234,7 @@ export class DirectorySignIn {
 
 const systemId = '00000000-0000-0000-0000-000000000000'
 
-export const shownName = (text: string): string => text.replace(new RegExp(unusable, 'g'), ' ').slice(0, 255)
+export const usableName = (text: string): string => text.replace(new RegExp(unusable, 'g'), ' ').slice(0, 255)
 
 interface NameParts {
   readonly domain?: string
