@@ -61,7 +61,7 @@ test('a filter that names one user matches nobody else', () => {
   assert.ok(named > 50, `only ${named} filters named one user`)
 })
 
-test('a filter that begins to match with a group asks for it, one that begins to match without it excludes it', () => {
+test('a filter that matches only with a group requires it, and one that matches only without it excludes it', () => {
   fc.assert(
     fc.property(filters, value, groupSets, value, (filter, uuid, groups, name) => {
       const without = matchesIdentity(filter, identity(uuid, new Set([...groups].filter((one) => one !== name))))
