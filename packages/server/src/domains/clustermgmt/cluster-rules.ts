@@ -71,7 +71,6 @@ export function configFaults(given: Config, next: Config, hosts: Hosts): ApiErro
   return faults
 }
 
-/** @returns a reason; undefined if the hosts can hold the copies */
 function tooFewDomains(copies: number, level: string, functions: readonly string[], hosts: Hosts): string | undefined {
   if (copies === 1) return undefined
   const needed = copies === 2 ? 3 : 5

@@ -84,7 +84,7 @@ export const updateCluster = defineTask<Update>({
             operation: 'Update Cluster Redundancy',
             affected: [{ extId: clusterExtId, name: next.name, rel: 'clustermgmt:config:cluster' }],
             clusterExtIds: [clusterExtId],
-            // Copying outlives this task, and later updates of the cluster need not wait for it.
+            // Copying outlives this task, and later updates need not wait for it.
             locks: [],
             parent: ctx.taskExtId,
             appName: 'clustermgmt',

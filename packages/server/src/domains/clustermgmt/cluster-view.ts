@@ -1,4 +1,4 @@
-/** Derived fields of a cluster. Source: behaviour clustermgmt.md 1.2, 3. */
+/** Source: behaviour clustermgmt.md 1.2, 3. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'

@@ -1,7 +1,4 @@
-/**
- * Compliance of clusters with their profile. Drift is reported, never corrected.
- * Source: behaviour clustermgmt.md 1.10.
- */
+/** Drift from a profile is reported, never corrected. Source: behaviour clustermgmt.md 1.10. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'

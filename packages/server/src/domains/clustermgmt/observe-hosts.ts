@@ -1,4 +1,4 @@
-/** State, condition and boot time of hosts. Source: behaviour clustermgmt.md 1.4. */
+/** Source: behaviour clustermgmt.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { canonicalJson } from '../../core/idempotency.ts'

@@ -1,4 +1,4 @@
-/** Clusters that a request names by `uuid` or `name`. Source: behaviour clustermgmt.md 1.10. */
+/** Source: behaviour clustermgmt.md 1.10. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, type ClusterReferenceListSpec } from '@hyperplane/contract/clustermgmt/cluster-profile'
@@ -62,7 +62,6 @@ export async function requireApplicable(
   for (const cluster of clusters) requireReachable(ctx, cluster)
 }
 
-/** @returns the error if the cluster follows another profile */
 export async function otherProfileError(
   store: Reader,
   profileExtId: string,

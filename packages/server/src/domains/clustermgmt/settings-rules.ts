@@ -1,7 +1,4 @@
-/**
- * Rules for cluster and profile settings that the contract cannot express.
- * Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12.
- */
+/** Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12. */
 import type { ValueOf } from '@hyperplane/contract'
 import type { ClusterNetworkReference } from '@hyperplane/contract/clustermgmt/cluster'
 import type {
@@ -173,10 +170,7 @@ const withPort = (smtp: Smtp): Smtp => {
 const withCommunity = (trap: SnmpTrap): SnmpTrap =>
   trap.version === 'V2' && trap.communityString === undefined ? { ...trap, communityString: 'public' } : trap
 
-/**
- * Keeps omitted secrets while the body contains their owner: the SMTP server, an SNMP user by `username`, an NTP key by
- * `encryptionKeyId`, a proxy by `name`.
- */
+/** Keeps secrets of owners in the body: SMTP server, SNMP `username`, NTP `encryptionKeyId`, proxy `name`. */
 export function keepSecrets<T extends Settings & { readonly httpProxyList?: Network['httpProxyList'] }>(
   given: T,
   stored: T | undefined,

@@ -1,4 +1,4 @@
-/** Settings by section. Source: behaviour clustermgmt.md 1.10. */
+/** Source: behaviour clustermgmt.md 1.10. */
 import type { SecretReader } from '../../core/world.ts'
 import { type ClusterSettings, type SettingsChange, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Settings } from './settings-rules.ts'

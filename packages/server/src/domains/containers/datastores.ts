@@ -167,7 +167,7 @@ export async function startUnmount(
   )
 }
 
-/** External VMs with disks in this container. */
+/** External VMs only. */
 export async function vmsIn(
   store: Reader,
   clusterExtId: string,

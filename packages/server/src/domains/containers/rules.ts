@@ -10,9 +10,7 @@ type Container = EntityOf<typeof StorageContainer>
 
 export interface ContainerRules {
   readonly cluster: EntityOf<typeof Cluster>
-  /** As requested, with defaults. */
   readonly container: Container
-  /** Absent during creation. */
   readonly stored?: Container
 }
 

@@ -1,6 +1,4 @@
-/**
- * While a task changes an entity, other requests for it get 409. Source: behaviour networking.md 1.1 (life of a row).
- */
+/** A running task makes other requests for its entity 409. Source: behaviour networking.md 1.1 (life of a row). */
 import { ApiError } from '../../core/api-error.ts'
 
 interface Changing {
@@ -8,7 +6,6 @@ interface Changing {
   readonly change?: { readonly taskExtId: string; readonly verb: 'create' | 'update' | 'delete' }
 }
 
-/** @throws ApiError 409 ENTITY_BUSY */
 export function refuseWhileChanging(kind: string, { name, change }: Changing): void {
   if (change === undefined) return
   const { taskExtId, verb } = change

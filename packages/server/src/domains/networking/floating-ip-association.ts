@@ -1,4 +1,4 @@
-/** The private address to which a floating IP is translated. Source: behaviour networking.md 1.8. */
+/** Source: behaviour networking.md 1.8. */
 import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
 import type {
   FloatingIp,
@@ -162,7 +162,7 @@ export async function associationWith(
   } as const
 }
 
-/** A VPC that is being updated is attached to the subnets that it has before and after. */
+/** During an update a VPC is attached to its old and its new subnets. */
 const isAttached = ({ externalSubnets = [], change }: VpcEntity, subnetExtId: string): boolean =>
   [externalSubnets, change?.externalSubnets ?? externalSubnets].every((attachments) =>
     attachments.some(({ subnetReference }) => subnetReference === subnetExtId),

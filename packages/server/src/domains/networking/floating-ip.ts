@@ -1,4 +1,4 @@
-/** Floating IPs. Source: behaviour networking.md 1.3 (FLOATING), 1.8, 1.22. */
+/** Source: behaviour networking.md 1.3 (FLOATING), 1.8, 1.22. */
 import { FloatingIp, floatingIpOperations } from '@hyperplane/contract/networking/floating-ip'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'

@@ -1,4 +1,4 @@
-/** Chooses the hosts that carry a VPC's router on an external subnet. Source: behaviour networking.md 1.5. */
+/** Source: behaviour networking.md 1.5. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vpc } from '@hyperplane/contract/networking/vpc'

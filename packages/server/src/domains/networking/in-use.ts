@@ -1,4 +1,4 @@
-/** Errors that name the users of an entity. Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
+/** Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
 import { ApiError } from '../../core/api-error.ts'
 import type { Kinds } from '../../core/ports.ts'
 import type { Reader, Referrer } from '../../store/store.ts'

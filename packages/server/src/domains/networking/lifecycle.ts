@@ -226,7 +226,6 @@ function stepsOf<E, I>(
   return steps.map((step, index) => (index === steps.length - 1 ? { ...step, record: end } : step))
 }
 
-/** @throws ApiError 409 */
 async function refuseTaken<E extends Row, B, A>(
   ctx: WriteContext,
   kind: AnyResource,

@@ -1,4 +1,4 @@
-/** The network controller of the deployment. Source: behaviour networking.md 1.1, 1.20. */
+/** Source: behaviour networking.md 1.1, 1.20. */
 import type { BodyOf } from '@hyperplane/contract'
 import { NetworkController, networkControllerOperations } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -65,7 +65,6 @@ export const networkController = implement(
   { tasks: controllers.tasks, present: [[NetworkController, presentControllers]] },
 )
 
-/** @throws ApiError 409 for a second controller */
 async function deployed(ctx: WriteContext, body: ControllerBody) {
   const [present] = await ctx.store.find(NetworkController, { limit: 1 })
   if (present !== undefined) throw new ApiError('NETWORK_CONTROLLER_EXISTS', { extId: present.extId })

@@ -1,4 +1,4 @@
-/** Reservations of addresses. Source: behaviour networking.md 1.3. */
+/** Source: behaviour networking.md 1.3. */
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { type ReservedIp, reservedIpOperations } from '@hyperplane/contract/networking/reserved-ip'

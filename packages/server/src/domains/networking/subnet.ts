@@ -138,7 +138,6 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
   if (homeless.length > 0) throw inUse('subnet', stored.name, homeless.slice(0, 5))
 }
 
-/** @throws ApiError 409 */
 async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<void> {
   if (entity.vpcReference === undefined) return
   const plan = planOf(entity.ipConfig)

@@ -1,7 +1,4 @@
-/**
- * Prefixes of two VPCs on one external subnet without NAT must not overlap, unless the controller allows it.
- * Source: behaviour networking.md 1.5, 1.20.
- */
+/** Prefixes of VPCs on one subnet may overlap only if the controller allows it. Source: networking.md 1.5, 1.20. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'

@@ -84,7 +84,6 @@ function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[]
   })
 }
 
-/** @param subnets in the order of the body */
 export function attachedFaults(
   vpcType: VpcBody['vpcType'],
   vpcExtId: string,

@@ -65,11 +65,7 @@ export async function reserve(store: Transaction, vm: VmEntity, hostExtId: strin
   await store.insert(HostAllocation, chosenFor(vm, { hostExtId }, await demandOf(store, vm)))
 }
 
-/**
- * Reserves the new size on the VM's own host, or else in addition on another one.
- * @returns the host with room for the new size
- * @throws ApiError NO_HOST_FOR_VM
- */
+/** Reserves the new size on the own host, or else also on the returned one. @throws ApiError NO_HOST_FOR_VM */
 export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): Promise<string> {
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)

@@ -39,10 +39,8 @@ interface Steps {
 }
 
 interface ConsumerKind<C> extends Steps {
-  /** Used in task descriptions. */
   readonly title: string
   readonly affected: (consumer: C) => AffectedEntity
-  /** Used in errors. */
   readonly called: (consumer: C) => string
 }
 
@@ -64,10 +62,7 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
       return ctx.startTask(attachTask, { attachment }, options)
     },
 
-    /**
-     * @param find looks up the consumer after the group was checked
-     * @param check compares the body with the attachment
-     */
+    /** @param find runs after the check of the group @param check compares the body with the attachment */
     async detach(
       ctx: WriteContext,
       group: Group,

@@ -1,4 +1,4 @@
-/** Rules between fields of a volume group. Source: behaviour volumes-storage.md 1.2. */
+/** Source: behaviour volumes-storage.md 1.2. */
 import type { BodyOf } from '@hyperplane/contract'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid } from '../../core/api-error.ts'
