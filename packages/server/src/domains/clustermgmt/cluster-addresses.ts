@@ -14,10 +14,10 @@ export const addressFaults = (given: Network): ApiError[] => [
   ...own
     .filter((name) => given[name] !== undefined && given[name].ipv4 === undefined)
     .map((name) => invalid(`network/${name}/ipv4`, 'is required')),
-  ...twiceUsed(given),
+  ...duplicateAddresses(given),
 ]
 
-function twiceUsed(network: Network): ApiError[] {
+function duplicateAddresses(network: Network): ApiError[] {
   const [first, second] = own.map((name) => network[name]?.ipv4?.value)
   if (first === undefined || first !== second) return []
   const fault = `expected another address than externalAddress, found ${first} in both`
@@ -35,7 +35,7 @@ export async function requireFreeAddresses(
   )
   if (requested.length === 0) return
   const next = { ...cluster.network, ...given.network }
-  refuseAll(twiceUsed(next))
+  refuseAll(duplicateAddresses(next))
   const users = await usersOfAddresses(store, { cluster: cluster.extId })
   refuseAll(
     requested.flatMap(({ name, address }) => {

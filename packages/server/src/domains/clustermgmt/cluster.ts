@@ -62,7 +62,9 @@ export const cluster = implement(
     rules: { updateClusterById: ({ body }) => bodyFaults(body) },
     tasks: [copyData, updateAssociations, updateCluster],
     present: [[Cluster, withState]],
-    schedules: [{ name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: judgeVms }],
+    schedules: [
+      { name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: countInefficientVms },
+    ],
   },
 )
 
@@ -97,7 +99,7 @@ const bodyFaults = ({ containerName, network = {}, config = {} }: Body): ApiErro
   ...configBodyFaults(config),
 ]
 
-async function judgeVms(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function countInefficientVms(ctx: ScheduleContext<Drivers>): Promise<void> {
   for (const { extId, inefficientVmCount } of (await ctx.store.find(Cluster)).filter((one) => !isManager(one))) {
     const found = await inefficientVms(ctx, extId)
     if (found === inefficientVmCount) continue

@@ -18,7 +18,7 @@ export const observeHosts = {
     const { hardware } = drivers
     // Hosts of an unreachable cluster keep their last known state.
     const reachable = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
-    const news = reachable.flatMap((host) => newsOf(host, hardware.conditionOf(host.extId)) ?? [])
+    const news = reachable.flatMap((host) => changesOf(host, hardware.conditionOf(host.extId)) ?? [])
     if (news.length === 0) return
     await store.transaction(async (transaction) => {
       for (const { extId, changes } of news) {
@@ -28,7 +28,7 @@ export const observeHosts = {
   },
 }
 
-function newsOf(host: HostRow, condition: HostCondition): { extId: string; changes: Partial<HostRow> } | undefined {
+function changesOf(host: HostRow, condition: HostCondition): { extId: string; changes: Partial<HostRow> } | undefined {
   const changes = {
     isDegraded: condition.isDegraded,
     ...(host.hypervisor === undefined

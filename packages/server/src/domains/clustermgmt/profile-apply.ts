@@ -103,7 +103,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
     progress: 95,
     run: async (ctx, input) => {
       const started = ctx.outputs['start sections'] as readonly Started[]
-      return Promise.all(started.map((one) => settleOrSay(ctx, input.profileExtId, one)))
+      return Promise.all(started.map((one) => settleOrReport(ctx, input.profileExtId, one)))
     },
     record: async (ctx, input, results: readonly Result[]) => {
       const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
@@ -147,7 +147,7 @@ const only = (settings: ClusterSettings, sectionNames: readonly SettingsSection[
     : Object.fromEntries(Object.entries(settings).filter(([name]) => sectionNames.includes(name as SettingsSection)))
 
 /** Turns a driver error into the result of its cluster, so that the other clusters are still recorded. */
-async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
+async function settleOrReport(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
   try {
     return await settle(ctx, profileExtId, started)
   } catch (error) {

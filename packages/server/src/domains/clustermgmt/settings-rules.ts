@@ -190,7 +190,7 @@ export function keepSecrets<T extends Settings & { readonly httpProxyList?: Netw
       : {
           snmpConfig: {
             ...snmpConfig,
-            users: snmpConfig.users.map((item) => dropLoneKey(user(item, stored?.snmpConfig?.users))),
+            users: snmpConfig.users.map((item) => dropUnusedPrivacyKey(user(item, stored?.snmpConfig?.users))),
           },
         }),
     ...(ntpServerConfigList === undefined
@@ -215,7 +215,7 @@ const keeping =
   }
 
 /** Drops the stored privacy key of a user without a privacy type. */
-const dropLoneKey = (user: SnmpUser): SnmpUser => {
+const dropUnusedPrivacyKey = (user: SnmpUser): SnmpUser => {
   if (user.privType !== undefined || typeof user.privKey === 'string') return user
   const { privKey: _, ...rest } = user
   return rest

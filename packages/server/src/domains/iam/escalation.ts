@@ -33,8 +33,8 @@ interface OwnPart {
   readonly operations: ReadonlySet<string>
 }
 
-const longestFilter = 200
-const mostNamed = 5
+const maximumFilterLength = 200
+const maximumNamedFilters = 5
 
 export class Giver {
   readonly isSuperAdmin: boolean
@@ -154,6 +154,8 @@ export const denied = (ctx: Pick<ReadContext, 'operation'>, reason: string): Api
   new ApiError('ACCESS_DENIED', { operation: ctx.operation.iamOperation, reason })
 
 const listed = (names: readonly string[]): string =>
-  names.slice(0, mostNamed).join(', ') + (names.length > mostNamed ? ` and ${names.length - mostNamed} more` : '')
+  names.slice(0, maximumNamedFilters).join(', ') +
+  (names.length > maximumNamedFilters ? ` and ${names.length - maximumNamedFilters} more` : '')
 
-const shortened = (text: string): string => (text.length > longestFilter ? `${text.slice(0, longestFilter)}…` : text)
+const shortened = (text: string): string =>
+  text.length > maximumFilterLength ? `${text.slice(0, maximumFilterLength)}…` : text

@@ -18,7 +18,7 @@ type KeyRow = EntityOf<typeof Key>
 
 const maximumKeys = 25
 const maximumObjectKeys = 5
-const longestLife = 5 * 366 * 24 * 3600 * 1000
+const maximumLifetimeMillis = 5 * 366 * 24 * 3600 * 1000
 
 export const key = implement(
   keyOperations,
@@ -42,7 +42,7 @@ export const key = implement(
       if (body.status !== 'VALID') faults.push(invalid('status', 'a new key is VALID; leave the field out.'))
       if (body.expiryTime !== undefined) {
         const left = (parseTime(body.expiryTime) as number) - now
-        if (left <= 0 || left > longestLife)
+        if (left <= 0 || left > maximumLifetimeMillis)
           faults.push(invalid('expiryTime', 'expected a time to come, at most five years from now.'))
       }
       refuseAll(faults)

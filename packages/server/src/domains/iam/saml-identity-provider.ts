@@ -38,7 +38,7 @@ export const samlIdentityProvider = implement(
         ...fieldsOf(ctx, prepared as Read),
         ...authorship(ctx),
       })
-      return answered(ctx, await ctx.store.insert(SamlIdentityProvider, provider))
+      return presented(ctx, await ctx.store.insert(SamlIdentityProvider, provider))
     },
 
     async updateSamlIdentityProviderById(ctx, { body, prepared }) {
@@ -55,7 +55,7 @@ export const samlIdentityProvider = implement(
         ...(read === undefined ? retainedMetadata(target, body) : fieldsOf(ctx, read)),
         lastUpdatedTime: ctx.clock.iso(),
       })
-      return answered(ctx, stored)
+      return presented(ctx, stored)
     },
 
     async deleteSamlIdentityProviderById(ctx) {
@@ -83,7 +83,7 @@ export const samlIdentityProvider = implement(
         return faults[0] === undefined ? readSource(pickSource(body, changed), where(ctx)) : { fault: faults[0] }
       },
     },
-    present: [[SamlIdentityProvider, async (ctx, providers) => providers.map((one) => answered(ctx, one))]],
+    present: [[SamlIdentityProvider, async (ctx, providers) => providers.map((one) => presented(ctx, one))]],
     schedules: [rereadMetadata],
     records: [ServiceKey],
   },
@@ -165,7 +165,7 @@ function withoutSources<B extends Sources>(body: B): Omit<B, keyof Sources> {
   return others
 }
 
-function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
+function presented(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
   const { metadataReadTime: _, metadataSigner: __, ...shown } = row
   return { ...shown, entityIssuer: row.entityIssuer ?? defaultIssuer(ctx) }
 }

@@ -54,7 +54,7 @@ export const userGroup = implement(
   {
     rules: { createUserGroup: ({ body }) => faultsOf(body) },
     prepare: {
-      createUserGroup: (ctx, { body }) => lookedUp(ctx, body),
+      createUserGroup: (ctx, { body }) => groupInDirectory(ctx, body),
     },
   },
 )
@@ -89,7 +89,7 @@ function faultsOf({ groupType, distinguishedName, name }: Body): ApiError[] {
     : []
 }
 
-async function lookedUp(ctx: ReadContext, body: Body): Promise<Looked> {
+async function groupInDirectory(ctx: ReadContext, body: Body): Promise<Looked> {
   // `rules` refuses these bodies afterwards.
   if (body.groupType !== 'LDAP' || faultsOf(body).length > 0) return undefined
   const row = await ctx.store.get(DirectoryService, body.idpId)

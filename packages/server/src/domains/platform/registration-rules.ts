@@ -84,7 +84,7 @@ export async function asRefusal<T>(address: string, ask: () => Promise<T>): Prom
 }
 
 /** A warning only: the account of the remote manager was removed here nevertheless. */
-export const couldNotBeTold = (name: string, fault: RemoteFault): string =>
+export const notNotifiedWarning = (name: string, fault: RemoteFault): string =>
   `The manager "${name}" could not be told (${fault.message}): unregister this manager there as well.`
 
 export function asAddress(text: string): ValueOf<typeof IPAddressOrFQDN> {

@@ -25,7 +25,7 @@ const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
 
 const day = 24 * 3600 * 1000
 const retentionMilliseconds = 30 * day
-const batchKeptMilliseconds = 90 * day
+const batchRetentionMilliseconds = 90 * day
 const maximumFinished = 1_000_000
 /** Per transaction, so that other writers get their turn. */
 const removedAtOnce = 200
@@ -119,7 +119,7 @@ export async function removeOld(store: Store, now: number): Promise<void> {
     pattern: { kind: 'literal', value: 'BATCH-' },
   }
   await removeTasks(store, and(isRoot, not(isBatch), endedBefore(now - retentionMilliseconds)))
-  await removeTasks(store, and(isRoot, isBatch, endedBefore(now - batchKeptMilliseconds)))
+  await removeTasks(store, and(isRoot, isBatch, endedBefore(now - batchRetentionMilliseconds)))
   const finished = anyOf(pathOf(Task, 'status'), ended as string[])
   for (let excess = (await store.count(Task, { filter: finished })) - maximumFinished; excess > 0; ) {
     const removed = await removeTasks(store, and(isRoot, finished), Math.min(excess, removedAtOnce))

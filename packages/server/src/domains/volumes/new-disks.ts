@@ -44,7 +44,7 @@ interface Origin {
 /** Checks each body alone, then all together. */
 export const diskFaults = (bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] => [
   ...bodies.flatMap((body, index) => bodyFaults(body, pathOf(index))),
-  ...twiceTaken(bodies, pathOf),
+  ...duplicateIndexes(bodies, pathOf),
 ]
 
 /** Bodies must have passed `diskFaults`. @throws ApiError 400, 404, 409, 422 */
@@ -103,7 +103,7 @@ function bodyFaults(body: DiskBody, path: string): ApiError[] {
 
 const sourceTypes: readonly string[] = ['STORAGE_CONTAINER', 'VOLUME_DISK', 'VM_DISK', 'DISK_RECOVERY_POINT']
 
-function twiceTaken(bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] {
+function duplicateIndexes(bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] {
   const seen = new Set<number>()
   return bodies.flatMap(({ index }, position) => {
     if (index === undefined) return []

@@ -57,7 +57,7 @@ interface Finding extends Trusted {
   readonly until: number
 }
 
-const maximumRemembered = 10_000
+const maximumCached = 10_000
 const maximumPresented = 10
 const responderMilliseconds = 3000
 const nonceBytes = 16
@@ -76,7 +76,7 @@ class ProviderTrust implements CertificateTrust {
   readonly #clock: Clock
   readonly #ids: Pick<Ids, 'secretBytes'>
   readonly #web: Web
-  readonly #findings = createLru<Finding>(maximumRemembered)
+  readonly #findings = createLru<Finding>(maximumCached)
   /** Fingerprint -> the presented issuers on its path: a resumed TLS connection does not send them again. */
   readonly #companions = createLru<readonly Certificate[]>(1000)
   /** Running OCSP requests, shared by concurrent requests for one certificate. Results are not cached. */

@@ -69,7 +69,7 @@ export class DirectorySignIn {
       domain === undefined ? await store.find(DirectoryService) : await this.#ofDomain(domain, isShort)
     const accounts: DirectoryAccount[] = []
     for (const directory of directories) {
-      const user = await this.#userCalled(directory, account)
+      const user = await this.#userNamed(directory, account)
       if (user !== undefined) accounts.push({ directory, name: account, extId: user.extId, isKnown: true })
       else if (domain !== undefined)
         accounts.push({ directory, name: account, extId: world.ids.uuid(), isKnown: false })
@@ -101,7 +101,7 @@ export class DirectorySignIn {
     const directory = await store.get(DirectoryService, directoryExtId)
     if (directory === undefined) return undefined
     const account = bareName(directory, name)
-    const user = unusable.test(account) ? undefined : await this.#userCalled(directory, account)
+    const user = unusable.test(account) ? undefined : await this.#userNamed(directory, account)
     return { directory, name: account, extId: user?.extId ?? world.ids.uuid(), isKnown: user !== undefined }
   }
 
@@ -176,14 +176,14 @@ export class DirectorySignIn {
   }
 
   #userFound(row: DirectoryRow, found: DirectoryUser): Promise<UserRow | undefined> {
-    return this.#userCalled(row, found.name.normalize('NFC').toLowerCase())
+    return this.#userNamed(row, found.name.normalize('NFC').toLowerCase())
   }
 
   /** User names are stored with or without the domain. */
-  async #userCalled(row: DirectoryRow, name: string): Promise<UserRow | undefined> {
+  async #userNamed(row: DirectoryRow, name: string): Promise<UserRow | undefined> {
     const { store } = this.#options
     for (const form of [name, `${name}@${row.domainName.toLowerCase()}`]) {
-      const [user] = await store.find(User, { filter: and(ofProvider(row.extId), isCalled(form)), limit: 1 })
+      const [user] = await store.find(User, { filter: and(ofProvider(row.extId), hasName(form)), limit: 1 })
       if (user !== undefined) return user
     }
     return undefined
@@ -274,7 +274,7 @@ async function isNamedByPolicy(store: Store, groups: readonly string[]): Promise
 
 const ofProvider = (extId: string): TypedFilter => equals(pathOf(User, 'idpId'), extId)
 
-function isCalled(name: string): TypedFilter {
+function hasName(name: string): TypedFilter {
   const { type } = pathOf(User, 'username')
   const field = { kind: 'field', from: 0, names: ['username'], type } as const
   return {

@@ -54,7 +54,7 @@ export async function verify(ctx: Context, input: RunInput, expected?: Manifest)
 }
 
 /** Best effort: if the place does not answer, the copy lacks COMPLETE, or the next run removes it. */
-export async function unwrite(ctx: Context, input: RunInput): Promise<void> {
+export async function discardCopy(ctx: Context, input: RunInput): Promise<void> {
   const target = await ctx.store.pending(BackupTarget, input.targetExtId)
   if (target === undefined) return
   const { extId } = await ownManager(ctx.store)
@@ -78,7 +78,7 @@ export const runBackup = defineTask<RunInput>({
       progress: written,
       seconds: [5, 20],
       run: (ctx, input) => write(ctx, input, written),
-      undo: unwrite,
+      undo: discardCopy,
     },
     {
       name: 'verify',
