@@ -28,12 +28,12 @@ import { lifecycle, refuseBeyond } from './lifecycle.ts'
 /** Per VPC. Source: behaviour networking.md 3.5. */
 const maximumFloatingIps = limit('floatingIpsOfVpc', 2500)
 
-interface Around {
+interface FloatingIpReferences {
   readonly external: SubnetEntity
   readonly target: Target | undefined
 }
 
-const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(FloatingIp, {
+const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpReferences>(FloatingIp, {
   phases: [
     {
       create: ['program NAT', 80, [0.15, 0.5]],

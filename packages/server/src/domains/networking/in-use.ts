@@ -8,12 +8,16 @@ export interface Asking {
   readonly kinds: Kinds
 }
 
-const shown = 5
+const maximumNamed = 5
 const maximumOfKind = 100
 
 export function inUse(kind: string, name: string, users: readonly string[]): ApiError {
-  const more = users.length > shown ? ` and ${users.length - shown} more` : ''
-  return new ApiError('NETWORKING_ENTITY_IN_USE', { kind, name, users: `${users.slice(0, shown).join(', ')}${more}` })
+  const more = users.length > maximumNamed ? ` and ${users.length - maximumNamed} more` : ''
+  return new ApiError('NETWORKING_ENTITY_IN_USE', {
+    kind,
+    name,
+    users: `${users.slice(0, maximumNamed).join(', ')}${more}`,
+  })
 }
 
 /** Queries each kind separately, so that many rows of one kind do not hide those of another. */

@@ -1,7 +1,7 @@
 /** Source: behaviour vmm.md 3.2 (Placement). */
 
 const GiB = 1024 ** 3
-/** Kept for the hypervisor; more is kept for the controller VM. */
+/** Each host keeps memory for the hypervisor and for its controller VM. */
 const hypervisorBytes = 8 * GiB
 const controllerVmBytes = 32 * GiB
 /** Shared vCPUs per hardware thread. */

@@ -175,7 +175,7 @@ async function writtenBytes(
   const now = ctx.clock.now()
   const byId = new Map(containers.map((container) => [container.extId, container]))
   const written = new Map<string, Written>()
-  /** @param unique false for bytes that another disk stores */
+  /** @param unique bytes that no other disk stores; default: all */
   const add = (containerExtId: string | undefined, bytes: number, data: Omit<Data, 'uniqueBytes'>, unique = bytes) => {
     const container = byId.get(containerExtId ?? '')
     if (container === undefined) return
