@@ -69,14 +69,10 @@ export interface Configuring<E, B, A> {
 }
 
 interface OfRow<E> {
-  readonly entity?: E
-  readonly extId?: string
-  readonly program?: { readonly extId: string }
+  readonly entity: E
 }
-/** In tasks of earlier versions `after` may be a program and `entity` the row. */
 interface Update<E> {
   readonly after: E
-  readonly entity?: E
 }
 
 const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
@@ -150,13 +146,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   /** Read again: another request may have detached the row since this task began. */
   const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
     (await ctx.store.get(kind, extId)) as E | undefined
-  const rowOf = async (
-    { store }: Pick<StepContext<Drivers>, 'store'>,
-    { entity, extId, program }: OfRow<E>,
-  ): Promise<E> => entity ?? ((await store.get(kind, extId ?? program?.extId ?? '')) as unknown as E)
-  const nextOf = ({ after, entity = after }: Update<E>): E => entity
-  const leave = async (ctx: RecordContext<Drivers>, input: OfRow<E>): Promise<void> => {
-    const entity = await rowOf(ctx, input)
+  const leave = async (ctx: RecordContext<Drivers>, { entity }: OfRow<E>): Promise<void> => {
     await release?.(ctx, entity)
     await ctx.store.remove(kind, entity.extId)
   }
@@ -164,23 +154,22 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     phases,
     'create',
     ({ program, remove }) => ({
-      run: async (ctx, input) => program(ctx, await rowOf(ctx, input)),
-      ...(remove !== undefined && { undo: async (ctx, input) => remove(ctx, await rowOf(ctx, input)) }),
+      run: (ctx, { entity }) => program(ctx, entity),
+      ...(remove !== undefined && { undo: (ctx, { entity }) => remove(ctx, entity) }),
     }),
-    async (ctx, input) => void (await ctx.store.update(kind, (await rowOf(ctx, input)).extId, { change: undefined })),
+    async (ctx, { entity }) => void (await ctx.store.update(kind, entity.extId, { change: undefined })),
   )
   const update = stepsOf<E, Update<E>>(
     phases,
     'update',
     ({ program }) => ({
-      run: async (ctx, input) => program(ctx, nextOf(input), await storedOf(ctx, nextOf(input))),
-      undo: async (ctx, input) => {
-        const stored = await storedOf(ctx, nextOf(input))
+      run: async (ctx, { after }) => program(ctx, after, await storedOf(ctx, after)),
+      undo: async (ctx, { after }) => {
+        const stored = await storedOf(ctx, after)
         if (stored !== undefined) await program(ctx, stored)
       },
     }),
-    async (ctx, input, result) => {
-      const after = nextOf(input)
+    async (ctx, { after }, result) => {
       await ctx.store.replace(kind, after as AnyRow)
       await settle?.(ctx, after, result)
     },
@@ -188,7 +177,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   const remove = stepsOf<E, OfRow<E>>(
     phases.toReversed(),
     'delete',
-    ({ remove }) => ({ run: async (ctx, input) => remove?.(ctx, await rowOf(ctx, input)) }),
+    ({ remove }) => ({ run: async (ctx, { entity }) => remove?.(ctx, entity) }),
     leave,
   )
   return {
@@ -196,8 +185,8 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     update: defineTask<Update<E>>({
       name: name('update'),
       steps: update,
-      async onUndone(ctx, input) {
-        const stored = await storedOf(ctx, nextOf(input))
+      async onUndone(ctx, { after }) {
+        const stored = await storedOf(ctx, after)
         // Unregistering the cluster removes rows.
         if (stored === undefined) return
         await settle?.(ctx, stored)
