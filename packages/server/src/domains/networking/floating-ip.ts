@@ -62,22 +62,19 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
     await requireClusterReachable(ctx, external.clusterReference)
     return { external, target: await targetOf(ctx, requested, body.name) }
   },
-  async configure(ctx, { body, references: { external, target }, extId, stored }) {
-    const { name, description, externalSubnetReference, floatingIp: given } = body
-    const address = stored === undefined ? await leased(ctx, external, extId, given) : addressIn(stored.floatingIp)
-    const associated =
-      target === undefined ? notAssociated : await associationWith(ctx, target, external, address.family)
-    const { vpcReference } = associated
+  async configure(ctx, { references: { external, target }, entity, stored }) {
+    const given = (stored ?? entity).floatingIp
+    const address = stored === undefined ? await leased(ctx, external, entity.extId, given) : addressIn(given)
+    const associated = target && (await associationWith(ctx, target, external, address.family))
+    const vpcReference = associated?.vpcReference
     if (vpcReference !== undefined && vpcReference !== stored?.vpcReference) {
       const others = await ctx.store.count(FloatingIp, { refersTo: { kind: Vpc.kind, extId: vpcReference } })
       refuseBeyond(ctx, maximumFloatingIps, `Floating IPs of VPC ${vpcReference}`, others + 1)
     }
     return {
-      name,
-      ...(description !== undefined && { description }),
-      externalSubnetReference,
-      floatingIp: stored?.floatingIp ?? (given === undefined ? writeAddress(address) : writeAsGiven(given)),
+      floatingIp: given === undefined ? writeAddress(address) : writeAsGiven(given),
       floatingIpValue: formatAddress(address),
+      ...notAssociated,
       ...associated,
     }
   },

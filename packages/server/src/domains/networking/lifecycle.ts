@@ -6,13 +6,15 @@
 import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Change, EntityMetadata } from '@hyperplane/contract/networking/shapes'
 import { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { RecordContext, Step, StepContext, TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
+import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { type Limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
+import { metadataOf, type Owner, ownedBy, ownerOf } from './metadata.ts'
 
 type Verb = ValueOf<typeof Change>['verb']
 type AnyRow = EntityOf<AnyResource>
@@ -43,8 +45,9 @@ export interface Lifecycle<E extends Row, B, A> {
   readonly phases: readonly Phase<E>[]
   /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
   resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
-  /** The new configuration. Takes addresses for `extId`. @throws ApiError 409, 422 */
-  configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Omit<E, keyof Row> & { readonly name?: string }>
+  /** Values that differ from those of the body, or that it cannot express. Takes addresses. @throws ApiError 409, 422 */
+  configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Partial<E>>
+  /** Further entities and locks of a task. */
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
   /** Values that an update reserves in `change` until it ends. */
   held?(entity: E): object
@@ -64,7 +67,8 @@ export interface Lifecycle<E extends Row, B, A> {
 export interface Configuring<E, B, A> {
   readonly body: B
   readonly references: A
-  readonly extId: string
+  /** As the body alone would store it. */
+  readonly entity: E
   readonly stored: E | undefined
 }
 
@@ -97,6 +101,13 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
       ...more,
     }
   }
+  async function configured(ctx: WriteContext, request: Configuring<E, B, A>, owner: Owner): Promise<E> {
+    const { entity } = request
+    const metadata = metadataOf(entity.metadata, owner)
+    const next = defined({ ...entity, ...(await life.configure(ctx, request)), metadata }) as unknown as E
+    await refuseTaken(ctx, kind, life, next)
+    return next
+  }
   const refuseBusy = (stored: E): void =>
     refuseWhileChanging(titled(kind.title), { ...stored, name: stored.name ?? stored.extId })
 
@@ -105,28 +116,24 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 
     async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
       const references = await life.resolve(ctx, body, undefined)
-      const extId = ctx.ids.uuid()
-      const configured = await life.configure(ctx, { body, references, extId, stored: undefined })
-      const metadata = metadataOf(body.metadata, ownedBy(ctx.caller))
-      const entity = { ...configured, extId, tenantId: ctx.tenantId, metadata } as unknown as E
-      await refuseTaken(ctx, kind, life, entity)
+      const bare = created(ctx, kind, body) as unknown as E
+      const entity = await configured(ctx, { body, references, entity: bare, stored: undefined }, ownedBy(ctx.caller))
       const task = await ctx.startTask(tasks.create, { entity }, await optionsOf(ctx, 'create', entity))
       const row: E = { ...entity, change: { taskExtId: task.extId, verb: 'create' } }
       await ctx.store.insert(kind, row as AnyRow)
-      return { ...task, created: extId }
+      return { ...task, created: entity.extId }
     },
 
     async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
       const before: E = { ...ctx.target, change: undefined }
       const references = await life.resolve(ctx, body, before)
       refuseBusy(ctx.target)
-      const { extId, tenantId } = before
-      const configured = await life.configure(ctx, { body, references, extId, stored: before })
-      const metadata = metadataOf(body.metadata, ownerOf(before))
-      const after = { ...configured, extId, tenantId, metadata } as unknown as E
-      await refuseTaken(ctx, kind, life, after)
+      const bare = replaced(kind, before as AnyRow, body, ctx.version) as unknown as E
+      const after = await configured(ctx, { body, references, entity: bare, stored: before }, ownerOf(before))
       const task = await ctx.startTask(tasks.update, { after }, await optionsOf(ctx, 'update', after, before))
-      await ctx.store.update(kind, extId, { change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) } })
+      await ctx.store.update(kind, after.extId, {
+        change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) },
+      })
       return task
     },
 
