@@ -5,6 +5,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
@@ -297,4 +298,51 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
       ]),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
     ]),
+}
+
+const nicOn = (subnet: string, more: object = {}): object => ({ networkInfo: { subnet: { extId: subnet }, ...more } })
+
+/** A new VM of a random walk. */
+export function walkersVm(asking: walk.Asking): object {
+  const { model, draw } = asking
+  const source = {
+    reference: {
+      $objectType: 'vmm.v4.ahv.config.ImageReference',
+      imageExtId: model.extId(draw, walk.collections.images),
+    },
+  }
+  const disk = (): object =>
+    draw.isOneIn(3)
+      ? { backingInfo: { dataSource: source } }
+      : {
+          backingInfo: {
+            diskSizeBytes: GiB,
+            storageContainer: { extId: model.extId(draw, walk.collections.containers) },
+          },
+        }
+  return {
+    name: walk.name(asking, 'vm'),
+    memorySizeBytes: GiB * draw.of([1, 2, 64]),
+    cluster: { extId: walk.nativeCluster },
+    nics: draw.some([0, 1, 2], 2).map(() => nicOn(model.extId(draw, walk.collections.subnets))),
+    disks: draw.some([0, 1, 2], 2).map(disk),
+    categories: draw.isOneIn(2) ? walk.refer(model.extId(draw, walk.collections.categories)) : [],
+  }
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVm: (asking) => walk.post(walk.collections.vms, walkersVm(asking)),
+  renameVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), { name: walk.name(asking, 'vm') }),
+  categorizeVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), walk.someCategory(asking)),
+  resizeVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), {
+      memorySizeBytes: GiB * asking.draw.of([1, 3, 16]),
+    }),
+  deleteVm: walk.removing(walk.collections.vms),
+  powerOnVm: walk.acting(walk.collections.vms, 'power-on'),
+  powerOffVm: walk.acting(walk.collections.vms, 'power-off'),
+  resetVm: walk.acting(walk.collections.vms, 'reset'),
+  shutdownVm: walk.acting(walk.collections.vms, 'shutdown'),
 }
