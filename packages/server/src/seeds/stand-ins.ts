@@ -30,6 +30,7 @@ export function standInsOf(key: Buffer, adminPasswordHash: string): StandIns {
   }
 }
 
+/** `any`: rules name fields of many kinds, and the export checks each path. */
 export type Doc = Record<string, any>
 export type Path = readonly string[]
 /** @param about id of the entity or fact, and the names of map keys on the way */

@@ -8,7 +8,7 @@ import type { Change, EntityMetadata } from '@hyperplane/contract/networking/sha
 import { ApiError } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { RecordContext, Step, StepContext, TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
+import type { AnyTask, RecordContext, Step, StepContext, TaskOptions } from '../../core/tasks/define-task.ts'
 import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { defineTask, type WriteContext } from '../context.ts'
@@ -112,7 +112,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
     refuseWhileChanging(titled(kind.title), { ...stored, name: stored.name ?? stored.extId })
 
   return {
-    tasks: [tasks.create, tasks.update, tasks.delete] as readonly TaskDefinition<Drivers, any>[],
+    tasks: [tasks.create, tasks.update, tasks.delete] as readonly AnyTask<Drivers>[],
 
     async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
       const references = await life.resolve(ctx, body, undefined)
