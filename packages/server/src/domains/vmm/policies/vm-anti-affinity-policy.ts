@@ -10,7 +10,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../../../core/access/scope.ts'
 import { ApiError } from '../../../core/api-error.ts'
 import { listOf, notFound } from '../../../core/standard.ts'
-import { replaced } from '../../../core/updates.ts'
+import { created, replaced } from '../../../core/updates.ts'
 import { defineTask, implement, parentOf, type ReadContext } from '../../context.ts'
 import { limit, limitOf } from '../../limits.ts'
 import { idsOf } from '../../scheduling/policy-selection.ts'
@@ -81,7 +81,7 @@ export const vmAntiAffinityPolicy = implement(
         throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'VM anti-affinity policies', maximum, found })
       const [now, by] = [ctx.clock.iso(), { extId: ctx.caller.extId }]
       const written = { createTime: now, updateTime: now, createdBy: by, updatedBy: by }
-      const policy: Policy = { ...body, ...written, extId: ctx.ids.uuid(), tenantId: ctx.tenantId }
+      const policy: Policy = created(ctx, VmAntiAffinityPolicy, body, written)
       await ctx.store.insert(VmAntiAffinityPolicy, policy, { pending: true })
       const task = await ctx.startTask(createPolicy, { extId: policy.extId }, taskOf('Create', policy))
       return { ...task, created: policy.extId }

@@ -6,7 +6,7 @@ import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
-import { replaced } from '../../../../core/updates.ts'
+import { created, replaced } from '../../../../core/updates.ts'
 import { implement, type WriteContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
@@ -42,18 +42,15 @@ export const image = implement(
       const maximum = limitOf(ctx, maximumImages)
       if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
       const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
-      const extId = ctx.ids.uuid()
       const now = ctx.clock.iso()
-      const image = {
-        ...body,
-        extId,
-        tenantId: ctx.tenantId,
+      const image: ImageEntity = created(ctx, Image, body, {
         clusterLocationExtIds,
         ownerExtId: ctx.caller.extId,
         ownerName: ctx.caller.name,
         createTime: now,
         lastUpdateTime: now,
-      } as ImageEntity
+      })
+      const { extId } = image
       await ctx.store.insert(Image, image, { pending: true })
       const task = await ctx.startTask(
         createImage,
