@@ -106,7 +106,7 @@ export async function leaseExactly(
   refuseAll(
     holders.slice(0, 100).map((lease) => {
       return new ApiError('IP_ADDRESS_UNAVAILABLE', {
-        address: formatAddress(addressOf(lease)),
+        address: textOfLease(lease),
         state: stateOf[lease.kind!],
       })
     }),
@@ -124,8 +124,7 @@ export async function release(store: Transaction, leases: readonly Lease[]): Pro
   for (const lease of leases) {
     if ((await store.get(AddressLease, lease.extId)) === undefined) continue
     await store.remove(AddressLease, lease.extId)
-    if (lease.holderExtId !== undefined)
-      await detachFloatingIp(store, lease.holderExtId, formatAddress(addressOf(lease)))
+    if (lease.holderExtId !== undefined) await detachFloatingIp(store, lease.holderExtId, textOfLease(lease))
     await removeFromRuns(store, lease.subnetExtId!, addressOf(lease))
     await addToTally(store, lease.subnetExtId!, lease.kind!, -1)
   }
@@ -148,6 +147,7 @@ export const leasesOf = (store: Reader, holder: string): Promise<Lease[]> =>
   store.findWhere(AddressLease, { holderExtId: holder })
 
 export const addressOf = (lease: Lease): Address => fromSortable(lease.family!, lease.address!)
+export const textOfLease = (lease: Lease): string => formatAddress(addressOf(lease))
 
 /** In address order, IPv4 first. */
 export async function leasesOfKind(

@@ -7,13 +7,13 @@ import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/addr
 import { addressRules } from '../addressing/invariants.ts'
 import { formatAddress, overlap } from '../addressing/ip-address.ts'
 import {
-  addressOf,
   isManaged,
   leasesOutside,
   ownAddresses,
   releaseSubnet,
   stateOf,
   syncOwnLeases,
+  textOfLease,
 } from '../addressing/leases.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type WriteContext } from '../context.ts'
@@ -120,7 +120,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
     // Five for the error, and up to two (gateway, DHCP server) that the update moves.
     const outside = await leasesOutside(ctx.store, stored.extId, family, prefix && hostsOf(prefix), 7)
     for (const lease of outside) {
-      const address = formatAddress(addressOf(lease))
+      const address = textOfLease(lease)
       if (!own.has(address)) homeless.push(`${address} (${stateOf[lease.kind!]})`)
     }
   }
