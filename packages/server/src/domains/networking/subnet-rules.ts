@@ -127,7 +127,10 @@ export function referenceFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanc
 }
 
 /** Values in which the stored form of a valid body differs from the body, without server-managed ones. */
-export function configurationOf(body: SubnetBody, { virtualSwitch, isAdvanced }: SubnetReferences): Partial<SubnetEntity> {
+export function configurationOf(
+  body: SubnetBody,
+  { virtualSwitch, isAdvanced }: SubnetReferences,
+): Partial<SubnetEntity> {
   const { networkId = 0, isNatEnabled = true, ipConfig = [], dhcpOptions, externalDhcpServers } = body
   const isOverlay = body.subnetType === 'OVERLAY'
   return {
