@@ -46,7 +46,7 @@ export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskSta
   const nics = []
   for (const [index, nic] of ethernetNicsOf(planned).entries()) {
     nics.push(await takeMac(ctx, planned.extId, nic))
-    await takeAskedAddresses(ctx, nic, `nics[${index}]`)
+    await takeAskedAddresses(ctx, nic, `nics[${index}]/`)
   }
   const imagesRead = imagesOf(planned)
   const vm = {

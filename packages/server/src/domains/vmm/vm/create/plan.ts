@@ -40,7 +40,7 @@ export function creationFaults(body: VmBody): ApiError[] {
   return [
     ...configurationFaults(config),
     ...misplaced(slotWishes(config)),
-    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(config))),
+    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(config))),
   ]
 }
 
@@ -133,7 +133,7 @@ async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promi
     const subnet = extId === undefined ? undefined : await ctx.store.get(Subnet, extId)
     if (subnet === undefined) continue
     const path = `nics[${index}]`
-    faults.push(...subnetFaults(nic, subnet, path))
+    faults.push(...subnetFaults(nic, subnet, `${path}/`))
     // An overlay subnet is available on every cluster.
     if (subnet.subnetType === 'VLAN' && subnet.clusterReference !== undefined) {
       constraints.push({ path, what: `subnet ${subnet.name}`, clusterExtIds: [subnet.clusterReference] })

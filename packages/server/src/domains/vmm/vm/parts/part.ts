@@ -55,7 +55,8 @@ export interface PartChange<B> extends OfVm {
   readonly body: B
 }
 
-interface Planning<F extends PartField, B> {
+export interface Planning<F extends PartField, B> {
+  readonly extId: string
   readonly body: B
   readonly before: Part<F> | undefined
   readonly rest: VmEntity
@@ -65,7 +66,7 @@ interface Planning<F extends PartField, B> {
 /** The part after the change, without its id; undefined: it is removed. */
 type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
 
-type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
+export type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
 
 /** A request that names a VM and, unless it creates a part, one of its parts. */
 interface PartRequest<B> {
@@ -78,21 +79,22 @@ interface PartRequest<B> {
  * first, and the task calls it again, because an earlier task may have changed the list.
  * @param verb first word of the task's name: `Create`, `Update`, `Delete`, `Eject`; only `Create` makes a part
  * @param complete adds the steps of a kind that needs more than a new definition, such as files or leases
+ * @param operation name of the operation in the task
  */
 export function changeOf<F extends PartField, B>(
   kind: PartKind<F>,
   verb: string,
   next: Next<F, B>,
   complete: (task: PartTask<B>) => PartTask<B> = (task) => task,
+  operation = verb + kind.resource.objectType.slice(kind.resource.objectType.lastIndexOf('.') + 1),
 ) {
   const { resource, field } = kind
-  const operation = verb + resource.objectType.slice(resource.objectType.lastIndexOf('.') + 1)
   const changed = async (store: Reader, vm: VmEntity, { partExtId, body }: PartChange<B>): Promise<VmEntity> => {
     const parts = (vm[field] ?? []) as readonly Part<F>[]
     const before = parts.find(({ extId }) => extId === partExtId)
     if (before === undefined && verb !== 'Create') throw notFound(resource, resource.kind, partExtId, 'extId')
     const rest = { ...vm, [field]: parts.filter((part) => part !== before) }
-    const planned = await next({ body, before, rest, store })
+    const planned = await next({ extId: partExtId, body, before, rest, store })
     const after = planned && ({ ...planned, extId: partExtId } as Part<F>)
     const list =
       before === undefined ? [...parts, after] : parts.flatMap((part) => (part === before ? (after ?? []) : part))
