@@ -98,7 +98,12 @@ export interface DomainNic {
   readonly extId: string
   readonly macAddress: string
   readonly isConnected: boolean
+  readonly model: 'VIRTIO' | 'E1000'
+  readonly numQueues: number
   readonly subnetExtId?: string
+  /** Tags that the port lets through; empty: all. Absent: the port is an access port. */
+  readonly trunkedVlans?: readonly number[]
+  readonly allowsUnknownMacs: boolean
   /** Reserved in DHCP. */
   readonly address?: string
   /** An unmanaged VLAN: its DHCP server is outside the deployment. */

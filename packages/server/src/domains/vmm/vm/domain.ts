@@ -50,6 +50,10 @@ async function nicOf(store: Reader, nic: NicEntity): Promise<DomainNic> {
     extId: nic.extId as string,
     macAddress: backingInfo?.macAddress as string,
     isConnected: backingInfo?.isConnected !== false,
+    model: backingInfo?.model ?? 'VIRTIO',
+    numQueues: backingInfo?.numQueues ?? 1,
+    allowsUnknownMacs: networkInfo?.shouldAllowUnknownMacs === true,
+    ...(networkInfo?.vlanMode === 'TRUNK' ? { trunkedVlans: networkInfo.trunkedVlans ?? [] } : {}),
     ...(subnetExtId === undefined ? {} : { subnetExtId }),
     ...(address === undefined ? {} : { address }),
     ...(isOutside && subnet.virtualSwitchReference !== undefined

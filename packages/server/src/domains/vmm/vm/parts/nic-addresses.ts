@@ -73,7 +73,7 @@ export const readdressing =
         {
           name: 'release old',
           progress: 100,
-          acts: async (ctx, change) => (await translatedInVain(ctx, change)).length > 0,
+          acts: async (ctx, { partExtId }) => (await floatingIpsOf(ctx.store, [{ extId: partExtId }])).length > 0,
           run: async (ctx, change) => {
             for (const { extId } of await translatedInVain(ctx, change))
               await ctx.drivers.networkFabric.removeFloatingIp(extId)
