@@ -8,7 +8,7 @@ export interface Domains {
   defineVm(domain: Domain): Promise<void>
   /** An absent domain is no fault. @throws DriverError, final, when it runs */
   undefineVm(vmExtId: string): Promise<void>
-  /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses */
+  /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses or lacks a device */
   startVm(vmExtId: string, hostExtId: string): Promise<void>
   /** Cuts the power. */
   stopVm(vmExtId: string): Promise<void>
@@ -89,6 +89,10 @@ export interface Domain {
   readonly isoExtIds: readonly string[]
   readonly nics: readonly DomainNic[]
   readonly serialPorts: readonly DomainSerialPort[]
+  /** Devices of one host that the domain gets entirely. */
+  readonly deviceExtIds?: readonly string[]
+  /** Device ids of their types. */
+  readonly virtualGpus?: readonly number[]
   readonly hasGuestTools: boolean
   /** The next boot runs a customisation. */
   readonly hasPendingCustomization: boolean

@@ -15,8 +15,6 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
     throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${what}` })
   }
   if (body.source !== undefined) refuse('source')
-  if ((body.gpus ?? []).length > 0) refuse('gpus')
-  if ((body.pcieDevices ?? []).length > 0) refuse('pcieDevices')
   if (body.guestTools !== undefined) refuse('guestTools')
   const backings = [...(body.disks ?? []), ...(body.cdRoms ?? [])].map(({ backingInfo }) => backingInfo)
   for (const backing of backings as ({ dataSource?: { reference?: { $objectType?: string } } } | undefined)[]) {

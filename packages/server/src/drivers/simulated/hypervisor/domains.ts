@@ -39,6 +39,7 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('startVm', [...hosts.placesOf(fact), fact.state === 'ON' ? undefined : hostExtId])
       if (fact.state === 'ON') return
+      hosts.requireDevices(fact.domain, hostExtId)
       await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: clock.now() })
     },
     async stopVm(vmExtId) {

@@ -7,6 +7,7 @@ export function createMigration(hosts: SimulatedHosts): Migration {
       const fact = hosts.domain(vmExtId)
       if (fact.state === 'OFF' || fact.hostExtId === toHostExtId) return
       hosts.requireAnswer('migrateVm', [...hosts.placesOf(fact), toHostExtId])
+      hosts.requireDevices(fact.domain, toHostExtId)
       await hosts.domains.put(vmExtId, { ...fact, hostExtId: toHostExtId })
     },
   }

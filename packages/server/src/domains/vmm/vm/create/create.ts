@@ -22,6 +22,7 @@ import {
   unplugGroups,
 } from '../../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
+import { claimDevices, releaseDevices } from '../../../scheduling/host-devices.ts'
 import { roomForDisk } from '../../../storage-space/capacity.ts'
 import {
   type DiskEntity,
@@ -34,10 +35,11 @@ import {
 import { requireImageRoom } from '../../content/image/image-space.ts'
 import { type OfVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
+import { described, wishesOf } from '../parts/devices.ts'
 import { ethernetNicsOf, releaseNics, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
 import { bootDeviceFaults } from '../rules.ts'
 import { nameOfSource, resolveSource } from './disk-sources.ts'
-import { type PlannedVm, planVm } from './plan.ts'
+import { type PlannedVm, planVm, withoutEmpty } from './plan.ts'
 
 /** Stores the pending row with its unique values; the VM becomes visible when the task has succeeded. */
 export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskStarted> {
@@ -133,6 +135,18 @@ export const makeVm = defineTask<NewVm>({
         if (nics.length > 0) await ctx.store.observe(Vm, vm.extId, { nics })
       },
       // `onUndone` releases these addresses together with those that the request reserved.
+    },
+    {
+      name: 'claim devices',
+      progress: 70,
+      record: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        const wishes = wishesOf(vm)
+        if (wishes.length === 0) return
+        await claimDevices(ctx, vm, wishes)
+        await ctx.store.observe(Vm, vm.extId, withoutEmpty(await described(ctx, vm, vm)))
+      },
+      unrecord: (ctx, { vmExtId }) => releaseDevices(ctx.store, vmExtId),
     },
     {
       name: 'define',

@@ -16,6 +16,7 @@ import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { withFirmware, withMachineType } from '../firmware.ts'
+import { described, deviceConstraints } from '../parts/devices.ts'
 import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
 import { serialPortsOf } from '../parts/serial-port.ts'
 import { assignSlots, misplaced } from '../parts/slots.ts'
@@ -52,15 +53,20 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
   const files = await filesIn(ctx, body)
+  const wanted = withIds(ctx, body)
+  const isNamed = body.cluster?.extId !== undefined
   const cluster = await chooseCluster(ctx, body.cluster?.extId, [
     ...subnets,
-    ...(await fileConstraints(ctx, files, body.cluster?.extId !== undefined)),
+    ...(await fileConstraints(ctx, files, isNamed)),
+    // In a named cluster, `described` looks for the devices.
+    ...(isNamed ? [] : await deviceConstraints(ctx, wanted)),
     ...(await groupConstraints(ctx, body)),
   ])
   await requireClusterReachable(ctx, cluster.extId)
   refuseReadOnly(cluster, 'VMs')
   refuseAll(architectureFaults(config, cluster))
   const pinnedHostExtId = await agentHost(ctx, body, cluster)
+  const pin = pinnedHostExtId === undefined ? {} : { pinnedHostExtId }
   await requireRoomInCluster(ctx, cluster)
   const { slots, refusals } = assignSlots(wishes, [])
   refuseAll(refusals)
@@ -71,12 +77,13 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
     ctx.store,
     backings.flatMap(({ storageContainer }) => storageContainer?.extId ?? []),
   )
+  const devices = await described(ctx, { extId, cluster: { extId: cluster.extId }, ...pin }, wanted)
   const { groups, ...parts } = partsOf(body, files, backings, slots, () => ctx.ids.uuid())
   const vm = {
     ...vmOf(ctx, extId, config, cluster.extId, container),
     apcConfig: await apcConfigOf(ctx.store, config, cluster.extId),
-    ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
-    ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
+    ...withoutEmpty({ ...parts, ...devices, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
+    ...pin,
   }
   return { vm, groups }
 }
@@ -108,8 +115,17 @@ function vmOf(
   }
 }
 
-const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
+/** Lists without entries are not stored. */
+export const withoutEmpty = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
+
+const withIds = (
+  ctx: WriteContext,
+  { gpus = [], pcieDevices = [] }: VmBody,
+): Pick<VmEntity, 'gpus' | 'pcieDevices'> => ({
+  gpus: gpus.map((gpu) => ({ ...gpu, extId: ctx.ids.uuid() })),
+  pcieDevices: pcieDevices.map((device) => ({ ...device, extId: ctx.ids.uuid() })),
+})
 
 async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
   // Referrers include VMs that are being created.
