@@ -21,6 +21,7 @@ import {
   unknown,
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
+import { demoGpu } from './gpu.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -73,8 +74,8 @@ const guestCustomization = {
 }
 const act = (app: TestApp, vm: string, action: string): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, undefined, `${vms}/${vm}`)
-async function aRunningVm(app: TestApp): Promise<string> {
-  const vm = await aFullVm(app)
+async function aRunningVm(app: TestApp, more: object = {}): Promise<string> {
+  const vm = await aFullVm(app, more)
   const { method, path, ...options } = await act(app, vm, 'power-on')
   await completed(app, method, path, options)
   return vm
@@ -150,9 +151,9 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
-  'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
+  'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app, { gpus: [demoGpu] }) }),
   'vmm.delete-vm': async (app) => {
-    const vm = `${vms}/${await aRunningVm(app)}`
+    const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`
     return tagged(app, 'DELETE', vm)
   },
   'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app), 'power-off'),
