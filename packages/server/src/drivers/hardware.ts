@@ -83,6 +83,8 @@ export interface PassthroughGpu extends DeviceInHost {
 export interface SharedGpu extends DeviceInHost {
   readonly kind: 'SHARED_GPU'
   readonly vendor: 'NVIDIA' | 'INTEL' | 'AMD'
+  readonly deviceId: number
+  readonly frameBufferSizeBytes: number
   readonly types: readonly VirtualGpuType[]
 }
 
@@ -99,6 +101,16 @@ export interface VirtualGpuType {
 /** Any other PCIe device that one VM gets entirely. */
 export interface PcieCard extends DeviceInHost {
   readonly kind: 'PCIE'
+  readonly type: 'ENCRYPTION_DECRYPTION_CONTROLLER' | 'PROCESSING_ACCELERATOR'
+  readonly configuration: {
+    readonly vendorId: number
+    readonly deviceId: number
+    readonly classId: number
+    readonly subClassId: number
+    readonly progIFace: number
+    readonly subSystemVendorId: number
+    readonly subSystemId: number
+  }
 }
 
 export type HostDevice = PassthroughGpu | SharedGpu | PcieCard

@@ -1,7 +1,7 @@
 /** Devices of the hosts of a new world, from the names that describe them. Source: behaviour clustermgmt.md 1.7, 4; vmm.md 1.5. */
 import { createHash } from 'node:crypto'
 import { seedId } from '../../core/ids/named-id.ts'
-import type { HostDevice, PassthroughGpu, SharedGpu } from '../../drivers/hardware.ts'
+import type { HostDevice, PassthroughGpu, PcieCard, SharedGpu } from '../../drivers/hardware.ts'
 
 const GiB = 1024 ** 3
 const MiB = 1024 ** 2
@@ -37,7 +37,7 @@ export function devicesOf({
       name,
       address: { segment: 0, bus: firstBus + index, device: 0, func: 0 },
     }
-    if (index >= gpuList.length) return { ...place, kind: 'PCIE' }
+    if (index >= gpuList.length) return otherCard(place)
     return /virtual/i.test(name) ? sharedCard(place) : wholeCard(place)
   })
 }
@@ -68,7 +68,33 @@ function sharedCard(place: Place): SharedGpu {
       guestDriverVersion,
     }
   })
-  return { ...place, kind: 'SHARED_GPU', vendor: vendorOf(place.name), types }
+  return {
+    ...place,
+    kind: 'SHARED_GPU',
+    vendor: vendorOf(place.name),
+    deviceId: deviceIdOf(place.name),
+    frameBufferSizeBytes: bytes,
+    types,
+  }
+}
+
+function otherCard(place: Place): PcieCard {
+  const isEncryption = /encrypt/i.test(place.name)
+  const ids = { vendorId: 0x1d0f, deviceId: deviceIdOf(place.name) }
+  return {
+    ...place,
+    kind: 'PCIE',
+    type: isEncryption ? 'ENCRYPTION_DECRYPTION_CONTROLLER' : 'PROCESSING_ACCELERATOR',
+    configuration: {
+      ...ids,
+      // Class codes of PCI.
+      classId: isEncryption ? 0x10 : 0x12,
+      subClassId: 0,
+      progIFace: 0,
+      subSystemVendorId: ids.vendorId,
+      subSystemId: 1,
+    },
+  }
 }
 
 const vendorOf = (name: string): SharedGpu['vendor'] =>

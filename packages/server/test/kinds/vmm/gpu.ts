@@ -84,5 +84,4 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createGpu mode': ['VIRTUAL'],
   'vmm.createGpu vendor': [virtualGpu.vendor],
   'vmm.createGpu deviceId': [virtualGpu.deviceId],
-  'vmm.createVm gpus': [virtualGpu],
 }

@@ -21,7 +21,7 @@ import {
   unknown,
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
-import { demoGpu } from './gpu.ts'
+import { demoGpu, virtualGpu } from './gpu.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -123,6 +123,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     ),
     creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
     creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
+    creating(vms, () => fieldVm({ gpus: [virtualGpu] })),
     creating(vms, () => fieldVm({ isAgentVm: true, host: { extId: hostId('hp-n01-a') } })),
     creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) })),
     creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) })),
@@ -145,6 +146,9 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  'vmm.createVm gpus/mode': [virtualGpu.mode],
+  'vmm.createVm gpus/vendor': [virtualGpu.vendor],
+  'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
   '* hardwareClockTimezone': ['Europe/Paris'],
   '* memorySizeBytes': [2 * GiB],
   '* numQueues': [2],
