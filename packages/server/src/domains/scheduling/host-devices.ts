@@ -26,6 +26,9 @@ type OfCluster = Pick<VmEntity, 'extId' | 'cluster' | 'pinnedHostExtId'>
 export interface DeviceWish {
   readonly partExtId: string
   readonly path: string
+  readonly kind: 'GPU profile' | 'PCIe device'
+  /** Names the device in errors. */
+  readonly id: string
   readonly isWanted: (device: HostDevice) => device is OneVmDevice
 }
 
@@ -35,6 +38,8 @@ export const claimsOfVm = (store: Reader, vmExtId: string): Promise<Claim[]> =>
 export const gpuWish = (partExtId: string, { mode, vendor, deviceId }: GpuBody, path: string): DeviceWish => ({
   partExtId,
   path,
+  kind: 'GPU profile',
+  id: `${vendor} ${deviceId} (${mode})`,
   isWanted: (device): device is PassthroughGpu =>
     device.kind === 'GPU' && device.mode === mode && device.vendor === vendor && device.deviceId === deviceId,
 })
@@ -46,6 +51,8 @@ export const pcieWish = (
 ): DeviceWish => ({
   partExtId,
   path,
+  kind: 'PCIe device',
+  id: String(backingInfo?.deviceExtId),
   isWanted: (device): device is PcieCard => device.kind === 'PCIE' && device.extId === backingInfo?.deviceExtId,
 })
 
@@ -61,9 +68,9 @@ export async function chooseDevices(
   if (wishes.length === 0) return new Map()
   const clusterExtId = vm.cluster?.extId as string
   const devices = drivers.hardware.devicesOf(clusterExtId)
-  for (const { isWanted, path } of wishes) {
+  for (const { isWanted, kind, id, path } of wishes) {
     if (devices.some(isWanted)) continue
-    throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'device of the cluster', id: clusterExtId, attribute: path })
+    throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind, id, attribute: path })
   }
   const claims = await store.findWhere(DeviceClaim, { clusterExtId })
   const own = claims.filter(({ vmExtId }) => vmExtId === vm.extId)
@@ -80,7 +87,7 @@ export async function chooseDevices(
   const where = boundTo === undefined ? 'one host of the cluster' : `the host ${boundTo}, to which the VM is bound`
   throw new ApiError(
     'ADDRESS_IN_USE',
-    { kind: 'VM', fields: `device: no free one in ${where}` },
+    { kind: 'VM', fields: `device, and no other is free in ${where}` },
     { extra: { attributePath: (wishes[0] as DeviceWish).path } },
   )
 }
@@ -143,8 +150,8 @@ export function virtualGpuType(
   const cards = sharedGpus(hardware.devicesOf(clusterExtId)).filter(carries({ vendor, deviceId }))
   const found = cards.flatMap(({ types }) => types).find((type) => type.deviceId === deviceId)
   if (found !== undefined) return found
-  const id = String(deviceId)
-  throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'virtual GPU profile', id, attribute: `${path}deviceId` })
+  const id = `${vendor} ${deviceId} (VIRTUAL)`
+  throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'GPU profile', id, attribute: `${path}deviceId` })
 }
 
 export const sharedGpus = (devices: readonly HostDevice[]): readonly SharedGpu[] =>

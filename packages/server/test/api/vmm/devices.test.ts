@@ -315,14 +315,15 @@ test('a VM that runs with a virtual GPU grows in place when its card is full', a
 test('devices change only while the VM is OFF', async () => {
   const { cluster, compute, accelerators } = await aWorld()
   const { vm } = await turned(cluster, { gpus: [compute], pcieDevices: [accelerators[0]] })
+  const bare = await turned(cluster)
   const { gpus, pcieDevices } = await readVm(app, vm.extId)
   for (const [sent, named] of [
     [await post(vm.extId, 'gpus', compute), /gpus/],
     [await remove(vm.extId, 'gpus', gpus[0].extId), /gpus/],
-    [await post(vm.extId, 'pcie-devices', accelerators[0]), /pcieDevices|free/],
+    [await post(bare.vm.extId, 'pcie-devices', accelerators[1]), /pcieDevices/],
     [await remove(vm.extId, 'pcie-devices', pcieDevices[0].extId), /pcieDevices/],
   ] as const) {
-    assert.equal(sent.status, 409)
+    assert.deepEqual(refusal(sent), [409, 'VMM-30101'])
     assert.match(sent.errors[0]!.message, named)
   }
   await changed(app, vm.extId, 'power-off')

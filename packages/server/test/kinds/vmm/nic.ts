@@ -84,7 +84,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 const $network = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
 const recentPair = {
   nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
-  nicNetworkInfo: { $objectType: $network, subnet: { extId: subnet } },
+  nicNetworkInfo: { $objectType: $network, subnet: { extId: subnet }, ...aFunction },
 }
 const pairs = [nicOn(subnet, aFunction), recentPair]
 

@@ -16,6 +16,8 @@ export const deviceOf = (deviceExtId: string) => ({
 })
 /** The demo's device: the second of its host, after a GPU. */
 const demoDevice = seedId(`device/${hostId('hp-n01-d')}/1`)
+/** The third, which no other request of the suites names. */
+export const otherDemoDevice = seedId(`device/${hostId('hp-n01-d')}/2`)
 
 export const creations: Readonly<Record<string, Creation>> = {
   'vmm.createPcieDevice': { path: `${source}/pcie-devices`, body: () => deviceOf(demoDevice), tagOf: source },

@@ -22,6 +22,7 @@ import {
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
 import { demoGpu, virtualGpu } from './gpu.ts'
+import { otherDemoDevice } from './pcie-device.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -149,6 +150,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm gpus/mode': [virtualGpu.mode],
   'vmm.createVm gpus/vendor': [virtualGpu.vendor],
   'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
+  'vmm.createVm pcieDevices/backingInfo<PcieDeviceReference>/deviceExtId': [otherDemoDevice],
   '* hardwareClockTimezone': ['Europe/Paris'],
   '* memorySizeBytes': [2 * GiB],
   '* numQueues': [2],

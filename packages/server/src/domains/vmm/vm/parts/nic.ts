@@ -69,8 +69,10 @@ const updated: Wish<NicBody> = async (body, before) => {
   const nic = readNic(body, () => before.extId)
   const { macAddress } = before.backingInfo
   const given = nic.backingInfo.macAddress ?? macAddress
-  if (given !== macAddress)
-    throw fault('nicBackingInfo/macAddress', `${macAddress}, because the MAC address of a NIC stays`, given)
+  if (given !== macAddress) {
+    const pair = body.nicBackingInfo === undefined ? 'backingInfo' : 'nicBackingInfo'
+    throw fault(`${pair}/macAddress`, `${macAddress}, because the MAC address of a NIC is immutable`, given)
+  }
   const held = before.networkInfo.ipv4Config
   const { ipv4Config = held ?? { shouldAssignIp: false }, ...network } = nic.networkInfo
   const keepsPrimary = ipv4Config.shouldAssignIp !== false && ipv4Config.ipAddress === undefined

@@ -76,7 +76,12 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
     numQueues: 1,
     ...(body.nicBackingInfo ?? body.backingInfo),
   }
-  const { ipv4Info: _seen, ...given }: Network = body.nicNetworkInfo ?? body.networkInfo ?? {}
+  // Addresses that the guest was seen to use are not stored.
+  const {
+    ipv4Info: _seen,
+    ipv6Info: _seenToo,
+    ...given
+  }: Network & { readonly ipv6Info?: unknown } = body.nicNetworkInfo ?? body.networkInfo ?? {}
   const network: Network = { nicType: 'NORMAL_NIC', vlanMode: 'ACCESS', shouldAllowUnknownMacs: false, ...given }
   const { networkFunctionNicType, ...others } = network
   const isFunction = network.nicType === 'NETWORK_FUNCTION_NIC'
