@@ -33,7 +33,7 @@ export interface FetchAnswer {
   text(): Promise<string>
 }
 
-/** As the specification spells them, without the `$`. */
+/** Query options of the specification, without the `$`. */
 export interface CallOptions {
   readonly page?: number | undefined
   readonly limit?: number | undefined
@@ -136,7 +136,7 @@ export type Methods<S, Usual extends string = never> = {
 /** Calls an operation by its key, `platform.createCategory`. */
 export type Call = (key: string, input?: AnyInput) => Promise<Answer<any>>
 
-/** What differs between the interface of the specification and the control interface. */
+/** Implemented for the interface of the specification and for the control interface. */
 export interface Interface {
   readonly operations: ReadonlyMap<string, Operation>
   readonly base: string

@@ -1,7 +1,6 @@
 /**
- * Requests and tasks of a kind that is programmed into the network fabric. The request takes addresses and unique values,
- * marks the row with `change`, and starts the task in one transaction. The task programs the fabric phase by phase. The row
- * shows the old configuration until the last phase is done, and shows it again after a failure.
+ * Kinds that are programmed into the network fabric. The request takes addresses and unique values, marks the row with
+ * `change` and starts the task in one transaction. GET shows the old configuration until the task succeeds.
  * Source: behaviour networking.md 1.1 (life of an entity row), 1.22.
  */
 import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
@@ -27,32 +26,27 @@ interface Row {
   readonly change?: ValueOf<typeof Change> | undefined
 }
 
-/** Name of a step, progress of the task when it is done, and its typical duration: median and p95. */
+/** Seconds: median and p95. */
 type StepTerms = readonly [name: string, progress: number, seconds: readonly [number, number]]
 
-/**
- * A part of the configuration in the fabric. Creations and updates program the phases in order and undo them in reverse
- * order; deletions remove them in reverse order. A verb that is absent skips the phase.
- */
+/** Programmed in order, undone and removed in reverse order. An absent verb skips the phase. */
 export interface Phase<E> {
   readonly create?: StepTerms
   readonly update?: StepTerms
   readonly delete?: StepTerms
   /** `before`: the stored row, in updates. The result is that of the step. */
   program(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
-  /** Absent: nothing remains of this phase. */
   remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
 }
 
 export interface Lifecycle<E extends Row, B, A> {
   readonly phases: readonly Phase<E>[]
   /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
-  look(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
+  resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
   /** The new configuration. Takes addresses for `extId`. @throws ApiError 409, 422 */
   configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Omit<E, keyof Row> & { readonly name?: string }>
-  /** Further entities and locks of a task. */
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
-  /** Values of the new configuration that an update holds in `change` until it ends. */
+  /** Values that an update reserves in `change` until it ends. */
   held?(entity: E): object
   /** Among these rows, no two have the same values in `fields`, values held by updates included. */
   readonly unique?: {
@@ -62,26 +56,24 @@ export interface Lifecycle<E extends Row, B, A> {
   }
   /** @throws ApiError 400 or 409 when the row may not be deleted */
   refuseRemoval?(ctx: WriteContext, stored: E): Promise<void>
-  /** Runs with the configuration that is stored when an update ends, and the results of its last phase if it succeeded. */
+  /** Runs when an update ends. @param entity as stored then @param result of the last phase; absent after a failure */
   settle?(ctx: RecordContext<Drivers>, entity: E, result?: unknown): Promise<void>
-  /** Releases everything that goes with the row. */
   release?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
 }
 
 export interface Configuring<E, B, A> {
   readonly body: B
-  readonly around: A
+  readonly references: A
   readonly extId: string
   readonly stored: E | undefined
 }
 
-/** Tasks that earlier versions stored have the id of the row in place of the row. */
 interface OfRow<E> {
   readonly entity?: E
   readonly extId?: string
   readonly program?: { readonly extId: string }
 }
-/** In tasks that earlier versions stored, `after` may be a program and `entity` the row. */
+/** In tasks of earlier versions `after` may be a program and `entity` the row. */
 interface Update<E> {
   readonly after: E
   readonly entity?: E
@@ -89,7 +81,6 @@ interface Update<E> {
 
 const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Handlers of creation, update and deletion, with their tasks. `E` and `B` are the entity and the body of `kind`. */
 export function lifecycle<E extends Row, B extends { readonly metadata?: Metadata | undefined }, A>(
   kind: AnyResource,
   life: Lifecycle<E, B, A>,
@@ -117,9 +108,9 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
     tasks: [tasks.create, tasks.update, tasks.delete] as readonly TaskDefinition<Drivers, any>[],
 
     async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
-      const around = await life.look(ctx, body, undefined)
+      const references = await life.resolve(ctx, body, undefined)
       const extId = ctx.ids.uuid()
-      const configured = await life.configure(ctx, { body, around, extId, stored: undefined })
+      const configured = await life.configure(ctx, { body, references, extId, stored: undefined })
       const metadata = metadataOf(body.metadata, ownedBy(ctx.caller))
       const entity = { ...configured, extId, tenantId: ctx.tenantId, metadata } as unknown as E
       await refuseTaken(ctx, kind, life, entity)
@@ -131,10 +122,10 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 
     async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
       const before: E = { ...ctx.target, change: undefined }
-      const around = await life.look(ctx, body, before)
+      const references = await life.resolve(ctx, body, before)
       refuseBusy(ctx.target)
       const { extId, tenantId } = before
-      const configured = await life.configure(ctx, { body, around, extId, stored: before })
+      const configured = await life.configure(ctx, { body, references, extId, stored: before })
       const metadata = metadataOf(body.metadata, ownerOf(before))
       const after = { ...configured, extId, tenantId, metadata } as unknown as E
       await refuseTaken(ctx, kind, life, after)
@@ -156,7 +147,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 
 function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, release }: Lifecycle<E, B, A>) {
   const name = (verb: Verb): string => `networking.${verb}-${(kind.rel as string).split(':').at(-1)}`
-  /** The stored row differs from that of the request when something detached it meanwhile. */
+  /** Read again: another request may have detached the row since this task began. */
   const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
     (await ctx.store.get(kind, extId)) as E | undefined
   const rowOf = async (
@@ -221,7 +212,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   }
 }
 
-/** One step for each phase that takes part. The last step records the end of the task. */
+/** The last step records the end of the task. */
 function stepsOf<E, I>(
   phases: readonly Phase<E>[],
   verb: Verb,
@@ -235,7 +226,6 @@ function stepsOf<E, I>(
   return steps.map((step, index) => (index === steps.length - 1 ? { ...step, record: end } : step))
 }
 
-/** @throws ApiError 409 */
 async function refuseTaken<E extends Row, B, A>(
   ctx: WriteContext,
   kind: AnyResource,

@@ -1,4 +1,4 @@
-/** The network controller of the deployment. Source: behaviour networking.md 1.1, 1.20. */
+/** Source: behaviour networking.md 1.1, 1.20. */
 import type { BodyOf } from '@hyperplane/contract'
 import { NetworkController, networkControllerOperations } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -20,7 +20,6 @@ import { clashesOf } from './vpc-prefixes.ts'
 
 type ControllerBody = BodyOf<typeof NetworkController>
 
-/** Size of the controller on each node of the manager. */
 const sizes: { readonly [tier in Tier]: NodeSize } = {
   xsmall: sizeOf(1),
   small: sizeOf(1),
@@ -39,7 +38,7 @@ const controllerVersions = {
 
 const controllers = lifecycle<ControllerEntity, ControllerBody, undefined>(NetworkController, {
   phases: controllerPhases,
-  look: async () => undefined,
+  resolve: async () => undefined,
   configure: (ctx, { body, stored }) => (stored === undefined ? deployed(ctx, body) : reconfigured(ctx, body, stored)),
   async task({ store }) {
     const clusterExtIds = [...new Set((await agentHosts(store)).map((host) => host.cluster.uuid))]
@@ -66,7 +65,6 @@ export const networkController = implement(
   { tasks: controllers.tasks, present: [[NetworkController, presentControllers]] },
 )
 
-/** The first controller, which enlarges the nodes of the manager. @throws ApiError 409 */
 async function deployed(ctx: WriteContext, body: ControllerBody) {
   const [present] = await ctx.store.find(NetworkController, { limit: 1 })
   if (present !== undefined) throw new ApiError('NETWORK_CONTROLLER_EXISTS', { extId: present.extId })

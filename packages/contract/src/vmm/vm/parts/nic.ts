@@ -14,7 +14,7 @@ import {
   NicProfileReference,
   SubnetReference,
 } from '../../references.ts'
-import { getRate, listRate, vmMigrationRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { getRate, listRate, vmMutationRate, vmReaders, vmSlowMutationRate, vmWriters } from '../../roles.ts'
 
 /** Unicast; stored in lower case. */
 export const macAddress = () => s.text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
@@ -148,7 +148,7 @@ export const nicOperations = {
     iam: 'Migrate_Virtual_Machine_NIC',
     ...addressing,
     roles: [...vmWriters, ...names('Network Infra Admin')],
-    rateLimit: vmMigrationRate,
+    rateLimit: vmSlowMutationRate,
     body: MigrateNicConfig,
   }),
 }
