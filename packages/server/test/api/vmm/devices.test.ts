@@ -358,6 +358,19 @@ test('a VM without a named cluster is made in one that has its devices', async (
   assert.deepEqual(await claimedFor(vm.extId), idsOf(devices))
 })
 
+test('a clone claims devices of its own, and is refused when none is free', async () => {
+  const { cluster, compute, here } = await aWorld()
+  const { extId } = await aVm(app, cluster, { gpus: [compute] })
+  const clone = async () => {
+    const ifMatch = await tagOf(app, extId)
+    return app.call('POST', `${vms}/${extId}/$actions/clone`, { body: {}, ifMatch, requestId: randomUUID() })
+  }
+  const copy = (await succeeded(clone())).entitiesAffected[1].extId
+  assert.deepEqual([await claimedFor(extId), await claimedFor(copy)], [[here[0]?.extId], [here[1]?.extId]])
+  assert.deepEqual(refusal(await clone()), [409, 'VMM-30106'])
+  await checkInvariants(app)
+})
+
 test('a task that fails leaves the devices, the machine and a new tag, and the request can be sent again', async () => {
   const { cluster, compute, accelerators } = await aWorld()
   const { extId: vm } = await aVm(app, cluster, { gpus: [compute], pcieDevices: [accelerators[0]] })

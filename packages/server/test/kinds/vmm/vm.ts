@@ -222,13 +222,13 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.80' }],
-  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.81' }],
-  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.82' }],
-  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.83' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.142' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.143' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
+  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
   'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
-  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
+  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
   'vmm.createVm gpus/mode': [virtualGpu.mode],
