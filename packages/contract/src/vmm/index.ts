@@ -9,7 +9,9 @@ import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-poli
 import { unimplemented } from './unimplemented.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
+import { gpuOperations } from './vm/parts/gpu.ts'
 import { nicOperations } from './vm/parts/nic.ts'
+import { pcieDeviceOperations } from './vm/parts/pcie-device.ts'
 import { serialPortOperations } from './vm/parts/serial-port.ts'
 import { vmDiskStatsOperations } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStatsOperations } from './vm/statistics/vm-nic-stats.ts'
@@ -23,8 +25,10 @@ export const vmm = namespace({
   kinds: {
     'cd-rom': cdRomOperations,
     disk: diskOperations,
+    gpu: gpuOperations,
     image: imageOperations,
     nic: nicOperations,
+    'pcie-device': pcieDeviceOperations,
     'serial-port': serialPortOperations,
     vm: vmOperations,
     'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,

@@ -44,14 +44,6 @@ export const unimplemented: Unimplemented = {
     enableVmDiskHydration: 'enable-hydration',
     removeVmDiskCustomAttributes: 'remove-custom-attributes',
   },
-  '/ahv/config/vms/{vmExtId}/gpus': { Gpu: 'list create get delete' },
-  '/ahv/config/vms/{vmExtId}/nics': {
-    Nic: 'create update delete',
-    assignIpById: 'assign-ip',
-    migrateNicById: 'migrate',
-    releaseIpById: 'release-ip',
-  },
-  '/ahv/config/vms/{vmExtId}/pcie-devices': { PcieDevice: 'list create get delete' },
   '/ahv/policies/legacy-vm-anti-affinity-policies': { LegacyVmAntiAffinityPolicy: 'list delete' },
   '/ahv/policies/vm-host-affinity-policies': {
     VmHostAffinityPolicy: 'list create get update delete',

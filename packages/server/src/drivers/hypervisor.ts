@@ -8,7 +8,7 @@ export interface Domains {
   defineVm(domain: Domain): Promise<void>
   /** An absent domain is no fault. @throws DriverError, final, when it runs */
   undefineVm(vmExtId: string): Promise<void>
-  /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses */
+  /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses or lacks a device */
   startVm(vmExtId: string, hostExtId: string): Promise<void>
   /** Cuts the power. */
   stopVm(vmExtId: string): Promise<void>
@@ -93,6 +93,10 @@ export interface Domain {
   readonly isoExtIds: readonly string[]
   readonly nics: readonly DomainNic[]
   readonly serialPorts: readonly DomainSerialPort[]
+  /** Devices of one host that the domain gets entirely. */
+  readonly deviceExtIds?: readonly string[]
+  /** Device ids of their types. */
+  readonly virtualGpus?: readonly number[]
   readonly hasGuestTools: boolean
   /** The next boot runs a customisation. */
   readonly hasPendingCustomization: boolean
@@ -102,7 +106,12 @@ export interface DomainNic {
   readonly extId: string
   readonly macAddress: string
   readonly isConnected: boolean
+  readonly model: 'VIRTIO' | 'E1000'
+  readonly numQueues: number
   readonly subnetExtId?: string
+  /** Tags that the port lets through; empty: all. Absent: the port is an access port. */
+  readonly trunkedVlans?: readonly number[]
+  readonly allowsUnknownMacs: boolean
   /** Reserved in DHCP. */
   readonly address?: string
   /** An unmanaged VLAN: its DHCP server is outside the deployment. */

@@ -100,9 +100,25 @@ export async function leaseExactly(
   terms: LeaseTerms,
   pathOfAddress: (index: number) => string,
 ): Promise<readonly Lease[]> {
+  await requireLeasable(ctx.store, subnet, addresses, pathOfAddress)
+  const leases: Lease[] = []
+  for (const family of families) {
+    const values = addresses.filter((address) => address.family === family).map((address) => address.value)
+    leases.push(...(await takeAddress(ctx, subnet.extId, family, values.sort(ascending), terms)))
+  }
+  return leases
+}
+
+/** @throws ApiError 400 or 409, as `leaseExactly` does with these addresses */
+export async function requireLeasable(
+  store: Reader,
+  subnet: SubnetEntity,
+  addresses: readonly Address[],
+  pathOfAddress: (index: number) => string,
+): Promise<void> {
   const plan = managedPlan(subnet)
   refuseAll(addresses.flatMap((address, index) => misplaced(plan, subnet, address, pathOfAddress(index))))
-  const holders = await holdersOf(ctx.store, subnet.extId, addresses)
+  const holders = await holdersOf(store, subnet.extId, addresses)
   refuseAll(
     holders.slice(0, 100).map((lease) => {
       return new ApiError('IP_ADDRESS_UNAVAILABLE', {
@@ -111,12 +127,6 @@ export async function leaseExactly(
       })
     }),
   )
-  const leases: Lease[] = []
-  for (const family of families) {
-    const values = addresses.filter((address) => address.family === family).map((address) => address.value)
-    leases.push(...(await takeAddress(ctx, subnet.extId, family, values.sort(ascending), terms)))
-  }
-  return leases
 }
 
 /** Skips leases that no longer exist. */

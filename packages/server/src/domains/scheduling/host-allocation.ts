@@ -1,5 +1,5 @@
 /** Source: behaviour vmm.md 3.1, 3.2. */
-import { boolean, integer, resource, uuid } from '@hyperplane/contract'
+import { arrayOf, boolean, integer, optional, resource, uuid } from '@hyperplane/contract'
 
 /**
  * Memory and CPUs that a host reserves for a VM from placement until power-off; during a migration on both hosts.
@@ -14,6 +14,8 @@ export const HostAllocation = resource(
     memoryBytes: integer(),
     vcpus: integer(),
     isPinned: boolean(),
+    /** Device ids of the types of its virtual GPUs. */
+    virtualGpus: optional(arrayOf(integer())),
   },
   {
     indexed: ['vmExtId', 'hostExtId', 'clusterExtId'],

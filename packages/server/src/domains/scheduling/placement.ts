@@ -1,5 +1,8 @@
 /** Source: behaviour vmm.md 3.2 (Placement). */
 
+import type { SharedGpu } from '../../drivers/hardware.ts'
+import { canCarry } from './host-devices.ts'
+
 const GiB = 1024 ** 3
 /** Each host keeps memory for the hypervisor and for its controller VM. */
 const hypervisorBytes = 8 * GiB
@@ -17,6 +20,9 @@ export interface HostCandidate {
   readonly closed?: string
   readonly switchExtIds: ReadonlySet<string>
   readonly cpuHertz?: number
+  readonly sharedGpus?: readonly SharedGpu[]
+  /** Types of the virtual GPUs that VMs on the host have. */
+  readonly heldVirtualGpus?: readonly number[]
 }
 
 export interface Allocation {
@@ -34,6 +40,10 @@ export interface Demand {
   readonly switchExtIds: readonly string[]
   readonly baseline?: { readonly name: string; readonly hertz: number }
   readonly onlyHostExtId?: string
+  /** The host of the devices that the VM has entirely. */
+  readonly deviceHostExtId?: string
+  /** Device ids of their types. */
+  readonly virtualGpus?: readonly number[]
   readonly lastHostExtId?: string
   readonly peerVmExtIds?: ReadonlySet<string>
 }
@@ -102,6 +112,13 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   }
   if (demand.switchExtIds.some((extId) => !host.switchExtIds.has(extId))) {
     return 'network: a virtual switch of the NICs is missing'
+  }
+  if (demand.deviceHostExtId !== undefined && demand.deviceHostExtId !== host.extId) {
+    return 'GPU or PCIe device: the device of the VM is in another host'
+  }
+  const { virtualGpus = [] } = demand
+  if (virtualGpus.length > 0 && !canCarry(host.sharedGpus ?? [], [...(host.heldVirtualGpus ?? []), ...virtualGpus])) {
+    return 'GPU: no capacity for the virtual GPUs of the VM'
   }
   const free = usableMemoryBytes(host) - load.memoryBytes
   if (demand.memoryBytes > free) return `memory: ${demand.memoryBytes} bytes needed, ${Math.max(0, free)} free`

@@ -13,6 +13,7 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { vcpusOf } from '../virtual-machines/entity.ts'
 import { baselineOf } from './cpu-models.ts'
 import { HostAllocation } from './host-allocation.ts'
+import { claimsOfVm, sharedGpus } from './host-devices.ts'
 import { closedBecause } from './host-state.ts'
 import {
   type Allocation,
@@ -75,7 +76,7 @@ export async function reserveOn(ctx: Scheduling, vm: VmEntity, hostExtId: string
 export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): Promise<string> {
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
-  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
+  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string, vm.extId)
   const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
   const demand = await demandAmongPeers(ctx.store, grown)
   // A host in maintenance may let its own VMs grow.
@@ -155,17 +156,22 @@ export function chosenFor(
     memoryBytes: demand.memoryBytes,
     vcpus: demand.vcpus,
     isPinned: demand.isPinned,
+    ...(demand.virtualGpus === undefined ? {} : { virtualGpus: [...demand.virtualGpus] }),
   }
 }
 
 const inCluster = (store: Reader, vm: VmEntity): Promise<HeldAllocation[]> =>
   store.findWhere(HostAllocation, { clusterExtId: vm.cluster?.extId as string })
 
+/** @param growing a VM whose own virtual GPUs do not count as held */
 export async function candidatesOf(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
   clusterExtId: string,
+  growing?: string,
 ): Promise<HostCandidate[]> {
   const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': clusterExtId })
+  const cards = sharedGpus(ctx.drivers.hardware.devicesOf(clusterExtId))
+  const held = cards.length === 0 ? [] : await ctx.store.findWhere(HostAllocation, { clusterExtId })
   const switches = await ctx.store.find(VirtualSwitch, {
     filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
   })
@@ -180,6 +186,10 @@ export async function candidatesOf(
       memorySizeBytes: host.memorySizeBytes ?? 0,
       threads: host.numberOfCpuThreads ?? 0,
       switchExtIds: new Set(onHost.map(({ extId }) => extId)),
+      sharedGpus: cards.filter(({ hostExtId }) => hostExtId === host.extId),
+      heldVirtualGpus: held
+        .filter(({ hostExtId, vmExtId }) => hostExtId === host.extId && vmExtId !== growing)
+        .flatMap(({ virtualGpus = [] }) => virtualGpus),
       ...(host.cpuFrequencyHz === undefined ? {} : { cpuHertz: host.cpuFrequencyHz }),
       ...(closed === undefined ? {} : { closed }),
     }
@@ -199,12 +209,16 @@ export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
   const baseline = await baselineOf(store, vm)
+  const [claim] = await claimsOfVm(store, vm.extId)
+  const virtualGpus = (vm.gpus ?? []).flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : []))
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),
     isPinned: vm.isVcpuHardPinningEnabled === true,
     switchExtIds: [...switchExtIds],
     ...(baseline === undefined ? {} : { baseline }),
+    ...(claim === undefined ? {} : { deviceHostExtId: claim.hostExtId }),
+    ...(virtualGpus.length === 0 ? {} : { virtualGpus }),
     ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
     ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),
   }

@@ -5,7 +5,9 @@ import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
+import { gpu } from './vm/parts/gpu.ts'
 import { nic } from './vm/parts/nic.ts'
+import { pcieDevice } from './vm/parts/pcie-device.ts'
 import { serialPort } from './vm/parts/serial-port.ts'
 import { vmDiskStats } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStats } from './vm/statistics/vm-nic-stats.ts'
@@ -14,8 +16,10 @@ import { vmStats } from './vm/statistics/vm-stats.ts'
 export const vmm = {
   cdRom,
   disk,
+  gpu,
   image,
   nic,
+  pcieDevice,
   serialPort,
   vm,
   vmAntiAffinityPolicy,

@@ -22,6 +22,8 @@ import {
   unknown,
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
+import { demoGpu, virtualGpu } from './gpu.ts'
+import { otherDemoDevice } from './pcie-device.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -83,8 +85,8 @@ const act = (app: TestApp, vm: string, action: string): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, undefined, `${vms}/${vm}`)
 const actWith = (app: TestApp, vm: string, action: string, body: object): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, body, `${vms}/${vm}`)
-async function aRunningVm(app: TestApp): Promise<string> {
-  const vm = await aFullVm(app)
+async function aRunningVm(app: TestApp, more: object = {}): Promise<string> {
+  const vm = await aFullVm(app, more)
   const { method, path, ...options } = await act(app, vm, 'power-on')
   await completed(app, method, path, options)
   return vm
@@ -201,6 +203,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     ),
     creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
     creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
+    creating(vms, () => fieldVm({ gpus: [virtualGpu] })),
     creating(vms, () => fieldVm({ isAgentVm: true, host: { extId: hostId('hp-n01-a') } })),
     creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) })),
     creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) })),
@@ -220,15 +223,19 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.80' }],
-  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.81' }],
-  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.82' }],
-  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.83' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.142' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.143' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
+  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
   'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
-  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
+  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  'vmm.createVm gpus/mode': [virtualGpu.mode],
+  'vmm.createVm gpus/vendor': [virtualGpu.vendor],
+  'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
+  'vmm.createVm pcieDevices/backingInfo<PcieDeviceReference>/deviceExtId': [otherDemoDevice],
   '* hardwareClockTimezone': ['Europe/Paris'],
   '* memorySizeBytes': [2 * GiB],
   '* numQueues': [2],
@@ -259,9 +266,9 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const others = ['hp-n01-a', 'hp-n01-b'].map(hostId).filter((host) => host !== extId)
     return actWith(app, vm, 'migrate-to-host', { host: { extId: others[0] } })
   },
-  'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
+  'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app, { gpus: [demoGpu] }) }),
   'vmm.delete-vm': async (app) => {
-    const vm = `${vms}/${await aRunningVm(app)}`
+    const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`
     return tagged(app, 'DELETE', vm)
   },
   'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app), 'power-off'),

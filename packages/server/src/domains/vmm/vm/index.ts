@@ -1,6 +1,7 @@
 /** Handlers of VM operations: one file per group of actions. Source: behaviour vmm.md 1.1. */
 import { Vm, vmOperations } from '@hyperplane/contract/vmm/vm/vm'
 import { implement } from '../../context.ts'
+import { DeviceClaim } from '../../scheduling/device-claim.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
@@ -59,7 +60,7 @@ export const vm = implement(
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
-    records: [HostAllocation, MacLease, PowerEvent],
+    records: [DeviceClaim, HostAllocation, MacLease, PowerEvent],
     schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -6,6 +6,7 @@ import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import { stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
+import { nicChangesOf } from './nics.ts'
 
 const shutdownSeconds = [2, 20] as const
 const patienceSeconds = 60
@@ -21,7 +22,13 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
   return {
     async defineVm(domain) {
       hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
-      await domains.stage(domain.extId, { state: 'OFF', ...domains.get(domain.extId), domain })
+      const fact = domains.get(domain.extId)
+      await domains.stage(domain.extId, {
+        state: 'OFF',
+        ...fact,
+        domain,
+        ...(fact?.state === 'ON' && { nicChanges: nicChangesOf(fact, domain, clock.now()) }),
+      })
     },
     async undefineVm(vmExtId) {
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))
@@ -32,6 +39,7 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('startVm', [...hosts.placesOf(fact), fact.state === 'ON' ? undefined : hostExtId])
       if (fact.state === 'ON') return
+      hosts.requireDevices(fact.domain, hostExtId)
       await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: clock.now() })
     },
     async stopVm(vmExtId) {

@@ -1,5 +1,5 @@
 import { defined } from '../../../core/defined.ts'
-import type { Domain } from '../../hypervisor.ts'
+import type { Domain, DomainNic } from '../../hypervisor.ts'
 import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 
@@ -19,6 +19,14 @@ export interface DomainFact {
   readonly fencedFrom?: string
   /** Until the next reboot. */
   readonly hungSince?: number
+  /** By NIC id: changes while the domain runs, which the guest notices later. */
+  readonly nicChanges?: Readonly<Record<string, NicChange>>
+}
+
+export interface NicChange {
+  readonly at: number
+  /** Absent: the NIC is new. */
+  readonly before?: DomainNic
 }
 
 /** A storage container that does not serve I/O. Milliseconds since 1970. */

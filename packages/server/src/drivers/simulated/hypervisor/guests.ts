@@ -1,5 +1,5 @@
 /** Source: behaviour vmm.md 3.1, 3.7. */
-import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
+import type { Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
@@ -7,6 +7,7 @@ import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import { type DomainFact, diskFacts, fullFacts, stallFacts, stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
+import { seenNic } from './nics.ts'
 
 /** The host pauses a guest whose storage has not answered for this long. */
 const stallSeconds = 30
@@ -14,19 +15,21 @@ const stallSeconds = 30
 export interface GuestParts {
   readonly hosts: SimulatedHosts
   readonly boots: GuestBoots
+  readonly isInstant: boolean
   readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
 }
 
-export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabric }: GuestParts): Guests {
+export function createGuests(world: SimulatedWorld, { hosts, boots, isInstant, networkFabric }: GuestParts): Guests {
   const { domains } = hosts
   const disks = diskFacts(world)
   const stalls = stallFacts(world)
   const fabric = fabricFacts(world)
 
-  async function learnedAddresses(domain: Domain): Promise<ReadonlyMap<string, readonly string[]>> {
+  async function learnedAddresses({ domain, nicChanges }: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
     const addresses = new Map<string, readonly string[]>()
-    for (const nic of domain.nics) {
-      if (!nic.isConnected) continue
+    for (const defined of domain.nics) {
+      const nic = isInstant ? defined : seenNic(defined, nicChanges?.[defined.extId], world.clock.now())
+      if (nic?.isConnected !== true) continue
       // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
       const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
       const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
@@ -42,7 +45,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
     const isNetworkUp = now >= times.ends.network
     return {
       phase: phaseAt(times, now),
-      learnedAddresses: isNetworkUp ? await learnedAddresses(fact.domain) : new Map(),
+      learnedAddresses: isNetworkUp ? await learnedAddresses(fact) : new Map(),
       areToolsReachable: fact.domain.hasGuestTools && fact.hungSince === undefined && now >= times.toolsAt,
       isCustomizationDone: boots.isCustomizationDone(fact),
       upSince: now >= times.ends.customization ? times.ends.customization : undefined,

@@ -29,6 +29,7 @@ import {
   unplugGroups,
 } from '../../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
+import { claimDevices, releaseDevices } from '../../../scheduling/host-devices.ts'
 import { roomForDisk } from '../../../storage-space/capacity.ts'
 import {
   type DiskEntity,
@@ -41,6 +42,7 @@ import {
 import { requireImageRoom } from '../../content/image/image-space.ts'
 import { type OfVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
+import { described, wishesOf } from '../parts/devices.ts'
 import {
   type EthernetNic,
   ethernetNicsOf,
@@ -51,7 +53,7 @@ import {
 } from '../parts/nics.ts'
 import { bootDeviceFaults } from '../rules.ts'
 import { nameOfSource, resolveSource } from './disk-sources.ts'
-import { type PlannedVm, planVm } from './plan.ts'
+import { type PlannedVm, planVm, withoutEmpty } from './plan.ts'
 import type { Contents } from './plan-disks.ts'
 
 /** Makes a VM like another one, or from the content of files that no disk of a body can name. */
@@ -79,7 +81,7 @@ export async function newVm<I extends NewVm>(
   const nics = []
   for (const [index, nic] of ethernetNicsOf(planned).entries()) {
     nics.push(await takeMac(ctx, planned.extId, nic))
-    await takeAskedAddresses(ctx, nic, `nics[${index}]`)
+    await takeAskedAddresses(ctx, nic, `nics[${index}]/`)
   }
   const imagesRead = imagesOf(planned, copies)
   const vm = {
@@ -190,6 +192,18 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
       if (nics.length > 0) await ctx.store.observe(Vm, vm.extId, { nics })
     },
     // `onUndone` releases these addresses together with those that the request reserved.
+  },
+  {
+    name: 'claim devices',
+    progress: 70,
+    record: async (ctx, input) => {
+      const vm = await coming(ctx.store, input)
+      const wishes = wishesOf(vm)
+      if (wishes.length === 0) return
+      await claimDevices(ctx, vm, wishes)
+      await ctx.store.observe(Vm, vm.extId, withoutEmpty(await described(ctx, vm, vm)))
+    },
+    unrecord: (ctx, { vmExtId }) => releaseDevices(ctx.store, vmExtId),
   },
   {
     name: 'define',

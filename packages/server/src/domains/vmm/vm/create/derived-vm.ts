@@ -61,7 +61,7 @@ export async function deriveVm<I extends NewVm>(
   refuseAll([
     ...configurationFaults(body),
     ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(body))),
+    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(body))),
   ])
   const files = [
     ...(body.disks ?? []).map((_, index): [string, string] => [`disks[${index}]`, fileIdOf(fileDisksOf(spec)[index])]),

@@ -10,7 +10,7 @@ import { parseTime } from '../../../../core/time/clock.ts'
 import { type Schedule, type ScheduleContext, startingTasks } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { HostAllocation } from '../../../scheduling/host-allocation.ts'
-import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import { hasPassthrough, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { isEmulated } from '../parts/nics.ts'
 import { restartElsewhere } from './restart-elsewhere.ts'
 
@@ -57,10 +57,8 @@ async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<r
   return [...found.values()]
 }
 
-function isBoundToHost({ isAgentVm, gpus = [], pcieDevices = [], nics = [] }: VmEntity): boolean {
-  const hasGpu = gpus.some(({ mode }) => mode !== 'VIRTUAL')
-  return isAgentVm === true || hasGpu || pcieDevices.length > 0 || nics.some((nic) => !isEmulated(nic))
-}
+const isBoundToHost = (vm: VmEntity): boolean =>
+  vm.isAgentVm === true || hasPassthrough(vm) || (vm.nics ?? []).some((nic) => !isEmulated(nic))
 
 /** Restart time by host. VMs with a running task got a later `hostSilentSince`, so the earliest one counts. */
 function timesOfLoss(vms: readonly VmEntity[]): ReadonlyMap<string, number> {
