@@ -4,7 +4,7 @@
  */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { ContentOrigin, ContentSource, Digest, Digests, ImageFile } from '../content-source.ts'
+import type { ContentOrigin, ContentSource, Digest, Digests, ImageFile, Transfer } from '../content-source.ts'
 import { bytesOf, type Content, digestsOf, knownSizes } from './content/bytes.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -19,6 +19,10 @@ export interface UrlFact {
 export interface FileFact {
   readonly content: Content
   readonly url?: string
+  /** What the cluster knows about an image that was made without this manager. */
+  readonly record?: { readonly name: string; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' }
+  /** The image with this record belongs to this manager. */
+  readonly isAdopted?: true
 }
 
 /** `status` of the server's answers; none: the server is unreachable. */
@@ -28,6 +32,8 @@ export interface ServerFault {
 
 const MiB = 1024 ** 2
 const bytesPerSecond = 1e9
+/** At most, between two readings of the rate limit. */
+const secondsAtOnce = 5
 const reports = 10
 
 /** In MiB. */
@@ -65,11 +71,16 @@ export function createContentSource(
     if (fact === undefined) throw gone('the cluster does not hold the image')
     return fact
   }
-  const transfer = async (bytes: number, report: (share: number) => Promise<void>): Promise<void> => {
-    if (settings.durations === 'instant') return
-    for (let part = 1; part <= reports; part++) {
-      await world.clock.sleep((1000 * bytes) / bytesPerSecond / reports)
-      await report(part / reports)
+  const fastest = settings.durations === 'instant' ? Number.POSITIVE_INFINITY : bytesPerSecond
+  const move = async (bytes: number, transfer: Transfer): Promise<void> => {
+    let left = bytes
+    while (left > 0) {
+      const rate = Math.min(fastest, (await transfer.bytesPerSecond()) ?? Number.POSITIVE_INFINITY)
+      if (rate === Number.POSITIVE_INFINITY) return
+      const part = Math.min(left, Math.ceil(bytes / reports), Math.ceil(rate * secondsAtOnce))
+      await world.clock.sleep((1000 * part) / rate, transfer.stopping, 'transfer of an image')
+      left -= part
+      await transfer.report((bytes - left) / bytes)
     }
   }
 
@@ -77,17 +88,35 @@ export function createContentSource(
     async look(origin) {
       return { sizeBytes: (await contentOf(origin)).sizeBytes }
     },
-    async fetch(file, origin, report) {
+    async fetch(file, origin, transfer) {
       if (files.get(fileKey(file)) !== undefined) return
       const content = await contentOf(origin)
-      await transfer(content.sizeBytes, report)
+      await move(content.sizeBytes, transfer)
       await files.put(fileKey(file), { content, ...(origin.kind === 'url' ? { url: origin.url } : {}) })
     },
-    async copy(from, to) {
+    async copy(from, to, transfer) {
       if (files.get(fileKey(to)) !== undefined) return
-      const fact = known(from)
-      await transfer(fact.content.sizeBytes, async () => undefined)
-      await files.put(fileKey(to), fact)
+      const { content, url } = known(from)
+      await move(content.sizeBytes, transfer)
+      await files.put(fileKey(to), { content, ...(url === undefined ? {} : { url }) })
+    },
+    unmanaged: (clusterExtId) =>
+      [...files.all()].flatMap(([key, { content, record, isAdopted }]) => {
+        const [extId, cluster] = key.split('/') as [string, string]
+        if (cluster !== clusterExtId || record === undefined || isAdopted === true) return []
+        return { extId, ...record, sizeBytes: content.sizeBytes }
+      }),
+    async adopt(file, transfer) {
+      const fact = known(file)
+      if (fact.isAdopted === true) return
+      await move(fact.content.sizeBytes, transfer)
+      await files.put(fileKey(file), { ...fact, isAdopted: true })
+    },
+    async release(file) {
+      const fact = files.get(fileKey(file))
+      if (fact?.isAdopted !== true) return
+      const { isAdopted: _, ...released } = fact
+      await files.put(fileKey(file), released)
     },
     async digests(file) {
       const { content, url } = known(file)

@@ -16,8 +16,8 @@ import {
 } from '../kind.ts'
 
 const images = '/vmm/v4.2/content/images'
-/** Files on the demo's cluster without an image. */
-const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map((name) => `${seedId(`image/${name}`)}/${nativeCluster}`)
+/** Images that only the demo's cluster knows. */
+const unmanaged = ['golden-2019.qcow2', 'rescue.iso'].map((name) => seedId(`image/${name}`))
 
 export const creations = {
   'vmm.createImage': {
@@ -41,6 +41,11 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     },
     broken: { source: undefined },
   },
+  'vmm.importImage': {
+    path: '/content/images/$actions/import',
+    body: { clusterExtId: unknown, imagesExtIds: unmanaged },
+    broken: { imagesExtIds: [] },
+  },
   'vmm.updateImageById': {
     path: `/content/images/${seedId('image/ubuntu-24.04.qcow2')}`,
     body: { name: 'by-order', type: 'DISK_IMAGE', categoryExtIds: [unknown] },
@@ -60,6 +65,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.create-image': async () => requestOf(creations['vmm.createImage']),
   'vmm.delete-image': async (app) =>
     tagged(app, 'DELETE', `${images}/${await created(app, creations['vmm.createImage'], 'gone')}`),
+  'vmm.import-images': async () => ({
+    method: 'POST',
+    path: `${images}/$actions/import`,
+    body: { clusterExtId: nativeCluster, imagesExtIds: unmanaged },
+  }),
   'vmm.update-image': async (app) => {
     const path = `${images}/${await created(app, creations['vmm.createImage'], 'copied')}`
     const { data } = await app.call('GET', path)
@@ -71,7 +81,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'content.faults': 'nobody',
   'content.files': async ({ all }) =>
     new Set([
-      ...strayFiles,
+      ...unmanaged.map((extId) => `${extId}/${nativeCluster}`),
       ...(await all(Image)).flatMap(({ extId, clusterLocationExtIds = [] }) =>
         clusterLocationExtIds.map((cluster: string) => `${extId}/${cluster}`),
       ),

@@ -15,6 +15,8 @@ import { fault } from '../../../virtual-machines/fault.ts'
 import { isNative } from '../../vm/create/clusters.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { nameFaults } from '../../vm/rules.ts'
+import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
+import { importImages, startImport } from './image-import.ts'
 import { roomiestCluster } from './image-space.ts'
 import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
 
@@ -38,9 +40,7 @@ export const image = implement(
       }
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
-      const found = (await ctx.store.count(Image)) + 1
-      const maximum = limitOf(ctx, maximumImages)
-      if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
+      await requireRoomFor(ctx, 1)
       const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
       const extId = ctx.ids.uuid()
       const now = ctx.clock.iso()
@@ -117,6 +117,11 @@ export const image = implement(
       )
     },
 
+    async importImage(ctx, { body }) {
+      await requireRoomFor(ctx, body.imagesExtIds.length)
+      return startImport(ctx, body)
+    },
+
     async getFileByImageId(ctx) {
       const { extId, name, sizeBytes, clusterLocationExtIds = [] } = ctx.target
       const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
@@ -136,10 +141,17 @@ export const image = implement(
       createImage: ({ body }) => [...nameFaults(body), ...sourceFaults(body)],
       updateImageById: ({ body }) => nameFaults(body),
     },
-    tasks: [createImage, deleteImage, updateImage],
+    present: [[Image, withPlacementStatus]],
+    tasks: [createImage, deleteImage, importImages, updateImage],
     limits: [maximumImages],
   },
 )
+
+async function requireRoomFor(ctx: WriteContext, images: number): Promise<void> {
+  const found = (await ctx.store.count(Image)) + images
+  const maximum = limitOf(ctx, maximumImages)
+  if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
+}
 
 const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
 
@@ -159,14 +171,16 @@ async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clust
   return { clusterExtId: found.vm.cluster?.extId }
 }
 
-/** The clusters that the body names; by default that of the source disk, else the native one with the most room. */
+/** The clusters that the body names; by default one that placement policies choose, that of the disk, the roomiest. */
 async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
   const named = distinct(body.clusterLocationExtIds ?? [])
   if (named.length > 0) {
     await requireLocations(ctx, named)
     return named
   }
-  const chosen = diskCluster ?? (await roomiestCluster(ctx))
+  const { wanted } = placementOf(await activePolicies(ctx.store), body.categoryExtIds)
+  const placed = wanted.length === 0 ? undefined : await roomiestCluster(ctx, wanted)
+  const chosen = placed ?? diskCluster ?? (await roomiestCluster(ctx))
   if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
   await requireClusterReachable(ctx, chosen)
   return [chosen]

@@ -32,6 +32,8 @@ import {
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../../content/image/image-space.ts'
+import { requireImagesAllowed } from '../../content/placement.ts'
+import { transferTo } from '../../content/rate-limits.ts'
 import { type OfVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { ethernetNicsOf, releaseNics, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
@@ -83,6 +85,7 @@ export const makeVm = defineTask<NewVm>({
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         for (const file of filesOf(vm)) await diskOf(ctx.store, file)
+        await requireImagesAllowed(ctx.store, imagesOf(vm), vm.cluster?.extId as string)
         await requireRoom(ctx, filesOf(vm))
       },
       // No undo: the step only reads.
@@ -98,7 +101,7 @@ export const makeVm = defineTask<NewVm>({
         for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of await imagesToCopy(ctx.store, vm)) {
           await requireImageRoom(ctx, [clusterExtId], sizeBytes)
           const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
-          await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId })
+          await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId }, transferTo(ctx, clusterExtId))
         }
       },
       record: async (ctx, input) => {
