@@ -20,7 +20,7 @@ export interface ContentSource {
   /** Returns the actual digest if it differs. The first expected digest of a URL defines its content. */
   verify(file: ImageFile, expected: Digest): Promise<string | undefined>
   /** The same bytes each time. @throws DriverError, final, when the file does not exist */
-  read(file: ImageFile): AsyncIterable<Uint8Array>
+  read(file: ImageFile, part: ByteRange): AsyncIterable<Uint8Array>
   /** Also removes a partial file; an absent one is no fault. */
   remove(file: ImageFile): Promise<void>
 }
@@ -38,6 +38,12 @@ export interface UnmanagedImage {
   readonly name: string
   readonly type: 'DISK_IMAGE' | 'ISO_IMAGE'
   readonly sizeBytes: number
+}
+
+/** Positions of the first and the last byte. */
+export interface ByteRange {
+  readonly first: number
+  readonly last: number
 }
 
 export interface ImageFile {

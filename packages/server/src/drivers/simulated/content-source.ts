@@ -138,7 +138,7 @@ export function createContentSource(
       await urls.put(url as string, { ...fact, given: { ...fact.given, [expected.algorithm]: expected.hex } })
       return undefined
     },
-    read: (file) => bytesOf(known(file).content),
+    read: (file, part) => bytesOf(known(file).content, part),
     remove: (file) => files.remove(fileKey(file)),
   }
 }

@@ -77,7 +77,7 @@ describe('import', () => {
   test('an import that fails is undone: the cluster alone knows the images, and they can be imported again', async () => {
     const { total } = await app.call('GET', images)
     const rule = await aFault(app, { driverCall: { driver: 'contentSource', method: 'adopt' } }, unavailable, {
-      skip: 1,
+      nth: 2,
     })
     const task = await app.task(await importing([golden, rescue]))
     assert.equal(task.status, 'FAILED')

@@ -7,6 +7,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { replaced } from '../../../../core/updates.ts'
+import type { ByteRange } from '../../../../drivers/content-source.ts'
 import { implement, type WriteContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
@@ -15,6 +16,7 @@ import { fault } from '../../../virtual-machines/fault.ts'
 import { isNative } from '../../vm/create/clusters.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { nameFaults } from '../../vm/rules.ts'
+import { fileAnswer } from '../file-answer.ts'
 import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
 import { importImages, startImport } from './image-import.ts'
 import { roomiestCluster } from './image-space.ts'
@@ -122,18 +124,16 @@ export const image = implement(
       return startImport(ctx, body)
     },
 
-    async getFileByImageId(ctx) {
-      const { extId, name, sizeBytes, clusterLocationExtIds = [] } = ctx.target
+    async getFileByImageId(ctx, { headers }) {
+      const { extId, name, sizeBytes = 0, clusterLocationExtIds = [] } = ctx.target
       const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
       if (clusterExtId === undefined) {
         throw new ApiError('CONFLICT', { fault: `No cluster that holds the image "${name}" can be reached.` })
       }
-      return {
-        contentType: 'application/octet-stream',
-        fileName: name.replaceAll(/[^A-Za-z0-9._-]/g, '') || 'image',
-        contentLength: sizeBytes ?? 0,
-        content: ctx.drivers.contentSource.read({ imageExtId: extId, clusterExtId }),
-      }
+      const file = { imageExtId: extId, clusterExtId }
+      const { sha256 } = await ctx.drivers.contentSource.digests(file)
+      const read = (part: ByteRange) => ctx.drivers.contentSource.read(file, part)
+      return fileAnswer({ name, sizeBytes, sha256, range: headers.range, read })
     },
   },
   {
