@@ -31,7 +31,6 @@ export const placementBody = (imageCategory: string, clusterCategory: string) =>
 })
 export const templatePlacementBody = (templateCategory: string, clusterCategory: string) => ({
   name: `templates-${randomUUID().slice(0, 8)}`,
-  placementType: 'SOFT',
   contentFilter: anyOf(templateCategory),
   clusterFilter: anyOf(clusterCategory),
 })

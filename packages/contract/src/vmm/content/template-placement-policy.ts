@@ -14,7 +14,7 @@ export const TemplatePlacementPolicy = resource(
   {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
-    placementType: s.withDefault(s.enumeration(['SOFT']), 'SOFT'),
+    placementType: s.optional(s.enumeration(['SOFT'])),
     contentFilter: TemplatesFilter,
     clusterFilter: TemplatesFilter,
     /** Never set. */

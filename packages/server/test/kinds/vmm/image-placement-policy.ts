@@ -59,5 +59,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.suspendPlacementPolicy': [
+    async (app) => {
+      const readPath = await policy(app)
+      return { path: `${readPath}/$actions/suspend`, readPath, body: { shouldCancelRunningTasks: true } }
+    },
+  ],
   'vmm.updatePlacementPolicyById': [updating(placementPolicies, body)],
 }

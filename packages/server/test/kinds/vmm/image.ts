@@ -4,7 +4,7 @@ import { Image } from '@hyperplane/contract/vmm/content/image'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { created, requestOf, tagged } from '../../restart/asked.ts'
 import { ids } from '../../support/clustermgmt.ts'
-import { named, updating } from '../../support/field-bases.ts'
+import { at, named, updating } from '../../support/field-bases.ts'
 import {
   type Creation,
   type FactOwner,
@@ -41,11 +41,6 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     },
     broken: { source: undefined },
   },
-  'vmm.importImage': {
-    path: '/content/images/$actions/import',
-    body: { clusterExtId: unknown, imagesExtIds: unmanaged },
-    broken: { imagesExtIds: [] },
-  },
   'vmm.updateImageById': {
     path: `/content/images/${seedId('image/ubuntu-24.04.qcow2')}`,
     body: { name: 'by-order', type: 'DISK_IMAGE', categoryExtIds: [unknown] },
@@ -54,6 +49,7 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.importImage': [at(`${images}/$actions/import`, { clusterExtId: nativeCluster, imagesExtIds: unmanaged })],
   'vmm.updateImageById': [updating(images, () => creations['vmm.createImage'].body(named()))],
 }
 
