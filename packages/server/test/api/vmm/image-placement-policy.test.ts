@@ -20,6 +20,7 @@ import {
   succeeds,
 } from '../../support/content-policies.ts'
 import { happen } from '../../support/events.ts'
+import { aFault, removeFault, unavailable } from '../../support/faults.ts'
 import { aUser } from '../../support/identities.ts'
 import { aNativeCluster, postVm } from '../../support/native-cluster.ts'
 import { aCategory } from '../../support/policies.ts'
@@ -301,6 +302,19 @@ describe('VMs and new images', () => {
     await succeeds(app, await postVm(app, cluster, { disks: [diskOf(image.extId)] }))
     assert.deepEqual(await locationsOf(app, image.extId), [native, cluster.extId])
     await remove(hard)
+  })
+
+  test('a creation that fails between the copies of two images leaves neither copy', async () => {
+    const cluster = await aNativeCluster(app)
+    const made = [await anImage(native), await anImage(native)]
+    const second = { $objectType: 'control.v1.NthTrigger', nth: 2 }
+    const rule = await aFault(app, { driverCall: { driver: 'contentSource', method: 'copy' } }, unavailable, second)
+    const disks = made.map(({ extId }) => diskOf(extId))
+    const task = await app.task(await postVm(app, cluster, { disks }))
+    await removeFault(app, rule)
+    assert.equal(task.status, 'FAILED')
+    for (const { extId } of made) assert.deepEqual(filesOf(app, extId), [native])
+    await succeeds(app, await postVm(app, cluster, { disks }))
   })
 
   test('a new image without a location is stored on a cluster that its placement policies choose', async () => {

@@ -112,7 +112,13 @@ export const makeVm = defineTask<NewVm>({
           })
         }
       },
-      // No undo: the copy belongs to the image from then on, and other VMs may use it already.
+      // A recorded copy belongs to the image, and other VMs may use it already.
+      undo: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        const clusterExtId = vm.cluster?.extId as string
+        for (const { extId } of await imagesToCopy(ctx.store, vm))
+          await ctx.drivers.contentSource.remove({ imageExtId: extId, clusterExtId })
+      },
     },
     {
       name: 'create disks',
