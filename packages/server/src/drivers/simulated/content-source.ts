@@ -6,7 +6,7 @@ import { drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ContentOrigin, ContentSource, Digest, Digests, ImageFile, Transfer } from '../content-source.ts'
 import { bytesOf, type Content, digestsOf, knownSizes } from './content/bytes.ts'
-import type { SimulatedWorld } from './world.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface UrlFact {
   readonly content: Content
@@ -68,21 +68,10 @@ export function createContentSource(
       : { seed: `disk/${origin.diskExtId}/${world.clock.now()}`, sizeBytes: origin.sizeBytes }
   const known = (file: ImageFile): FileFact => {
     const fact = files.get(fileKey(file))
-    if (fact === undefined) throw gone('the cluster does not hold the image')
+    if (fact === undefined) throw absent()
     return fact
   }
-  const fastest = settings.durations === 'instant' ? Number.POSITIVE_INFINITY : bytesPerSecond
-  const move = async (bytes: number, transfer: Transfer): Promise<void> => {
-    let left = bytes
-    while (left > 0) {
-      const rate = Math.min(fastest, (await transfer.bytesPerSecond()) ?? Number.POSITIVE_INFINITY)
-      if (rate === Number.POSITIVE_INFINITY) return
-      const part = Math.min(left, Math.ceil(bytes / reports), Math.ceil(rate * secondsAtOnce))
-      await world.clock.sleep((1000 * part) / rate, transfer.stopping, 'transfer of an image')
-      left -= part
-      await transfer.report((bytes - left) / bytes)
-    }
-  }
+  const move = transferring(world, settings.durations)
 
   return {
     async look(origin) {
@@ -100,24 +89,7 @@ export function createContentSource(
       await move(content.sizeBytes, transfer)
       await files.put(fileKey(to), { content, ...(url === undefined ? {} : { url }) })
     },
-    unmanaged: (clusterExtId) =>
-      [...files.all()].flatMap(([key, { content, record, isAdopted }]) => {
-        const [extId, cluster] = key.split('/') as [string, string]
-        if (cluster !== clusterExtId || record === undefined || isAdopted === true) return []
-        return { extId, ...record, sizeBytes: content.sizeBytes }
-      }),
-    async adopt(file, transfer) {
-      const fact = known(file)
-      if (fact.isAdopted === true) return
-      await move(fact.content.sizeBytes, transfer)
-      await files.put(fileKey(file), { ...fact, isAdopted: true })
-    },
-    async release(file) {
-      const fact = files.get(fileKey(file))
-      if (fact?.isAdopted !== true) return
-      const { isAdopted: _, ...released } = fact
-      await files.put(fileKey(file), released)
-    },
+    ...adoptions(files, move),
     async digests(file) {
       const { content, url } = known(file)
       const fact = url === undefined ? undefined : urls.get(url)
@@ -143,6 +115,45 @@ export function createContentSource(
   }
 }
 
+type Files = Collection<FileFact>
+type Move = (bytes: number, transfer: Transfer) => Promise<void>
+
+function transferring({ clock }: SimulatedWorld, durations: 'instant' | 'natural'): Move {
+  const fastest = durations === 'instant' ? Number.POSITIVE_INFINITY : bytesPerSecond
+  return async (bytes, transfer) => {
+    for (let left = bytes; left > 0; ) {
+      const rate = Math.min(fastest, (await transfer.bytesPerSecond()) ?? Number.POSITIVE_INFINITY)
+      if (rate === Number.POSITIVE_INFINITY) return
+      const part = Math.min(left, Math.ceil(bytes / reports), Math.ceil(rate * secondsAtOnce))
+      await clock.sleep((1000 * part) / rate, transfer.stopping, 'transfer of an image')
+      left -= part
+      await transfer.report((bytes - left) / bytes)
+    }
+  }
+}
+
+const adoptions = (files: Files, move: Move): Pick<ContentSource, 'adopt' | 'release' | 'unmanaged'> => ({
+  unmanaged: (clusterExtId) =>
+    [...files.all()].flatMap(([key, { content, record, isAdopted }]) => {
+      const [extId, cluster] = key.split('/') as [string, string]
+      if (cluster !== clusterExtId || record === undefined || isAdopted === true) return []
+      return { extId, ...record, sizeBytes: content.sizeBytes }
+    }),
+  async adopt(file, transfer) {
+    const fact = files.get(fileKey(file))
+    if (fact === undefined) throw absent()
+    if (fact.isAdopted === true) return
+    await move(fact.content.sizeBytes, transfer)
+    await files.put(fileKey(file), { ...fact, isAdopted: true })
+  },
+  async release(file) {
+    const fact = files.get(fileKey(file))
+    if (fact?.isAdopted !== true) return
+    const { isAdopted: _, ...released } = fact
+    await files.put(fileKey(file), released)
+  },
+})
+
 const gone = (cause: string): DriverError => new DriverError(cause, { retryable: false })
 
 /** For URLs that `URL` does not parse, such as `nfs://host/path` and `host:port/path`. */
@@ -151,6 +162,8 @@ const hostOf = (url: string): string =>
     .replace(/^(?:\w+:)?\/{0,2}/, '')
     .split(/[/:]/, 1)[0]!
     .toLowerCase()
+
+const absent = (): DriverError => gone('the cluster does not hold the image')
 
 const isUnreachable = (host: string): boolean => host.split('.').some((label) => unreachableLabels.test(label))
 

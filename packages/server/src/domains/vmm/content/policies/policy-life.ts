@@ -31,69 +31,13 @@ interface PolicyKind {
   readonly limit: Limit
 }
 
-export function policyLife({ kind, noun, filters, timeOfChange, keeps = [], limit }: PolicyKind) {
-  const stem = kind.title.replaceAll(' ', '-')
+export function policyLife(policyKind: PolicyKind) {
+  const { kind, noun, timeOfChange, limit } = policyKind
+  const { createPolicy, updatePolicy, deletePolicy } = tasksOf(policyKind)
   const taskOf = (verb: 'Create' | 'Update' | 'Delete', { extId, name }: Named) => ({
     operation: `${verb}${noun}`,
     description: `${verb} ${kind.title}`,
     affected: [{ extId, name, rel: kind.rel as string }],
-  })
-  const storedPolicy = async (store: Reader, extId: string): Promise<StoredPolicy> => {
-    const stored = await store.get(kind, extId)
-    if (stored === undefined) throw notFound(kind, kind.kind, extId, 'extId')
-    return stored as StoredPolicy
-  }
-  /** @throws ApiError 404 for a category that was deleted while the task was queued */
-  const requireCategories = async (store: Reader, policy: StoredPolicy): Promise<void> => {
-    for (const filter of filters) {
-      const { categoryExtIds } = policy[filter] as CategoryFilter
-      const present = new Set((await store.getMany(Category, categoryExtIds)).map(({ extId }) => extId))
-      const missing = categoryExtIds.findIndex((extId) => !present.has(extId))
-      if (missing >= 0)
-        throw notFound(
-          Category,
-          Category.kind,
-          categoryExtIds[missing] as string,
-          `${filter}/categoryExtIds[${missing}]`,
-        )
-    }
-  }
-
-  const createPolicy = defineTask<{ readonly extId: string }>({
-    name: `vmm.create-${stem}`,
-    cancelableUntil: 'store',
-    steps: [{ name: 'store', progress: 100, record: (ctx, { extId }) => ctx.store.publish(kind, extId) }],
-    onUndone: (ctx, { extId }) => ctx.store.remove(kind, extId),
-  })
-  const updatePolicy = defineTask<{ readonly policy: StoredPolicy }>({
-    name: `vmm.update-${stem}`,
-    cancelableUntil: 'store',
-    steps: [
-      {
-        name: 'store',
-        progress: 100,
-        record: async (ctx, { policy }) => {
-          const stored = await storedPolicy(ctx.store, policy.extId)
-          await requireCategories(ctx.store, policy)
-          const kept = Object.fromEntries(keeps.map((field) => [field, stored[field]]))
-          await ctx.store.replace(kind, { ...policy, ...kept, [timeOfChange]: ctx.clock.iso() })
-        },
-      },
-    ],
-  })
-  const deletePolicy = defineTask<{ readonly extId: string }>({
-    name: `vmm.delete-${stem}`,
-    cancelableUntil: 'store',
-    steps: [
-      {
-        name: 'store',
-        progress: 100,
-        record: async (ctx, { extId }) => {
-          await storedPolicy(ctx.store, extId)
-          await ctx.store.remove(kind, extId)
-        },
-      },
-    ],
   })
 
   return {
@@ -103,7 +47,8 @@ export function policyLife({ kind, noun, filters, timeOfChange, keeps = [], limi
     async create(ctx: WriteContext, body: Omit<Named, 'extId'>, written: object): Promise<TaskStarted> {
       const found = (await ctx.store.count(kind)) + 1
       const maximum = limitOf(ctx, limit)
-      if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: `${kind.title}s`, maximum, found })
+      const limited = kind.title.replace(/y$/, 'ies')
+      if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: limited, maximum, found })
       const now = ctx.clock.iso()
       const times = { createTime: now, [timeOfChange]: now }
       const policy = created(ctx, kind, body as StoredPolicy, { ...written, ...times, name: body.name })
@@ -132,5 +77,63 @@ export function policyLife({ kind, noun, filters, timeOfChange, keeps = [], limi
       await ctx.store.touch(kind, policy.extId)
       return ctx.startTask(deletePolicy, { extId: policy.extId }, taskOf('Delete', policy))
     },
+  }
+}
+
+function tasksOf({ kind, filters, timeOfChange, keeps = [] }: PolicyKind) {
+  const stem = kind.title.replaceAll(' ', '-')
+  const createPolicy = defineTask<{ readonly extId: string }>({
+    name: `vmm.create-${stem}`,
+    cancelableUntil: 'store',
+    steps: [{ name: 'store', progress: 100, record: (ctx, { extId }) => ctx.store.publish(kind, extId) }],
+    onUndone: (ctx, { extId }) => ctx.store.remove(kind, extId),
+  })
+  const updatePolicy = defineTask<{ readonly policy: StoredPolicy }>({
+    name: `vmm.update-${stem}`,
+    cancelableUntil: 'store',
+    steps: [
+      {
+        name: 'store',
+        progress: 100,
+        record: async (ctx, { policy }) => {
+          const stored = await storedPolicy(ctx.store, kind, policy.extId)
+          await requireCategories(ctx.store, policy, filters)
+          const kept = Object.fromEntries(keeps.map((field) => [field, stored[field]]))
+          await ctx.store.replace(kind, { ...policy, ...kept, [timeOfChange]: ctx.clock.iso() })
+        },
+      },
+    ],
+  })
+  const deletePolicy = defineTask<{ readonly extId: string }>({
+    name: `vmm.delete-${stem}`,
+    cancelableUntil: 'store',
+    steps: [
+      {
+        name: 'store',
+        progress: 100,
+        record: async (ctx, { extId }) => {
+          await storedPolicy(ctx.store, kind, extId)
+          await ctx.store.remove(kind, extId)
+        },
+      },
+    ],
+  })
+  return { createPolicy, updatePolicy, deletePolicy }
+}
+
+async function storedPolicy(store: Reader, kind: AnyResource, extId: string): Promise<StoredPolicy> {
+  const stored = await store.get(kind, extId)
+  if (stored === undefined) throw notFound(kind, kind.kind, extId, 'extId')
+  return stored as StoredPolicy
+}
+
+/** @throws ApiError 404 for a category that was deleted while the task was queued */
+async function requireCategories(store: Reader, policy: StoredPolicy, filters: readonly string[]): Promise<void> {
+  for (const filter of filters) {
+    const { categoryExtIds } = policy[filter] as CategoryFilter
+    const present = new Set((await store.getMany(Category, categoryExtIds)).map(({ extId }) => extId))
+    const index = categoryExtIds.findIndex((extId) => !present.has(extId))
+    if (index < 0) continue
+    throw notFound(Category, Category.kind, categoryExtIds[index] as string, `${filter}/categoryExtIds[${index}]`)
   }
 }
