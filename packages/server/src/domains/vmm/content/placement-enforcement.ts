@@ -49,10 +49,10 @@ export const placeImage = defineTask<Placing>({
       name: 'plan',
       progress: 5,
       // Policies and image may have changed while the task was queued.
-      record: async (ctx, { imageExtId }): Promise<{ keep: PlacementChange }> => {
+      record: async (ctx, { imageExtId }): Promise<{ keep: readonly string[] }> => {
         const image = await ctx.store.get(Image, imageExtId)
-        if (image === undefined) return { keep: { add: [], remove: [] } }
-        return { keep: await changeFor(ctx, await activePolicies(ctx.store), image) }
+        if (image === undefined) return { keep: [] }
+        return { keep: (await changeFor(ctx, await activePolicies(ctx.store), image)).add }
       },
     },
     {
@@ -61,7 +61,7 @@ export const placeImage = defineTask<Placing>({
       run: async (ctx, { imageExtId }) => {
         const image = await ctx.store.get(Image, imageExtId)
         const from = image?.clusterLocationExtIds?.find((extId) => ctx.drivers.hardware.isReachable(extId))
-        const { add } = planned(ctx)
+        const add = listIn(ctx, 'plan')
         if (image === undefined || from === undefined || add.length === 0) return
         await requireImageRoom(ctx, add, image.sizeBytes ?? 0)
         for (const [index, clusterExtId] of add.entries()) {
@@ -77,7 +77,7 @@ export const placeImage = defineTask<Placing>({
       },
       undo: async (ctx, { imageExtId }) => {
         const { clusterLocationExtIds = [] } = (await ctx.store.get(Image, imageExtId)) ?? {}
-        for (const clusterExtId of planned(ctx).add) {
+        for (const clusterExtId of listIn(ctx, 'plan')) {
           if (!clusterLocationExtIds.includes(clusterExtId))
             await ctx.drivers.contentSource.remove({ imageExtId, clusterExtId })
         }
@@ -89,7 +89,7 @@ export const placeImage = defineTask<Placing>({
       record: async (ctx, { imageExtId }): Promise<{ keep: readonly string[] }> => {
         const image = await ctx.store.get(Image, imageExtId)
         if (image === undefined) return { keep: [] }
-        const added = (ctx.outputs['add copies'] as readonly string[] | undefined) ?? []
+        const added = listIn(ctx, 'add copies')
         await requireImageRoom(ctx, added, image.sizeBytes ?? 0)
         const locations = [...new Set([...(image.clusterLocationExtIds ?? []), ...added])]
         const held = { ...image, clusterLocationExtIds: locations }
@@ -103,17 +103,16 @@ export const placeImage = defineTask<Placing>({
       name: 'remove copies',
       progress: 100,
       run: async (ctx, { imageExtId }) => {
-        for (const clusterExtId of removed(ctx)) await ctx.drivers.contentSource.remove({ imageExtId, clusterExtId })
+        for (const clusterExtId of listIn(ctx, 'store'))
+          await ctx.drivers.contentSource.remove({ imageExtId, clusterExtId })
       },
     },
   ],
 })
 
-const planned = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>): PlacementChange =>
-  (outputs['plan'] as PlacementChange | undefined) ?? { add: [], remove: [] }
-
-const removed = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>): readonly string[] =>
-  (outputs['store'] as readonly string[] | undefined) ?? []
+/** The clusters that a step returned. */
+const listIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, step: string): readonly string[] =>
+  (outputs[step] as readonly string[] | undefined) ?? []
 
 async function changeFor(
   ctx: Evaluating,

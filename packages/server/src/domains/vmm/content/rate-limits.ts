@@ -30,22 +30,27 @@ export async function effectiveLimits(store: Reader): Promise<readonly Effective
 }
 
 /**
- * For each transfer of content to a cluster: applies the current rate limit of the cluster, and ends the transfer when
- * its task is cancelled or the service stops.
+ * For every transfer of content to a cluster: applies the cluster's current rate limit, and ends the transfer when its
+ * task is cancelled or the service stops. `report` is called once for each percent, because it writes the task's row.
  */
-export const transferTo = (
+export function transferTo(
   ctx: StepContext<Drivers>,
   clusterExtId: string,
   report: (share: number) => Promise<void> = async () => undefined,
-): Transfer => ({
-  stopping: ctx.stopping,
-  async bytesPerSecond() {
-    const limits = await effectiveLimits(ctx.store)
-    const limit = limits.find((each) => each.clusterExtId === clusterExtId)
-    return limit === undefined ? undefined : limit.policy.rateLimitKbps * 1000
-  },
-  async report(share) {
-    if (ctx.cancelRequested()) throw new CancelAccepted()
-    await report(share)
-  },
-})
+): Transfer {
+  let percent = 0
+  return {
+    stopping: ctx.stopping,
+    async bytesPerSecond() {
+      const limits = await effectiveLimits(ctx.store)
+      const limit = limits.find((each) => each.clusterExtId === clusterExtId)
+      return limit === undefined ? undefined : limit.policy.rateLimitKbps * 1000
+    },
+    async report(share) {
+      if (ctx.cancelRequested()) throw new CancelAccepted()
+      if (Math.floor(100 * share) === percent) return
+      percent = Math.floor(100 * share)
+      await report(share)
+    },
+  }
+}
