@@ -25,13 +25,15 @@ export interface FileFact {
   readonly isAdopted?: true
 }
 
-/** `status` of the server's answers; none: the server is unreachable. */
+/** `corrupt`: other bytes than usual. `cut`: connections break off halfway. `slow`: 1 MB/s. */
 export interface ServerFault {
+  readonly kind: 'corrupt' | 'cut' | 'down' | 'slow' | 'status'
   readonly status?: number
 }
 
 const MiB = 1024 ** 2
 const bytesPerSecond = 1e9
+const slowBytesPerSecond = 1e6
 /** At most, between two readings of the rate limit. */
 const secondsAtOnce = 5
 const reports = 10
@@ -54,8 +56,8 @@ export function createContentSource(
   const contentAt = async (url: string, type: 'DISK_IMAGE' | 'ISO_IMAGE'): Promise<Content> => {
     const host = hostOf(url)
     const fault = faults.get(host)
-    if (fault?.status !== undefined) throw gone(`the server answers ${fault.status}`)
-    if (fault !== undefined || isUnreachable(host)) throw gone('the server cannot be reached')
+    if (fault?.kind === 'status') throw gone(`the server answers ${fault.status}`)
+    if (fault?.kind === 'down' || isUnreachable(host)) throw gone('the server cannot be reached')
     const known = urls.get(url)
     if (known !== undefined) return known.content
     const content = { seed: url, sizeBytes: sizeOf(url, type) * MiB }
@@ -80,8 +82,17 @@ export function createContentSource(
     async fetch(file, origin, transfer) {
       if (files.get(fileKey(file)) !== undefined) return
       const content = await contentOf(origin)
-      await move(content.sizeBytes, transfer)
-      await files.put(fileKey(file), { content, ...(origin.kind === 'url' ? { url: origin.url } : {}) })
+      const fault = origin.kind === 'url' ? faults.get(hostOf(origin.url))?.kind : undefined
+      if (fault === 'cut') {
+        const received = Math.floor(content.sizeBytes / 2)
+        await move(received, transfer)
+        throw gone(`the connection broke off after ${received} of ${content.sizeBytes} bytes`)
+      }
+      await move(content.sizeBytes, fault === 'slow' ? slowed(transfer) : transfer)
+      // Without its URL the file has the digest of its own bytes.
+      if (fault === 'corrupt')
+        await files.put(fileKey(file), { content: { ...content, seed: `corrupt ${content.seed}` } })
+      else await files.put(fileKey(file), { content, ...(origin.kind === 'url' ? { url: origin.url } : {}) })
     },
     async copy(from, to, transfer) {
       if (files.get(fileKey(to)) !== undefined) return
@@ -116,6 +127,12 @@ export function createContentSource(
 }
 
 type Files = Collection<FileFact>
+const slowed = (transfer: Transfer): Transfer => ({
+  stopping: transfer.stopping,
+  bytesPerSecond: async () => Math.min(slowBytesPerSecond, (await transfer.bytesPerSecond()) ?? slowBytesPerSecond),
+  report: (share) => transfer.report(share),
+})
+
 type Move = (bytes: number, transfer: Transfer) => Promise<void>
 
 function transferring({ clock }: SimulatedWorld, durations: 'instant' | 'natural'): Move {
