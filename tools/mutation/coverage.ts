@@ -1,4 +1,4 @@
-/** Which test file executes which characters of which source; cached in `node_modules/.cache`. */
+/** Source ranges that each test file executes; cached in `node_modules/.cache`. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ import type { CoveredBySuite } from './suites.ts'
 import { runTests } from './test-run.ts'
 
 interface CoveredSource {
-  /** Of the source as executed: offsets do not apply to a changed source. */
+  /** Digest of the executed source: offsets do not apply to a changed source. */
   readonly digest: string
   /** Start and end alternate. */
   readonly ranges: readonly number[]
@@ -113,7 +113,7 @@ export function executedRanges(counted: readonly CountedRange[]): number[] {
   return executed
 }
 
-/** Those of the mutant's namespace and stem first, then the fastest first. */
+/** Tests whose file names the mutant's namespace or stem come first, then the fastest. */
 export function testsOf(mutant: Mutant, coverage: Coverage): { file: string; seconds: number }[] {
   const words = new Set(mutant.file.replace(domains, '').split(/[/.]/))
   const nearness = (file: string): number => file.split(/[/.]/).filter((word) => words.has(word)).length

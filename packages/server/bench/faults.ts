@@ -1,7 +1,7 @@
 /**
  * Measures the cost of 1,000 fault rules that do not match a GET: the same request in worlds of one service, in turns.
  */
-import { Connection, requestBytes, type Target } from './load.ts'
+import { basic, Connection, requestBytes, type Target } from './load.ts'
 import { type Rates, sideBySide } from './side-by-side.ts'
 
 /** `others` has rules of other operations, `same` has rules of the same operation for other users and names. */
@@ -41,9 +41,6 @@ export async function measureFaults(
     }
   }
   connection.close()
-  const askedOf = (world: FaultWorld) => ({
-    target,
-    request: requestBytes('GET', path, password, undefined, { 'X-World': world }),
-  })
+  const askedOf = (world: FaultWorld) => ({ target, path, headers: { ...basic(password), 'X-World': world } })
   return sideBySide({ without: askedOf('without'), others: askedOf('others'), same: askedOf('same') }, secondsEach)
 }

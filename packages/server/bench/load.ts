@@ -6,6 +6,12 @@ export interface Target {
   readonly port: number
 }
 
+export interface Get {
+  readonly target: Target
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export interface Measured {
   readonly requests: number
   readonly perSecond: number
@@ -83,6 +89,10 @@ export class Connection {
   }
 }
 
+export const basic = (password: string): { readonly Authorization: string } => ({
+  Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
+})
+
 /** Bytes of a request with Basic credentials. */
 export function requestBytes(
   method: string,
@@ -95,7 +105,7 @@ export function requestBytes(
   const lines = [
     `${method} ${path} HTTP/1.1`,
     'Host: localhost',
-    `Authorization: Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
+    ...Object.entries(basic(password)).map(([name, value]) => `${name}: ${value}`),
     ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(content)}`]),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ]

@@ -2,11 +2,11 @@
  * Measures the cost of journal recording for a GET: the same requests with recording on and off, in turns, on one
  * service.
  */
-import { Connection, requestBytes, type Target } from './load.ts'
+import { basic, Connection, requestBytes, type Target } from './load.ts'
 import { type Rates, sideBySide } from './side-by-side.ts'
 
 /** Many rounds, because the difference is smaller than the noise between slices. */
-const rounds = 31
+const rounds = 15
 
 const journal = '/control/v1/worlds/default/journal'
 
@@ -14,7 +14,7 @@ const journal = '/control/v1/worlds/default/journal'
 export async function measureRecording(
   target: Target,
   password: string,
-  request: Buffer,
+  path: string,
   secondsEach: number,
   connections: number,
 ): Promise<Rates<'on' | 'off'>> {
@@ -27,11 +27,9 @@ export async function measureRecording(
     )
     if (status !== 200) throw new Error(`PUT ${journal}: ${status} ${body}`)
   }
+  const get = { target, path, headers: basic(password) }
   const rates = await sideBySide(
-    {
-      on: { target, request, prepare: () => record(true) },
-      off: { target, request, prepare: () => record(false) },
-    },
+    { on: { ...get, prepare: () => record(true) }, off: { ...get, prepare: () => record(false) } },
     secondsEach,
     { connections, rounds },
   )

@@ -3,11 +3,10 @@
  * and the result for a pair is the median of its ratios within the rounds. A temporary slowdown of the machine then
  * affects both sides of a ratio, or is outvoted.
  */
-import { load, type Target } from './load.ts'
+import { type Get, load } from './load.ts'
+import { hasWrk, wrkRate } from './wrk.ts'
 
-export interface Contender {
-  readonly target: Target
-  readonly request: Buffer
+export interface Contender extends Get {
   /** Done before each of its slices. */
   readonly prepare?: () => Promise<void>
 }
@@ -34,11 +33,9 @@ export async function sideBySide<N extends string>(
   const names = Object.keys(contenders) as N[]
   const rates = new Map<N, number[]>(names.map((name) => [name, []]))
   const run = async (name: N, seconds: number): Promise<number> => {
-    const { target, request, prepare } = contenders[name]
-    await prepare?.()
-    const { perSecond, statuses } = await load(target, connections, seconds, () => request)
-    if (statuses.size !== 1 || !statuses.has(200)) throw new Error(`${name}: answers ${[...statuses]}`)
-    return perSecond
+    const contender = contenders[name]
+    await contender.prepare?.()
+    return hasWrk ? wrkRate(contender, connections, seconds) : ownRate(contender, connections, seconds)
   }
   /** Runs until the rate stops growing: the engine optimises the code during tens of thousands of requests. */
   async function warmUp(name: N): Promise<void> {
@@ -63,6 +60,14 @@ export async function sideBySide<N extends string>(
     perSecond: (name) => median(of(name)),
     share: (name, against) => median(of(name).map((rate, round) => rate / (of(against)[round] as number))),
   }
+}
+
+async function ownRate({ target, path, headers }: Get, connections: number, seconds: number): Promise<number> {
+  const lines = [`GET ${path} HTTP/1.1`, 'Host: localhost', ...Object.entries(headers).map((each) => each.join(': '))]
+  const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
+  const { perSecond, statuses } = await load(target, connections, seconds, () => request)
+  if (statuses.size !== 1 || !statuses.has(200)) throw new Error(`GET ${path}: answers ${[...statuses]}`)
+  return perSecond
 }
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] as number

@@ -16,7 +16,7 @@ const CallTarget = s.object('control.v1.CallTarget', { kind: s.text(), extId: s.
 
 const CallBody = s.object('control.v1.CallBody', {
   mediaType: s.optional(s.text()),
-  /** Of the complete body, as sent. */
+  /** Size of the complete body as sent. */
   sizeBytes: s.integer(),
   /** Absent for forms and files. */
   text: s.optional(s.text({ multiline: true })),

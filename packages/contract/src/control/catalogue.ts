@@ -17,7 +17,7 @@ const CatalogueTask = s.object('control.v1.CatalogueTask', {
     s.object('control.v1.CatalogueStep', {
       /** Value for `match/taskStep/step`. */
       name: s.text(),
-      /** Of the task after the step, in percent. */
+      /** Progress of the task in percent when this step is done. */
       progress: s.integer(),
       /** Rules with the phase UNDO can strike the step. */
       hasUndo: s.boolean(),

@@ -1,5 +1,5 @@
 /**
- * Which calls a rule strikes, and how. It strikes at the innermost level of its match: driver call, task step, request.
+ * A rule strikes calls at the innermost level of its match: driver call, task step, request.
  * Source: behaviour conventions 23; reference faults.md.
  */
 import { names } from '../names.ts'
@@ -38,7 +38,7 @@ const FaultMatch = s.object('control.v1.FaultMatch', {
 
 const count = (minimum = 1) => s.integer({ minimum, maximum: 1_000_000_000 })
 
-/** Which of the matching calls are struck. Calls are counted from the creation of the rule, or from `reset-counts`. */
+/** Selects among the matching calls, which are counted from the creation of the rule, or from `reset-counts`. */
 const FaultTrigger = s.oneOf(
   s.object('control.v1.NthTrigger', { nth: count() }),
   s.object('control.v1.NextTrigger', { next: count() }),

@@ -1,5 +1,5 @@
 /**
- * The holder of an address of a subnet; internal. Usage, NICs, reservations and floating IPs derive from these rows.
+ * Internal; usage, NICs, reservations and floating IPs derive from these rows.
  * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
  */
 import { resource } from '../operation.ts'
@@ -23,7 +23,7 @@ export const AddressLease = resource(
       holderExtId: s.optional(s.uuid()),
       clientContext: s.optional(s.text({ maxLength: 256 })),
       since: s.timestamp(),
-      /** A task is releasing the address: it stays held until that has succeeded, and no other task can release it. */
+      /** A task is releasing the address; other tasks cannot release it. */
       isLeaving: s.optional(s.boolean()),
     },
     indexed: ['holderExtId', 'clientContext'],
@@ -36,10 +36,7 @@ export const AddressLease = resource(
   },
 )
 
-/**
- * A gapless run of leased addresses of a subnet; adjacent runs are merged. Derived from the leases in the same
- * transaction, so that one look-up finds the lowest free address.
- */
+/** Leased addresses without a gap, so that one look-up finds the lowest free address. Derived from the leases. */
 export const AddressRun = resource(
   'networking.v4.config.AddressRun',
   {},

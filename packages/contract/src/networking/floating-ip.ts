@@ -46,7 +46,7 @@ export const FloatingIp = resource(
       `),
     ),
     privateIp: s.readOnly(s.text()),
-    /** These three repeat the association; a body without `association` may set them instead. */
+    /** These three fields repeat the association; a body without `association` may set them instead. */
     loadBalancerSessionReference: s.optional(s.uuid()),
     vmNicReference: s.optional(s.referenceTo('Nic')),
     vpcReference: s.optional(s.referenceTo('Vpc')),

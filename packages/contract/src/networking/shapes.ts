@@ -43,10 +43,7 @@ export const KVStringPair = s.object('common.v1.config.KVStringPair', {
 })
 
 const changeFields = { taskExtId: s.uuid(), verb: s.enumeration(['create', 'update', 'delete']) } as const
-/**
- * The task that is creating, changing or deleting the row; internal. Written together with the task, so that two
- * concurrent requests cannot both start one.
- */
+/** The running task of the row; internal. Written with the task, so that concurrent requests cannot both start one. */
 export const Change = s.object('', changeFields)
 /** With values that the update will store; they are reserved while the task runs. */
 export const changeHolding = <const F extends s.Fields>(held: F) => s.object('', { ...changeFields, ...held })

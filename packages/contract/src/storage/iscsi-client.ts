@@ -7,10 +7,7 @@ import { authenticationType, chapSecret, VolumeGroup } from '../volumes/volume-g
 import { readRate, writeRate } from './rates.ts'
 import { storageWriters } from './roles.ts'
 
-/**
- * The older view of an iSCSI client: `targetParams` and `iscsiTargetNames` both show its targets, in the same order.
- * Source: specification 2.2, 4.2; behaviour volumes-storage.md 1.5, 1.8, 2.
- */
+/** Source: specification 2.2, 4.2; behaviour volumes-storage.md 1.5, 1.8, 2. */
 export const IscsiClient = s.object('storage.v4.config.IscsiClient', {
   ...baseFields,
   iscsiInitiatorName: s.immutable(s.optional(iscsiInitiatorName)),

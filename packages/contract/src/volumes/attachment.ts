@@ -24,10 +24,7 @@ export const VGAttachment = s.object('volumes.v4.config.VGAttachment', {
   ),
 })
 
-/**
- * Internal; the group's `attachments`, the disk entry of the VM and the targets of the client derive from these rows.
- * Exactly one consumer is set; `extId` is that of the VM's disk entry.
- */
+/** Internal. Exactly one consumer is set; `extId` is that of the VM's disk entry. */
 export const VolumeGroupAttachment = resource(
   'volumes.v4.config.VolumeGroupAttachment',
   {},

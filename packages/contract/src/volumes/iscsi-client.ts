@@ -11,7 +11,7 @@ export const numVirtualTargets = s.integer({ minimum: 1, maximum: 32 })
 export const attachmentSite = s.enumeration(['PRIMARY', 'SECONDARY'])
 
 /**
- * An initiator outside the cluster. Created by its first attach; it stays after the last detach.
+ * Created by the first attach, kept after the last detach.
  * Source: specification 4.3, 5, 8; catalogue volumes.json; behaviour volumes-storage.md 1.5, 2.
  */
 export const IscsiClient = resource(

@@ -5,7 +5,7 @@ import { nvmfClientReaders, volumeAdmins } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
 
 /**
- * An NVMe/TCP initiator outside the cluster. Created by its first attach; it stays after the last detach.
+ * Created by the first attach, kept after the last detach.
  * Source: specification 2.2, 4.3, 5, 8; catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.6, 2.
  */
 export const NvmfClient = resource(

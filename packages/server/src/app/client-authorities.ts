@@ -22,7 +22,7 @@ export class ClientAuthorities {
     this.#isClosing = isClosing
   }
 
-  /** Those of all worlds: the world of a connection is not known yet. */
+  /** Asks for the authorities of all worlds, because the world of a connection is not known yet. */
   async refresh(): Promise<void> {
     const authorities = await Promise.all([...this.#worlds.all()].map((world) => this.#authoritiesOf(world)))
     this.#server.askForCertificates([...new Set(authorities.flat())])

@@ -43,7 +43,7 @@ export interface Part {
   readonly name: string
   readonly section: Section
   readonly sizeBytes: number
-  /** Of the sealed bytes, in hex. */
+  /** Digest of the sealed bytes in hexadecimal. */
   readonly sha256: string
   /** Number of rows that end in this part, by kind. */
   readonly rows: Readonly<Record<string, number>>

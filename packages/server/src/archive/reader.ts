@@ -17,11 +17,11 @@ import {
 export interface FoundRestorePoints {
   /** Newest first. */
   readonly manifests: readonly Manifest[]
-  /** One for each restore point that was left out. */
+  /** A text for each skipped restore point. */
   readonly warnings: readonly string[]
 }
 
-/** Of one manager, or of all. A damaged or newer one is left out with a warning. @throws ObjectStoreError */
+/** @param managerExtId default: all managers @returns a warning for each damaged or too new one @throws ObjectStoreError */
 export async function findRestorePoints(at: BackupPlace, managerExtId?: string): Promise<FoundRestorePoints> {
   const sizes = await sizesBelow(at, managerExtId === undefined ? prefix : `${prefix}/${managerExtId}`)
   const manifests: Manifest[] = []

@@ -7,6 +7,7 @@ import {
   groupDocuments,
   type ResolvedPath,
   resolvePath,
+  type Selection,
   sortBy,
   type TypedFilter,
   type TypedOrderby,
@@ -16,6 +17,7 @@ import { matchesScope } from './access/scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
 import { ApiError } from './api-error.ts'
 import type { ReadContext } from './context.ts'
+import { Derivation } from './derivation.ts'
 import type { Document } from './document.ts'
 import type { ListResult, Presenter } from './handlers.ts'
 import type { ExpandOption, RequestInput } from './input/request-input.ts'
@@ -28,6 +30,7 @@ export const both = (a: TypedFilter | undefined, b: TypedFilter | undefined): Ty
 
 export const filterOf = (scope: Scope): TypedFilter | undefined => (scope === 'all' ? undefined : scope)
 
+/** `any`: the operation, known only at run time, names the kind of the items. */
 export async function standardList(ctx: ReadContext, request: RequestInput, scope: Scope): Promise<ListResult<any>> {
   const { operation } = ctx
   const resource = operation.resource as Resource
@@ -137,8 +140,17 @@ export async function present<D>(
   const { select } = request.query
   // Expanded properties stay even if they are not selected.
   const expanded = request.query.expand.map((item) => operation.expand?.[item.name]?.into ?? item.name)
-  if (select !== undefined) shown = shown.map((entity) => applySelection(select, entity, expanded))
+  if (select !== undefined) shown = shown.map((entity) => selected(select, entity, expanded))
   return { entities: shown, truncated: cut.size > 0, truncatedIndexes: [...cut].sort((a, b) => a - b) }
+}
+
+/** Equal queries have the same selection, see `readQuery`. */
+const selections = new WeakMap<Selection, Derivation<Document, Document>>()
+
+function selected(selection: Selection, entity: Document, expanded: readonly string[]): Document {
+  let derivation = selections.get(selection)
+  if (derivation === undefined) selections.set(selection, (derivation = new Derivation()))
+  return derivation.of(entity, [], () => applySelection(selection, entity, expanded))
 }
 
 async function expandOne(

@@ -69,7 +69,7 @@ export interface HostCondition {
   readonly isUp: boolean
   /** Milliseconds since 1970. */
   readonly silentSince?: number
-  /** It works, but far too slowly. */
+  /** The host works, but far too slowly. */
   readonly isDegraded: boolean
   /** Last boot, if known more exactly than from its row; milliseconds since 1970. */
   readonly bootedAt?: number

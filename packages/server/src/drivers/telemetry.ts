@@ -12,7 +12,7 @@ export interface Telemetry {
 /** `cpuPpm` is a share of the whole host. */
 export interface HostReading {
   readonly cpuPpm: number
-  /** Of the memory of hypervisor and controller VM. */
+  /** Used share of the memory of hypervisor and controller VM. */
   readonly systemMemoryPpm: number
 }
 

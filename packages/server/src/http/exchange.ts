@@ -89,9 +89,10 @@ export async function exchange(
 export function record(site: Site, { api, requestId }: ReceivedRequest, ended: Exchanged, log: Log): void {
   if (api.trace === undefined) return
   const { outcome, refused, answer, cut } = ended
-  const { status, body } = outcome?.raw === undefined ? receivedPart(answer, cut) : answer
+  const { status, body, bytes } = outcome?.raw === undefined ? receivedPart(answer, cut) : answer
+  const path = site.base + api.path
   try {
-    site.recorder?.record({ request: api, path: site.base + api.path, outcome, refused, status, body })
+    site.recorder?.record({ request: api, path, outcome, refused, status, body, bytes })
   } catch (error) {
     log.error({ err: error, requestId }, 'a call could not be recorded')
   }

@@ -51,7 +51,7 @@ export function not(term: TypedFilter): TypedFilter {
   return { kind: 'not', term }
 }
 
-/** Of the field, or of any element of the collection that the path crosses. */
+/** Compares the field, or any element of the collection that the path crosses. */
 export function equals(path: ResolvedPath, value: Scalar | null): TypedFilter {
   return some(path, (field) => ({
     kind: 'compare',
@@ -117,7 +117,7 @@ function junction(kind: 'and' | 'or', given: readonly TypedFilter[]): TypedFilte
   return { kind, terms: kept }
 }
 
-/** One `in` for a field, one `any` for a collection: scopes have thousands, each would cost a scan. */
+/** Joins alternatives to an `in` or `any`: a scope has thousands, and each would cost a scan. */
 function mergeAlternatives(terms: readonly TypedFilter[]): readonly TypedFilter[] {
   const groups = new Map<unknown, TypedFilter[]>()
   for (const term of terms) {

@@ -40,7 +40,7 @@ import { SeedRefusal } from './seed-refusal.ts'
 
 export interface SeedOptions {
   readonly plan: SeedPlan
-  /** That of the plan, if it has one. */
+  /** Random seed of the world; the plan may prescribe it. */
   readonly random: string
   readonly store: Store
   readonly world: SimulatedWorld

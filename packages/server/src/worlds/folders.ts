@@ -63,7 +63,7 @@ export function createWorldFolders(place: string): WorldFolders {
     async remove(name) {
       const folder = of(name)
       if (!existsSync(folder)) return
-      // One step: a crash must not leave a folder with half of its files.
+      // A rename is atomic: a crash must not leave a folder with half of its files.
       const removed = join(place, `${removedPrefix}${++removals}-${keyOf(name)}`)
       renameSync(folder, removed)
       await rm(removed, { recursive: true, force: true })

@@ -20,13 +20,12 @@ export class Batches {
 
   /** @returns true when the batch of this journal is full and should be sent */
   add(folder: string, call: CallText): boolean {
-    const longest = reservedBytes(call)
-    if (this.#bytesInFlight + longest > maximumBytesInFlight) {
+    if (this.#bytesInFlight + reservedBytes(call) > maximumBytesInFlight) {
       this.noteLost(folder, 1)
       return false
     }
     const parts = this.#partsOf(folder)
-    const part = this.#partWithRoom(parts, longest)
+    const part = this.#partWithRoom(parts, call)
     const { length } = part
     part.add(call)
     this.#bytesInFlight += part.length - length
@@ -80,9 +79,10 @@ export class Batches {
     return parts
   }
 
-  #partWithRoom(parts: CallPart[], bytes: number): CallPart {
+  #partWithRoom(parts: CallPart[], call: CallText): CallPart {
     const latest = parts.at(-1)
-    if (latest !== undefined && latest.length + bytes <= latest.bytes.length) return latest
+    if (latest?.hasRoom(call) === true) return latest
+    const bytes = reservedBytes(call)
     const spare = bytes > partBytes ? undefined : this.#spare.pop()
     const part = new CallPart(spare ?? new ArrayBuffer(Math.max(bytes, partBytes)))
     parts.push(part)

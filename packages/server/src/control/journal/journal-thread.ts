@@ -154,7 +154,7 @@ export class JournalThread {
     if (this.#worker !== undefined) return this.#worker
     const worker = new Worker(threadProgram('journal-worker.ts', import.meta.url), {
       ...threadOptions(),
-      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 192 },
+      resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 192 },
     })
     this.#worker = worker
     worker.unref()

@@ -72,7 +72,7 @@ const bytesIn = (folder: string): number =>
 test('bodies become part of the record, whatever their characters', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  journal.write(() => ({ ...record(), own: `${record().own},"answer":{`, answer: 'é"b\\n{}\u0000' }))
+  journal.write(() => ({ ...record(), own: `${record().own},"answer":{`, answer: { text: 'é"b\\n{}\u0000' } }))
   const { documents } = await journal.page({ limit: 1 })
   assert.deepEqual(JSON.parse(documents[0] as string).answer, { sizeBytes: 9, text: 'é"b\\n{}\u0000' })
   assert.deepEqual(await sequences(journal, "contains(answer/text,'b')"), [1])

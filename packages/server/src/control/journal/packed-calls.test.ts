@@ -32,7 +32,7 @@ test('packed calls are unpacked unchanged', () => {
         const shared = `,"caller":"${caller}"`
         const own = `,"path":${JSON.stringify(path)}`
         if (answer === null) return { ...times, shared, own }
-        return { ...times, shared, own: `${own},"answer":{`, answer }
+        return { ...times, shared, own: `${own},"answer":{`, answer: { text: answer } }
       })
       const expected = calls.map(({ caller, path, answer }, index) => ({
         sequence: index + 1,
@@ -47,7 +47,7 @@ test('packed calls are unpacked unchanged', () => {
 })
 
 test('half a surrogate pair becomes a replacement character, and the next call stays intact', () => {
-  const call = { ...times, shared: '', own: ',"answer":{', answer: '\ud83d.' }
+  const call = { ...times, shared: '', own: ',"answer":{', answer: { text: '\ud83d.' } }
   const answer = { sizeBytes: 4, text: '\ufffd.' }
   assert.deepEqual(throughBytes([call, call]), [
     { sequence: 1, ...told, answer },
@@ -65,6 +65,29 @@ test('a shared text is stored once, and counts for each call', () => {
     String(sizes),
   )
   assert.ok(part.length < 1000, String(part.length))
+})
+
+test('an answer that several calls got is stored once, and counts for each call', () => {
+  const part = new CallPart(new ArrayBuffer(10_000))
+  const call = { ...times, shared: '', own: ',"answer":{', answer: { text: 'x'.repeat(2000) } }
+  for (let index = 0; index < 5; index++) {
+    assert.ok(part.hasRoom(call))
+    part.add(call)
+  }
+  const packed = part.bytes.subarray(0, part.length)
+  assert.ok(part.length < 3000, String(part.length))
+  assert.ok(sizesIn(packed).every((size) => size > 2000))
+  for (const each of callsIn(packed)) assert.equal(JSON.parse(each.document(1)).answer.text, call.answer.text)
+})
+
+test('an answer of which only the beginning is kept tells its whole size', () => {
+  const answer = { text: 'beginning and end', kept: Buffer.from('beginning'), sizeBytes: 17 }
+  const call = { ...times, shared: '', own: ',"answer":{', answer }
+  const expected = { sizeBytes: 17, isCut: true, text: 'beginning' }
+  assert.deepEqual(throughBytes([call, call]), [
+    { sequence: 1, ...told, answer: expected },
+    { sequence: 2, ...told, answer: expected },
+  ])
 })
 
 test('bytes that are no calls are refused', () => {

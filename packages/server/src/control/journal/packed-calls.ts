@@ -1,87 +1,111 @@
 /**
  * The binary form of calls. As objects they would cost more than the calls: the garbage collector would move each one
  * twice, and `postMessage` would clone it. A call is a header and up to three UTF-8 texts: the members that it shares
- * with other calls, unless an earlier call of the same part holds them; its own members; the answer.
+ * with other calls; its own members; the answer. Texts that an earlier call of the same part holds are not repeated:
+ * clients that poll get the same answer again and again.
  */
 import { formatTime, lastTime } from '../../core/time/time.ts'
-import type { CallText } from './protocol.ts'
+import type { CallText, SentBody } from './protocol.ts'
 
 /** Part of the version of stored journals: change it with the layout below. */
-export const packing = 'header, shared, own, answer'
+export const packing = 'header, shared, own, answer and its size: each text once a part'
 
 /** Offsets in a header: lengths and places are 32-bit numbers, times 64-bit. Places are relative to the part. */
-const at = { length: 0, shared: 4, sharedLength: 8, ownLength: 12, began: 16, ended: 24 } as const
-const headerBytes = 32
+const at = { length: 0, shared: 4, own: 12, answer: 20, answerSize: 28, began: 32, ended: 40 } as const
+const headerBytes = 48
 const longestUnit = 3
 
 /** An upper bound of the packed size, without encoding the texts. */
-export const longestPacked = ({ shared, own, answer = '' }: CallText): number =>
-  headerBytes + (shared.length + own.length + answer.length) * longestUnit
+export const longestPacked = ({ shared, own, answer }: CallText): number =>
+  headerBytes + longestText(shared) + longestText(own) + longestAnswer(answer)
 
-/** The packed size, if no earlier call of the part has the shared text. */
-export const packedLength = ({ shared, own, answer = '' }: CallText): number =>
-  headerBytes + Buffer.byteLength(shared) + Buffer.byteLength(own) + Buffer.byteLength(answer)
+/** The packed size, if no earlier call of the part has the same texts. */
+export const packedLength = ({ shared, own, answer }: CallText): number =>
+  headerBytes + Buffer.byteLength(shared) + Buffer.byteLength(own) + answerLength(answer)
 
-interface Shared {
-  readonly place: number
+const longestText = ({ length }: string): number => length * longestUnit
+const longestAnswer = (answer?: SentBody): number =>
+  answer === undefined ? 0 : (answer.kept?.length ?? longestText(answer.text))
+const answerLength = (answer?: SentBody): number =>
+  answer === undefined ? 0 : (answer.kept?.length ?? Buffer.byteLength(answer.text))
+
+interface Place {
+  readonly begin: number
   readonly length: number
 }
 
-/** The size that bounds count: it includes the shared text, whichever call of the part holds it. */
-const sizeOf = ({ place, length }: Shared, header: number, end: number): number =>
-  end - header + (place === header + headerBytes ? 0 : length)
+const nowhere: Place = { begin: 0, length: 0 }
 
 export class CallPart {
   readonly bytes: Buffer<ArrayBuffer>
   length = 0
   count = 0
   sizeBytes = 0
-  readonly #shared = new Map<string, Shared>()
+  readonly #places = new Map<string, Place>()
 
   constructor(buffer: ArrayBuffer) {
     this.bytes = Buffer.from(buffer)
   }
 
-  /** The buffer must have room for `longestPacked(call)` or `packedLength(call)` bytes. */
+  hasRoom(call: CallText): boolean {
+    const room = this.bytes.length - this.length
+    const missing = {
+      ...call,
+      shared: this.#places.has(call.shared) ? '' : call.shared,
+      answer: call.answer !== undefined && this.#places.has(call.answer.text) ? undefined : call.answer,
+    }
+    // Measuring a text costs more than an upper bound, which is enough for nearly all calls.
+    return longestPacked(missing) <= room || packedLength(missing) <= room
+  }
+
+  /** Call only if `hasRoom`, or for an empty part of `packedLength(call)` bytes. */
   add({ began, ended, shared, own, answer }: CallText): void {
     const { bytes, length: header } = this
-    let end = header + headerBytes
-    let position = this.#shared.get(shared)
-    if (position === undefined) {
-      position = { place: end, length: bytes.write(shared, end) }
-      this.#shared.set(shared, position)
-      end += position.length
-    }
-    const ownLength = bytes.write(own, end)
-    end += ownLength
-    if (answer !== undefined) end += bytes.write(answer, end)
-    bytes.writeUInt32LE(end - header, header + at.length)
-    bytes.writeUInt32LE(position.place, header + at.shared)
-    bytes.writeUInt32LE(position.length, header + at.sharedLength)
-    bytes.writeUInt32LE(ownLength, header + at.ownLength)
+    this.length += headerBytes
+    const answerPlace = answer === undefined ? nowhere : this.#placeOf(answer.text, answer.kept)
+    this.#note(header + at.shared, this.#placeOf(shared))
+    this.#note(header + at.own, this.#write(own))
+    this.#note(header + at.answer, answerPlace)
+    bytes.writeUInt32LE(answer?.sizeBytes ?? answerPlace.length, header + at.answerSize)
+    bytes.writeUInt32LE(this.length - header, header + at.length)
     bytes.writeDoubleLE(began, header + at.began)
     bytes.writeDoubleLE(ended, header + at.ended)
-    this.length = end
     this.count += 1
-    this.sizeBytes += sizeOf(position, header, end)
+    this.sizeBytes += sizeOf(bytes, header)
+  }
+
+  #placeOf(text: string, encoded?: Uint8Array): Place {
+    let place = this.#places.get(text)
+    if (place === undefined) this.#places.set(text, (place = this.#write(encoded ?? text)))
+    return place
+  }
+
+  #note(offset: number, { begin, length }: Place): void {
+    this.bytes.writeUInt32LE(begin, offset)
+    this.bytes.writeUInt32LE(length, offset + 4)
+  }
+
+  #write(text: string | Uint8Array): Place {
+    const begin = this.length
+    if (typeof text !== 'string') this.bytes.set(text, begin)
+    this.length += typeof text === 'string' ? this.bytes.write(text, begin) : text.length
+    return { begin, length: this.length - begin }
   }
 }
 
 export class PackedCall {
   readonly #part: Buffer
   readonly #header: number
-  readonly #shared: Shared
   readonly end: number
 
   constructor(part: Buffer, header: number) {
     this.#part = part
     this.#header = header
     this.end = endOf(part, header)
-    this.#shared = sharedOf(part, header)
   }
 
   get sizeBytes(): number {
-    return sizeOf(this.#shared, this.#header, this.end)
+    return sizeOf(this.#part, this.#header)
   }
 
   /** @throws SyntaxError for bytes that are not a call */
@@ -90,19 +114,17 @@ export class PackedCall {
     if (!(began >= 0 && began <= lastTime)) throw new SyntaxError('no call has such a time')
     const ended = this.#part.readDoubleLE(this.#header + at.ended)
     const micros = Math.max(0, Math.round((ended - began) * 1000))
-    const { place, length } = this.#shared
-    const header = this.#header + headerBytes
-    const ownPlace = place === header ? header + length : header
-    const answerPlace = ownPlace + this.#part.readUInt32LE(this.#header + at.ownLength)
-    const head = `{"sequence":${sequence},"time":"${formatTime(began)}","durationMicros":${micros}${this.#text(place, place + length)}`
-    const own = this.#text(ownPlace, answerPlace)
-    const sizeBytes = this.end - answerPlace
-    if (sizeBytes === 0) return `${head}${own}}`
-    return `${head}${own}"sizeBytes":${sizeBytes},"text":${JSON.stringify(this.#text(answerPlace, this.end))}}}`
+    const text = `{"sequence":${sequence},"time":"${formatTime(began)}","durationMicros":${micros}${this.#text('shared')}${this.#text('own')}`
+    const { length } = placeAt(this.#part, this.#header + at.answer)
+    if (length === 0) return `${text}}`
+    const sizeBytes = this.#part.readUInt32LE(this.#header + at.answerSize)
+    const isCut = sizeBytes > length ? '"isCut":true,' : ''
+    return `${text}"sizeBytes":${sizeBytes},${isCut}"text":${JSON.stringify(this.#text('answer'))}}}`
   }
 
-  #text(from: number, to: number): string {
-    return this.#part.toString('utf8', from, to)
+  #text(name: 'shared' | 'own' | 'answer'): string {
+    const { begin, length } = placeAt(this.#part, this.#header + at[name])
+    return this.#part.toString('utf8', begin, begin + length)
   }
 }
 
@@ -118,17 +140,20 @@ export function* callsIn(part: Buffer): Generator<PackedCall> {
 /** Oldest first; much faster than `callsIn`. @throws SyntaxError for bytes that are not calls */
 export function sizesIn(part: Buffer): number[] {
   const sizes: number[] = []
-  for (let header = 0; header < part.length; ) {
-    const end = endOf(part, header)
-    sizes.push(sizeOf(sharedOf(part, header), header, end))
-    header = end
-  }
+  for (let header = 0; header < part.length; header = endOf(part, header)) sizes.push(sizeOf(part, header))
   return sizes
 }
 
-const sharedOf = (part: Buffer, header: number): Shared => ({
-  place: part.readUInt32LE(header + at.shared),
-  length: part.readUInt32LE(header + at.sharedLength),
+/** The size that bounds count: it includes all texts, whichever call of the part holds them. */
+const sizeOf = (part: Buffer, header: number): number =>
+  headerBytes +
+  part.readUInt32LE(header + at.shared + 4) +
+  part.readUInt32LE(header + at.own + 4) +
+  part.readUInt32LE(header + at.answer + 4)
+
+const placeAt = (part: Buffer, offset: number): Place => ({
+  begin: part.readUInt32LE(offset),
+  length: part.readUInt32LE(offset + 4),
 })
 
 function endOf(part: Buffer, header: number): number {

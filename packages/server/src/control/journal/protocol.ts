@@ -10,8 +10,16 @@ export interface CallText {
   readonly shared: string
   /** All other members. With `answer`, the text ends inside the answer object, in front of its size. */
   readonly own: string
-  /** The complete body of the answer, not empty; the journal thread escapes and measures it. */
-  readonly answer?: string | undefined
+  /** The body of the answer, not empty; the journal thread escapes it. */
+  readonly answer?: SentBody | undefined
+}
+
+export interface SentBody {
+  readonly text: string
+  /** The beginning of `text` in UTF-8, as far as it is kept. Absent: all of it, which `text` holds. */
+  readonly kept?: Uint8Array | undefined
+  /** Of `text` in UTF-8. Absent: the size of what is kept. */
+  readonly sizeBytes?: number | undefined
 }
 
 /** Packed calls in the first `length` bytes of a buffer, which messages transfer. */

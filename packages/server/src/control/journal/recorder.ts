@@ -3,7 +3,15 @@ import type { CallRecorder, EndedCall } from '../../core/recording/recording.ts'
 import { noteRewrite, Trace } from '../../core/recording/trace.ts'
 import type { Journal } from './journals.ts'
 import type { CallText } from './protocol.ts'
-import { answerText, type BodyText, type Naming, rawText, requestText } from './recording/body-texts.ts'
+import {
+  type BodyText,
+  type Naming,
+  rawText,
+  redactedAnswer,
+  requestText,
+  sentBody,
+  showsSecrets,
+} from './recording/body-texts.ts'
 import { maximumTextLength, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
 
 export interface RecorderOptions {
@@ -79,22 +87,19 @@ function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming
   let own = ownText(call, trace)
   const request = requestText(call.request, trace, naming)
   if (request !== undefined) own += `,"request":{${bodyMembers(request)}}`
-  const answer = answerOf(call, trace)
-  const isOpen = answer?.sizeBytes === undefined
-  if (answer !== undefined) own += `,"answer":{${bodyMembers(answer)}${isOpen ? '' : '}'}`
-  return { began: trace.began, ended, shared, own, answer: isOpen ? answer?.text : undefined }
+  const { outcome, refused, body, bytes } = call
+  const operation = operationOf(call, trace)
+  const texts = { began: trace.began, ended, shared }
+  if (outcome?.raw !== undefined) return { ...texts, own: `${own},"answer":{${bodyMembers(rawText(outcome.raw))}}` }
+  if (body === undefined || body === '' || call.request.method === 'HEAD') return { ...texts, own }
+  if (refused === undefined && showsSecrets(operation))
+    return { ...texts, own: `${own},"answer":{${bodyMembers(redactedAnswer(operation, body))}}` }
+  return { ...texts, own: `${own},"answer":{"mediaType":"application/json",`, answer: sentBody(body, bytes) }
 }
 
 const bodyMembers = ({ mediaType, sizeBytes, isCut, text }: BodyText): string =>
   (mediaType === undefined ? '' : mediaTypeMember(mediaType)) +
-  (sizeBytes === undefined ? '' : `"sizeBytes":${sizeBytes}${member('isCut', isCut)}${member('text', text)}`)
-
-function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
-  const { request, outcome, refused, body } = call
-  if (outcome?.raw !== undefined) return rawText(outcome.raw)
-  if (body === undefined || request.method === 'HEAD') return undefined
-  return answerText(operationOf(call, trace), body, refused === undefined)
-}
+  `"sizeBytes":${sizeBytes}${member('isCut', isCut)}${member('text', text)}`
 
 const mediaTypeMember = (mediaType: string): string =>
   mediaType === 'application/json' ? '"mediaType":"application/json",' : `"mediaType":${JSON.stringify(mediaType)},`

@@ -1,4 +1,5 @@
 import { isRequiredIn, type ObjectSchema, type Operation } from '@hyperplane/contract'
+import { LRUCache } from 'lru-cache'
 import {
   and,
   checkApply,
@@ -16,6 +17,7 @@ import {
 } from '../../odata/index.ts'
 import { ApiError, type ShapeFault } from '../api-error.ts'
 import type { Kinds } from '../ports.ts'
+import { frozen } from './frozen.ts'
 import type { ExpandOption, QueryOptions } from './request-input.ts'
 import { validateText } from './validate.ts'
 
@@ -41,9 +43,48 @@ export function readQuery(
 ): () => QueryOptions {
   const plain = text === '' ? withoutQuery(operation) : undefined
   if (plain !== undefined) return plain
-  const options = readOptions(operation, parseQueryText(text), conventions, faults, warnings)
-  return () => readExpressions(operation, options, conventions, kinds, warnings)
+  const { version, clamped, unknown, canonical } = conventions
+  const key = `${operation.key} ${version} ${clamped} ${unknown} ${canonical !== undefined} ${text}`
+  const latest = latestQueries.get(key)
+  if (latest !== undefined && latest.operation === operation && latest.kinds === kinds) {
+    for (const [vocabulary, name] of latest.names) canonical?.(vocabulary, name)
+    warnings.push(...latest.warnings)
+    return () => latest.query
+  }
+  const names: Parameters<Canonical>[] = []
+  const noting: Canonical | undefined =
+    canonical &&
+    ((...name) => {
+      names.push(name)
+      return canonical(...name)
+    })
+  const ownWarnings: string[] = []
+  const options = readOptions(operation, parseQueryText(text), conventions, faults, ownWarnings)
+  return () => {
+    const query = frozen(readExpressions(operation, options, { ...conventions, canonical: noting }, kinds, ownWarnings))
+    warnings.push(...ownWarnings)
+    latestQueries.set(key, { operation, kinds, query, names, warnings: ownWarnings })
+    return query
+  }
 }
+
+type Canonical = NonNullable<FilterRules['canonical']>
+
+interface CheckedQuery {
+  readonly operation: Operation
+  readonly kinds: Kinds
+  readonly query: QueryOptions
+  /** Given to `conventions.canonical`, which may note them for the journal. */
+  readonly names: readonly Parameters<Canonical>[]
+  readonly warnings: readonly string[]
+}
+
+/** Clients that poll repeat their queries. Equal texts give the same object, a key for further caches. */
+const latestQueries = new LRUCache<string, CheckedQuery>({
+  maxSize: 256 * 1024,
+  maxEntrySize: 16 * 1024,
+  sizeCalculation: (_, key) => key.length,
+})
 
 function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
   let cached = plainQueries.get(operation)

@@ -173,7 +173,7 @@ function readHeaders(request: ApiRequest, operation: Operation, faults: ShapeFau
   if (lastEventId !== undefined) headers.lastEventId = lastEventId
   if (range !== undefined) headers.range = range
   if (operation.mutates) {
-    if (request.requestIdsDiffer === true) fault('SVC-Request-Id', 'stands twice with different values')
+    if (request.requestIdsDiffer === true) fault('SVC-Request-Id', 'is given twice with different values')
     if (requestId !== undefined && requestId !== '') {
       const checked = validateText(uuidSchema, requestId, 'SVC-Request-Id', 'header')
       if (checked.fault === undefined) headers.requestId = String(checked.value)

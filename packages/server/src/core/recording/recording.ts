@@ -16,4 +16,6 @@ export interface EndedCall {
   /** 0: no response was sent. */
   readonly status: number
   readonly body?: string | undefined
+  /** The body in UTF-8, if it is encoded already. */
+  readonly bytes?: Uint8Array | undefined
 }

@@ -63,7 +63,7 @@ export interface CompletionDetail {
 
 export interface Step<D, I> {
   readonly name: string
-  /** Of the task, in percent, when this step is done. */
+  /** Progress of the task in percent when this step is done. */
   readonly progress: number
   /** World seconds, for the profile `natural`. */
   readonly seconds?: readonly [median: number, p95: number]

@@ -120,7 +120,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   #keepUntilDurable(accepted: AcceptedTask): void {
     const { extId } = accepted.task
-    // As it would be read back from the row.
+    // The JSON value that the row would return.
     const input = JSON.parse(JSON.stringify(accepted.input ?? null))
     this.#notDurable.set(extId, { ...accepted, input })
     const forget = (): void => void this.#notDurable.delete(extId)

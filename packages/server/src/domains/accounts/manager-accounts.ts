@@ -1,7 +1,4 @@
-/**
- * The account of a registered remote manager: a service account with one API key and a role of two operations. It is
- * created and removed with the registration. Source: behaviour platform.md 4 (exchange trust); iam.md 2, 8, 9.
- */
+/** The service account of a registered remote manager. Source: behaviour platform.md 4 (exchange trust); iam.md 2, 8, 9. */
 
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { Key } from '@hyperplane/contract/iam/key'
@@ -15,7 +12,7 @@ import type { Transaction } from '../../store/store.ts'
 import { apiKeyDigest } from './api-key-digest.ts'
 import { localProviderId } from './local-provider.ts'
 
-/** The remote manager only needs to check its registration and to end it. */
+/** A remote manager checks its registration and ends it. */
 const permitted = ['View_Domain_Manager', 'Unregister_Domain_Manager']
 const everything = { '*': { '*': { eq: '*' } } }
 
@@ -28,7 +25,7 @@ interface Making {
   readonly tenantId: string
 }
 
-/** Creates the account. The caller must call `access.changed()` after the commit, because policies are cached. */
+/** Policies are cached: the caller must call `access.changed()` after the commit. */
 export async function makeAccount(
   ctx: Making,
   manager: { readonly extId: string; readonly name: string },

@@ -1,7 +1,4 @@
-/**
- * The address plan of a subnet, parsed to numbers: prefix, pools, gateway and DHCP server.
- * Source: behaviour networking.md 1.2 (ipConfig), 1.3.
- */
+/** Prefix, pools, gateway and DHCP server of a subnet as numbers. Source: behaviour networking.md 1.2 (ipConfig), 1.3. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import {
@@ -21,7 +18,7 @@ export interface FamilyPlan {
   readonly prefix: Prefix
   readonly gateway?: bigint
   readonly dhcpServer?: bigint
-  /** Allocation takes the pools in this order. */
+  /** In the order of allocation. */
   readonly pools: readonly AddressRange[]
 }
 
@@ -29,7 +26,7 @@ export type AddressPlan = { readonly [F in Family]?: FamilyPlan }
 
 export const families: readonly Family[] = ['IPV4', 'IPV6']
 
-/** `ipConfig` must be validated already. The plan of a subnet without address management is empty. */
+/** `ipConfig` must be valid. The plan of an unmanaged subnet is empty. */
 export function planOf(ipConfig: readonly IpConfig[] | undefined): AddressPlan {
   const [config] = ipConfig ?? []
   const plan: { [F in Family]?: FamilyPlan } = {}
@@ -50,12 +47,12 @@ export function planOf(ipConfig: readonly IpConfig[] | undefined): AddressPlan {
   return plan
 }
 
-/** Addresses that a host can have: no network or broadcast address; in IPv6 no all-zero interface id. */
+/** Excludes network and broadcast address, in IPv6 the all-zero interface id. */
 export function hostsOf(prefix: Prefix): AddressRange {
   return { first: prefix.first + 1n, last: prefix.family === 'IPV4' ? prefix.last - 1n : prefix.last }
 }
 
-/** The plan for new leases. During an update an address must fit both plans, because the update may be rolled back. */
+/** During an update an address must fit the old and the new plan, because the update may be rolled back. */
 export function allocationPlanOf(subnet: SubnetEntity): AddressPlan {
   const present = planOf(subnet.ipConfig)
   if (subnet.change?.verb !== 'update') return present

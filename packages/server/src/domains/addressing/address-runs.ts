@@ -1,7 +1,6 @@
 /**
- * Runs of leased addresses: one AddressRun row covers leased addresses without a gap. The lowest free address follows
- * the run at the beginning of a pool, so an allocation costs a few index look-ups, whatever the size of the pool and
- * the number of leases. Only `leases.ts` writes runs, in the transaction that writes the leases.
+ * One AddressRun row covers leased addresses without a gap. The lowest free address follows the first run of a pool, so
+ * an allocation costs a few index look-ups. Only `leases.ts` writes runs, in the transaction of the leases.
  * Source: behaviour networking.md 1.3 (rule 6), 3.5.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -15,7 +14,7 @@ export async function runsOf(store: Reader, subnetExtId: string, family: Family)
   return (await store.walk(AddressRun, { where: { subnetExtId, family }, by: 'first' })).map(rangeOf)
 }
 
-/** Up to `count` free addresses; `places` are searched in order. */
+/** @param places searched in order */
 export async function lowestFree(
   store: Reader,
   subnetExtId: string,
@@ -40,7 +39,7 @@ export async function lowestFree(
   return found
 }
 
-/** Adds leased addresses (`values` ascend) and merges adjacent runs. */
+/** Merges adjacent runs. @param values ascending */
 export async function addToRuns(
   store: Transaction,
   subnetExtId: string,
@@ -50,7 +49,7 @@ export async function addToRuns(
   for (const segment of segmentsOf(values)) await addSegment(store, subnetExtId, family, segment)
 }
 
-/** Removes a free address from its run, which may split in two. */
+/** May split a run in two. */
 export async function removeFromRuns(
   store: Transaction,
   subnetExtId: string,

@@ -1,7 +1,4 @@
-/**
- * Floating IPs of NICs. A NIC that gives back its address, or goes, leaves its floating IP without association.
- * Source: behaviour networking.md 1.8.
- */
+/** A NIC that releases its address leaves its floating IP without association. Source: behaviour networking.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -27,7 +24,7 @@ export async function floatingIpsOf(
   return found
 }
 
-/** Removes the translation from the fabric, for a task that is about to release the addresses of these NICs. */
+/** For a task that is about to release the addresses of these NICs. */
 export async function stopTranslating(
   { drivers, store }: { readonly drivers: Pick<Drivers, 'networkFabric'>; readonly store: Reader },
   nics: readonly { readonly extId?: string | undefined }[],
@@ -40,6 +37,6 @@ export async function detachFloatingIp(store: Transaction, vmNicReference: strin
   if (found !== undefined) await store.update(FloatingIp, found.extId, notAssociated)
 }
 
-/** Floating IPs of the VPC, and those that an update will associate with it. */
+/** Includes floating IPs that an update will associate with the VPC. */
 export const floatingIpsInVpc = (store: Reader, extId: string): Promise<FloatingIpEntity[]> =>
   store.find(FloatingIp, { refersTo: { kind: 'Vpc', extId } })

@@ -1,4 +1,4 @@
-/** Invariants of address leases, and of the runs and tallies derived from them. Source: behaviour networking.md 1.3. */
+/** Source: behaviour networking.md 1.3. */
 
 import { contract } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'
@@ -46,7 +46,7 @@ async function* leasesHaveHolders(store: Reader): AsyncGenerator<Broken> {
   }
 }
 
-/** Searches every kind that holds addresses, NICs excepted. */
+/** Does not look for NICs. */
 async function isThere(store: Reader, holderExtId: string): Promise<boolean> {
   for (const kind of [DomainManager, ...networkingKinds])
     if ((await store.pending(kind, holderExtId)) !== undefined) return true
@@ -60,7 +60,7 @@ async function* leasesAreCounted(store: Reader): AsyncGenerator<Broken> {
       const runs = rowsOf(store, AddressRun, { subnetExtId: extId, family }, 'first')
       let fault: string | undefined
       for await (const { first, last } of segmentsOf(leasesIn(store, extId, family, counted))) {
-        // After a fault iterate to the end anyway: `leasesIn` counts the leases, and the tally is checked below.
+        // Iterate to the end even after a fault: `leasesIn` counts the leases for the check of the tally.
         if (fault !== undefined) continue
         const { value: run } = await runs.next()
         if (run?.first !== first || run.last !== last) fault = formatAddress(fromSortable(family, first))
@@ -88,7 +88,7 @@ async function* leasesAreCounted(store: Reader): AsyncGenerator<Broken> {
 const inWords = ({ assigned, reserved }: { assigned: number; reserved: number }): string =>
   `${assigned} assigned and ${reserved} reserved`
 
-/** Leases in address order. Adds each of them to `counted`. */
+/** In address order; adds each lease to `counted`. */
 async function* leasesIn(
   store: Reader,
   subnetExtId: string,

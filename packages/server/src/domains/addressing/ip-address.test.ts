@@ -55,12 +55,12 @@ test('the order of the sortable texts is the order of the addresses', () => {
   )
 })
 
-test('a prefix loses its host bits', () => {
+test('the host bits of a prefix are cleared', () => {
   assert.equal(formatPrefix(prefixOf(parseAddress('IPV4', '10.1.2.3')!, 20)), '10.1.0.0/20')
   assert.equal(formatPrefix(prefixOf(parseAddress('IPV6', 'fd00:100::1a')!, 64)), 'fd00:100::/64')
 })
 
-test('addresses that name no host are told apart', () => {
+test('addresses that cannot belong to a host are recognised', () => {
   const refused = ['0.0.0.0', '127.0.0.1', '224.0.0.1', '239.1.2.3']
   for (const text of refused) assert.ok(notAHost(parseAddress('IPV4', text)!), text)
   for (const text of ['::', '::1', 'ff02::1', '::ffff:10.0.0.1']) assert.ok(notAHost(parseAddress('IPV6', text)!), text)

@@ -1,7 +1,4 @@
-/**
- * Addresses and prefixes as numbers, so that all spellings of an address compare equal.
- * Source: behaviour networking.md 1.1 (addresses); RFC 4291, RFC 5952.
- */
+/** Addresses as numbers, so that all spellings compare equal. Source: behaviour networking.md 1.1; RFC 4291, RFC 5952. */
 export type Family = 'IPV4' | 'IPV6'
 
 export interface Address {
@@ -9,7 +6,7 @@ export interface Address {
   readonly value: bigint
 }
 
-/** `first` and `last` are included. */
+/** Inclusive. */
 export interface AddressRange {
   readonly first: bigint
   readonly last: bigint
@@ -20,7 +17,7 @@ export interface Prefix extends AddressRange {
   readonly length: number
 }
 
-/** An address in a request or response; valid with exactly one of the two fields. */
+/** Valid with exactly one field. */
 export interface WireAddress {
   readonly ipv4?: { readonly value: string; readonly prefixLength?: number }
   readonly ipv6?: { readonly value: string; readonly prefixLength?: number }
@@ -33,7 +30,7 @@ export interface WirePrefix {
 
 export const bitsOf = (family: Family): number => (family === 'IPV4' ? 32 : 128)
 
-/** @returns undefined for a text that is no address of this family; zone ids are refused */
+/** Refuses zone ids. @returns undefined for an invalid text */
 export function parseAddress(family: Family, text: string): Address | undefined {
   const value = family === 'IPV4' ? parseV4(text) : parseV6(text)
   return value === undefined ? undefined : { family, value }
@@ -43,7 +40,7 @@ export function formatAddress({ family, value }: Address): string {
   return family === 'IPV4' ? formatV4(value) : formatV6(value)
 }
 
-/** Parses an address of a request body. @returns an error text for an invalid address */
+/** @returns an error text for an invalid address */
 export function readAddress(given: WireAddress): Address | string {
   const { ipv4, ipv6 } = given
   if ((ipv4 === undefined) === (ipv6 === undefined)) return 'expected exactly one of ipv4 and ipv6'
@@ -51,7 +48,7 @@ export function readAddress(given: WireAddress): Address | string {
   return parseAddress(family, text) ?? `expected an ${family === 'IPV4' ? 'IPv4' : 'IPv6'} address, found "${text}"`
 }
 
-/** The form of responses, with the full prefix length (as public clients expect). */
+/** With the full prefix length, which public clients expect. */
 export function writeAddress(address: Address): {
   ipv4?: { value: string; prefixLength: number }
   ipv6?: { value: string; prefixLength: number }
@@ -60,7 +57,7 @@ export function writeAddress(address: Address): {
   return address.family === 'IPV4' ? { ipv4: shown } : { ipv6: shown }
 }
 
-/** The canonical address with the prefix length that the client gave. @throws Error for an invalid address */
+/** Canonical, with the prefix length that the client sent. @throws Error for an invalid address */
 export function writeAsGiven(given: WireAddress): ReturnType<typeof writeAddress> {
   const address = readAddress(given)
   if (typeof address === 'string') throw new Error(address)
@@ -71,13 +68,13 @@ export function writeAsGiven(given: WireAddress): ReturnType<typeof writeAddress
     : { ipv4: { ...written.ipv4, prefixLength } }
 }
 
-/** Public clients may send 0 as the length of a subnet, and put the length into its address instead. */
+/** Public clients may send 0 as the length, and put the length into the address. */
 export function prefixLengthOf(family: Family, { ip, prefixLength }: WirePrefix): number {
   const ofAddress = ip.prefixLength ?? bitsOf(family)
   return prefixLength === 0 && ofAddress !== bitsOf(family) ? ofAddress : prefixLength
 }
 
-/** Reason why this address cannot belong to a host; undefined if it can. */
+/** @returns the reason; undefined for a valid host address */
 export function notAHost({ family, value }: Address): string | undefined {
   if (family === 'IPV4') {
     if (value === 0n) return 'the unspecified address is no host'
@@ -90,7 +87,7 @@ export function notAHost({ family, value }: Address): string | undefined {
   return value >> 32n === 0xffffn ? 'an IPv4-mapped address is no host; write it as ipv4' : undefined
 }
 
-/** The prefix of this length that contains the address; host bits are cleared. */
+/** Clears host bits. */
 export function prefixOf({ family, value }: Address, length: number): Prefix {
   const hostBits = BigInt(bitsOf(family) - length)
   const first = (value >> hostBits) << hostBits
@@ -104,7 +101,7 @@ export const holds = (range: AddressRange, value: bigint): boolean => range.firs
 export const overlap = (a: AddressRange, b: AddressRange): boolean => a.first <= b.last && b.first <= a.last
 export const sizeOf = (range: AddressRange): bigint => range.last - range.first + 1n
 
-/** Fixed-width hexadecimal: text order equals address order. */
+/** Fixed-width hexadecimal, which sorts numerically. */
 export const toSortable = ({ family, value }: Address): string => value.toString(16).padStart(bitsOf(family) / 4, '0')
 export const fromSortable = (family: Family, text: string): Address => ({ family, value: BigInt(`0x${text}`) })
 
@@ -134,7 +131,7 @@ function parseV6(text: string): bigint | undefined {
   return [...head, ...Array<bigint>(missing).fill(0n), ...tail].reduce((value, group) => (value << 16n) | group, 0n)
 }
 
-/** `mayEndInV4`: the last 32 bits may be written in dotted decimal. */
+/** @param mayEndInV4 accepts dotted decimal for the last 32 bits */
 function groupsOf(text: string, mayEndInV4: boolean): bigint[] | undefined {
   if (text === '') return []
   const parts = text.split(':')

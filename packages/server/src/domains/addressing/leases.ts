@@ -1,7 +1,6 @@
 /**
- * The address manager: a lease records the holder of an address of a subnet. Networking and vmm lease and release
- * addresses here, in the transaction that accepts their request, so that two requests never hold the same address.
- * Source: behaviour networking.md 1.3.
+ * A lease records the holder of an address. It is written in the transaction that accepts the request, so that no two
+ * requests get one address. Source: behaviour networking.md 1.3.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -47,7 +46,7 @@ export interface LeasingContext {
 
 export interface LeaseTerms {
   readonly kind: LeaseKind
-  /** Id of the NIC, VPC or gateway; absent for a reservation. */
+  /** Id of NIC, VPC or gateway; absent for a reservation. */
   readonly holder?: string
   readonly context?: string
 }
@@ -55,9 +54,9 @@ export interface LeaseTerms {
 export const isManaged = (subnet: SubnetEntity): boolean => (subnet.ipConfig?.length ?? 0) > 0
 
 /**
- * Leases one address: the given one, anywhere in the prefix, or the lowest free one of the pools.
- * @throws ApiError 400 (subnet not managed, address outside the prefix or no host address), 409 (address held, pools
- * exhausted, subnet busy)
+ * The given address, anywhere in the prefix, or the lowest free one of the pools.
+ * @throws ApiError 400 (subnet not managed, address outside the prefix or no host address), 409 (in use, pools exhausted,
+ * subnet busy)
  */
 export async function leaseAddress(
   ctx: LeasingContext,
@@ -73,10 +72,7 @@ export async function leaseAddress(
   return addressOf(lease as Lease)
 }
 
-/**
- * Leases the `count` lowest free addresses of the pools, in the order of the pools and not below `start`; all or none.
- * @returns the leases in address order
- */
+/** All or none, from the pools in their order, not below `start`. @returns leases in address order */
 export async function leaseLowest(
   ctx: LeasingContext,
   subnet: SubnetEntity,
@@ -96,10 +92,7 @@ export async function leaseLowest(
   return takeAddress(ctx, subnet.extId, family, values, request)
 }
 
-/**
- * Leases exactly these distinct addresses, anywhere in the prefix; all or none.
- * @param pathOfAddress path of an address in the request body, for error messages
- */
+/** All or none of these distinct addresses, anywhere in the prefix. @param pathOfAddress path in the body, for errors */
 export async function leaseExactly(
   ctx: LeasingContext,
   subnet: SubnetEntity,
@@ -126,7 +119,7 @@ export async function leaseExactly(
   return leases
 }
 
-/** Releases leases; skips leases that no longer exist. */
+/** Skips leases that no longer exist. */
 export async function release(store: Transaction, leases: readonly Lease[]): Promise<void> {
   for (const lease of leases) {
     if ((await store.get(AddressLease, lease.extId)) === undefined) continue
@@ -138,7 +131,7 @@ export async function release(store: Transaction, leases: readonly Lease[]): Pro
   }
 }
 
-/** Releases all addresses of a NIC, VPC or gateway, in every subnet. @returns the released leases */
+/** In every subnet. @returns the released leases */
 export async function releaseHolder(store: Transaction, holder: string): Promise<readonly Lease[]> {
   const leases = await leasesOf(store, holder)
   await release(store, leases)
@@ -156,7 +149,7 @@ export const leasesOf = (store: Reader, holder: string): Promise<Lease[]> =>
 
 export const addressOf = (lease: Lease): Address => fromSortable(lease.family!, lease.address!)
 
-/** Leases of one kind in the order of their addresses, IPv4 first. */
+/** In address order, IPv4 first. */
 export async function leasesOfKind(
   store: Reader,
   subnetExtId: string,
@@ -181,7 +174,7 @@ export async function holdersOf(store: Reader, subnetExtId: string, addresses: r
   return found
 }
 
-/** Up to `limit` leases of a family outside `range`: they prevent a prefix from shrinking to it. */
+/** Up to `limit` leases that prevent the prefix from shrinking to `range`. */
 export async function leasesOutside(
   store: Reader,
   subnetExtId: string,
@@ -197,8 +190,7 @@ export async function leasesOutside(
 }
 
 /**
- * Makes the subnet's own leases (gateway, DHCP server) match `plan`. With `keepOthers`, own leases that are not in the
- * plan stay: an update holds the old and the new addresses until it ends.
+ * Makes the leases of gateway and DHCP server match `plan`. With `keepOthers`, an update holds old and new ones.
  * @throws ApiError 409 when another holder has an address of the plan
  */
 export async function syncOwnLeases(
@@ -241,13 +233,13 @@ export function ownAddresses(plan: AddressPlan): readonly (readonly [LeaseKind, 
 export interface PoolUsage {
   readonly family: Family
   readonly pool: AddressRange
-  /** Addresses that can be leased to others at all: without the subnet's gateway and DHCP server. */
+  /** Without gateway and DHCP server. */
   readonly total: bigint
   readonly free: bigint
 }
 
 export interface AddressUsage {
-  /** All leases but reservations and the subnet's own gateway and DHCP server. */
+  /** Without reservations, gateway and DHCP server. */
   readonly assigned: number
   readonly reserved: number
   readonly pools: readonly PoolUsage[]
@@ -265,7 +257,7 @@ export async function usageOf(store: Reader, subnet: SubnetEntity): Promise<Addr
   return { ...(await tallyOf(store, subnet.extId)), pools }
 }
 
-/** Numbers of leases, from the maintained tally. */
+/** Reads the maintained tally. */
 export async function tallyOf(store: Reader, subnetExtId: string): Promise<{ assigned: number; reserved: number }> {
   const tally = await store.get(AddressTally, subnetExtId)
   return { assigned: tally?.assigned ?? 0, reserved: tally?.reserved ?? 0 }
@@ -297,7 +289,7 @@ export function requireSubnetAttachable(subnet: SubnetEntity): void {
   throw new ApiError('NETWORKING_ENTITY_BUSY', { kind: 'Subnet', name: subnet.name, taskExtId, change: `${verb}d` })
 }
 
-/** The holder of an address, in words for error messages. */
+/** For error messages. */
 export const stateOf: Readonly<Record<LeaseKind, string>> = {
   ASSIGNED: 'assigned to a NIC',
   ASSIGNED_SECONDARY: 'assigned to a NIC',
@@ -335,7 +327,7 @@ function misplaced(plan: AddressPlan, subnet: SubnetEntity, address: Address, at
     : [new ApiError('NETWORKING_INVALID_ARGUMENT', { attributePath, fault })]
 }
 
-/** Inserts leases. The addresses must be free, and `values` ascend. */
+/** The addresses must be free. @param values ascending */
 async function takeAddress(
   ctx: LeasingContext,
   subnetExtId: string,

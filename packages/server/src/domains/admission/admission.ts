@@ -1,8 +1,4 @@
-/**
- * Checks that run before every mutation, so that no handler can forget them: the product that the kind needs is
- * enabled, the network controller is up, and the registered clusters that the request concerns are connected.
- * Source: behaviour platform.md 5, 6; networking.md 1.20.
- */
+/** Checks before every mutation, so that no handler forgets them. Source: behaviour platform.md 5, 6; networking.md 1.20. */
 
 import type { RequestInput } from '../../core/input/request-input.ts'
 import { valueAt } from '../../core/pipeline/call.ts'
@@ -17,7 +13,7 @@ export async function admit(ctx: WriteContext, { body, headers }: RequestInput):
   const product = productFor(ctx.operation, body, ctx.target)
   if (product !== undefined) await requireProduct(ctx.store, product)
   await requireControllerUp(ctx, ctx.operation, body, ctx.target)
-  // Operations of platform include unregistering a cluster, which must also work when the cluster does not answer.
+  // Unregistering a cluster must work when the cluster does not answer.
   if (ctx.operation.namespace === 'platform') return
   for (const extId of clustersOf(ctx, body, headers.clusterId)) {
     const registration = await registrationOf(ctx.store, extId)
@@ -26,7 +22,7 @@ export async function admit(ctx: WriteContext, { body, headers }: RequestInput):
   }
 }
 
-/** Ids of the clusters that the request concerns: from its target, the target's parents, its body and its header. */
+/** From the target, its parents, the body and the header. */
 function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined): ReadonlySet<string> {
   const found = new Set<string>(header === undefined ? [] : [header])
   const look = (kind: string | undefined, entity: unknown): void => {
@@ -41,6 +37,6 @@ function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined
   return found
 }
 
-/** Path of the cluster id in entities of this kind; access scopes compare the same field. */
+/** Access scopes use the same path. */
 const clusterPath = (ctx: WriteContext, kind: string | undefined): string | undefined =>
   kind === undefined ? undefined : ctx.kinds.resource(kind)?.iam?.attributes['cluster_uuid']

@@ -1,7 +1,4 @@
-/**
- * Checks of other kinds against the network controller of the deployment.
- * Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20.
- */
+/** Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20. */
 import type { EntityOf, Operation } from '@hyperplane/contract'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { ApiError } from '../../core/api-error.ts'
@@ -14,7 +11,7 @@ export type ControllerEntity = EntityOf<typeof NetworkController>
 
 const retryAfterSeconds = 5
 
-/** Undefined without a controller, and while the controller is being created or deleted. */
+/** Undefined while the controller is being created or deleted, too. */
 export async function controllerOf(store: Reader): Promise<ControllerEntity | undefined> {
   const [controller] = await store.find(NetworkController, { limit: 1 })
   const { verb } = controller?.change ?? {}
@@ -28,10 +25,7 @@ export async function requireController(store: Reader, capability: string): Prom
   return controller
 }
 
-/**
- * For kinds whose gate demands the controller; `subjects`: body and target of the request.
- * @throws ApiError 503 with Retry-After while the controller does not answer
- */
+/** @param subjects body and target of the request @throws ApiError 503 with Retry-After while the controller is down */
 export async function requireControllerUp(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'networkFabric'> },
   operation: Operation,
@@ -46,7 +40,7 @@ export async function requireControllerUp(
   throw error
 }
 
-export async function takenByController(store: Reader): Promise<NodeSize> {
+export async function controllerResources(store: Reader): Promise<NodeSize> {
   const [controller] = await store.find(NetworkController, { limit: 1 })
   return controller?.growth ?? { vcpus: 0, memoryBytes: 0 }
 }

@@ -1,8 +1,4 @@
-/**
- * Products of the manager, and the size that each adds to the manager's nodes. Kinds declare in their contract which
- * product they need.
- * Source: behaviour platform.md 5 (the sizes are chosen).
- */
+/** Products of the manager. Source: behaviour platform.md 5; the sizes are chosen. */
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Product, type ProductName } from '@hyperplane/contract/platform/product'
 import { ApiError } from '../../core/api-error.ts'
@@ -13,7 +9,7 @@ const GiB = 1024 ** 3
 
 interface Described {
   readonly isDefault: boolean
-  /** For each node of the manager. The manager's base size includes products that are enabled by default. */
+  /** Per node. The base size of the manager includes products that are enabled by default. */
   readonly cpuCount: number
   readonly memorySizeBytes: number
 }
@@ -29,7 +25,7 @@ export const products: { readonly [name in ProductName]: Described } = {
   FLOW_CONTROLLER: { isDefault: false, cpuCount: 2, memorySizeBytes: 4 * GiB },
 }
 
-/** @param subjects body and target of the request */
+/** @param subjects body and target */
 export const productFor = (operation: Operation, ...subjects: readonly unknown[]): ProductName | undefined =>
   gateOf(operation, ...subjects)?.product as ProductName | undefined
 
@@ -43,7 +39,7 @@ const users: readonly Resource[] = contract
   .flatMap((namespace) => namespace.resources)
   .filter(({ gate, derived }) => gate?.keepsProductEnabled === true && derived !== true)
 
-/** Entities that prevent disabling the product, as a text (`3 VPCs`); undefined without any. */
+/** As a text (`3 VPCs`); undefined if nothing prevents disabling the product. */
 export async function usersOf(store: Reader, product: ProductName): Promise<string | undefined> {
   const found: string[] = []
   for (const resource of users.filter(({ gate }) => gate?.product === product)) {

@@ -1,9 +1,6 @@
 /**
- * Attachments of volume groups to VMs and clients. VolumeGroupAttachment rows are the only source of truth: the
- * attachments of a group, the disk entries of a VM and the targets of a client are derived from them.
- *
- * A request claims an attachment: it inserts a pending row, which is invisible but counts in every rule. The task of
- * the request publishes the row in its last step. A detaching task removes the row.
+ * VolumeGroupAttachment rows are the only record of attachments; disks of a VM and targets of a client derive from them.
+ * A request inserts a pending row, which is invisible but counts in every rule; the last step of its task publishes it.
  * Source: behaviour volumes-storage.md 1.1, 1.4, 1.5; vmm.md 1.2 (disks that are volume groups).
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -37,7 +34,7 @@ const maximum = {
 }
 const scsiSlots = 256
 
-/** Clients may set the authentication of a group in either of two fields. */
+/** Clients may set the authentication in either of two fields. */
 export const authenticationOf = (
   group: Partial<Pick<Group, 'enabledAuthentications' | 'iscsiFeatures'>>,
 ): Group['enabledAuthentications'] => group.enabledAuthentications ?? group.iscsiFeatures?.enabledAuthentications
@@ -50,7 +47,7 @@ export const isExternal = (attachment: Attachment): boolean => consumerOf(attach
 export const consumerIdOf = (attachment: Attachment): string =>
   (attachment.vmExtId ?? attachment.iscsiClientExtId ?? attachment.nvmfClientExtId) as string
 
-/** All attachments of this entity, including pending claims. */
+/** Includes pending claims. */
 export async function claimsOn(
   store: Reader,
   kind: 'VolumeGroup' | 'Vm' | 'IscsiClient' | 'NvmfClient',
@@ -61,7 +58,7 @@ export async function claimsOn(
   return found.filter((attachment) => attachment !== undefined)
 }
 
-/** Published attachments of these entities, in the order of attach. */
+/** Published only, in the order of attach. */
 export async function attachmentsWith(
   store: Reader,
   field: 'volumeGroupExtId' | 'vmExtId' | 'iscsiClientExtId' | 'nvmfClientExtId',
@@ -69,7 +66,7 @@ export async function attachmentsWith(
 ): Promise<ReadonlyMap<string, readonly Attachment[]>> {
   const [first, ...others] = extIds
   if (first === undefined) return new Map()
-  // Each GET of a VM queries a single id: an index look-up costs a fraction of a filter.
+  // Each GET of a VM queries one id: an index look-up is much cheaper than a filter.
   if (others.length === 0) return new Map([[first, await store.findWhere(VolumeGroupAttachment, { [field]: first })]])
   const found = new Map<string, Attachment[]>(extIds.map((extId) => [extId, []]))
   const filter = anyOf(pathOf(VolumeGroupAttachment, field), extIds)
@@ -79,7 +76,7 @@ export async function attachmentsWith(
   return found
 }
 
-/** For each client, the volume groups attached to it that the caller may see, in the order of attach. */
+/** Without groups that the caller may not see; in the order of attach. */
 export async function groupsOfClients(
   ctx: ReadContext,
   field: 'iscsiClientExtId' | 'nvmfClientExtId',
@@ -115,12 +112,12 @@ export async function requireAttachment(
   return attachment
 }
 
-/** @throws ApiError VOLUME_GROUP_BUSY once a deletion of the group was accepted */
+/** @throws ApiError VOLUME_GROUP_BUSY */
 export function requireGroupNotDeleting(group: Group): void {
   if (group.isDeleting === true) throw new ApiError('VOLUME_GROUP_BUSY', { name: group.name, state: 'being deleted' })
 }
 
-/** Claims an index on the SCSI bus of the VM for the group: the given one, or the lowest free one. */
+/** @param index on the SCSI bus; default: the lowest free one */
 export async function claimForVm(
   ctx: { readonly store: Transaction; readonly ids: { uuid(): string }; readonly tenantId: string },
   group: Group,
@@ -147,17 +144,17 @@ async function claim(ctx: { readonly store: Transaction }, attachment: Attachmen
   return attachment
 }
 
-/** Publishes a claim. Checks all rules again, because the group and its other claims may have changed since. */
+/** Checks all rules again, because the group and its other claims may have changed since the request. */
 export async function confirm(store: Transaction, attachmentExtId: string): Promise<void> {
   const attachment = await requireClaim(store, attachmentExtId)
   const group = await requireGroupAttachable(store, attachment)
   await store.publish(VolumeGroupAttachment, attachmentExtId)
-  // The values given when the group was created apply only until its first attachment.
+  // The type and protocol of the creation apply only until the first attachment.
   await store.update(VolumeGroup, group.extId, { attachmentType: 'NONE', protocol: 'NOT_ASSIGNED' })
   await touchEnds(store, attachment)
 }
 
-/** @throws ApiError when the claim is gone, because its VM was deleted */
+/** @throws ApiError when the VM was deleted with its claim */
 export async function requireClaim(store: Reader, attachmentExtId: string): Promise<Attachment> {
   const attachment = await store.pending(VolumeGroupAttachment, attachmentExtId)
   if (attachment === undefined) throw takenBack()
@@ -177,7 +174,7 @@ export async function drop(store: Transaction, attachment: Attachment): Promise<
   await touchEnds(store, attachment)
 }
 
-/** Drops the claim of a client. A client that was never published is removed together with its last claim. */
+/** Removes a client that was never published with its last claim. */
 export async function abandon(
   store: Transaction,
   kind: typeof IscsiClient | typeof NvmfClient,
@@ -190,13 +187,13 @@ export async function abandon(
   if (!isSeen && !isWanted) await store.remove(kind, clientExtId)
 }
 
-/** Raises the ETags of the group and of the VM. A client keeps its ETag, because its targets are derived fields. */
+/** Changes the ETags of group and VM; the targets of a client are derived and not part of its ETag. */
 export async function touchEnds(store: Transaction, { volumeGroupExtId, vmExtId }: Attachment): Promise<void> {
   await store.touch(VolumeGroup, volumeGroupExtId as string)
   if (vmExtId !== undefined) await store.touch(Vm, vmExtId)
 }
 
-/** Puts the disks of all groups of a VM on its SCSI bus, including groups with pending claims. */
+/** Includes groups with pending claims. */
 export async function plugGroups(ctx: Acting, vmExtId: string): Promise<void> {
   for (const { volumeGroupExtId, scsiIndex } of await claimsOn(ctx.store, 'Vm', vmExtId)) {
     await ctx.drivers.blockStorage.plug(volumeGroupExtId!, vmExtId, scsiIndex!)
@@ -214,7 +211,7 @@ interface Acting {
   readonly drivers: Pick<Drivers, 'blockStorage'>
 }
 
-/** Checks a new attachment, or a claim, against every rule of section 1.1. @throws ApiError */
+/** Source: behaviour volumes-storage.md 1.1. @throws ApiError */
 export async function requireGroupAttachable(store: Reader, attachment: Attachment): Promise<Group> {
   const group = await store.get(VolumeGroup, attachment.volumeGroupExtId as string)
   if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, attachment.volumeGroupExtId as string, 'extId')
@@ -277,7 +274,7 @@ async function requireRoomOnVm(
   if (group.shouldLoadBalanceVmAttachments === true) await requireRoomToBalance(store, group, attachment)
 }
 
-/** @throws ApiError LIMIT_EXCEEDED when the VM cannot have one more load-balanced group */
+/** @throws ApiError LIMIT_EXCEEDED */
 export async function requireRoomToBalance(store: Reader, group: Group, { vmExtId }: Attachment): Promise<void> {
   let balanced = 0
   for (const { volumeGroupExtId } of await claimsOn(store, 'Vm', vmExtId as string)) {
@@ -326,7 +323,6 @@ export async function withVolumeGroups(store: Reader, vms: readonly VmEntity[]):
   return vms.map((vm) => withAttached(vm, attached.get(vm.extId) ?? []))
 }
 
-/** Adds a disk to the VM for each volume group that is attached to it. */
 export function withAttached(vm: VmEntity, attached: readonly Attachment[]): VmEntity {
   if (attached.length === 0) return vm
   return { ...vm, disks: [...(vm.disks ?? []), ...attached.map(diskEntryOf)] }

@@ -1,7 +1,4 @@
-/**
- * Updates and deletes volume disks; shared by the namespaces volumes and storage v4.0.a3.
- * Source: behaviour volumes-storage.md 1.3, 1.8.
- */
+/** Shared by volumes and storage v4.0.a3. Source: behaviour volumes-storage.md 1.3, 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
@@ -29,7 +26,7 @@ export const sizeFaults = (path: string, sizeBytes: number | undefined): ApiErro
     ? []
     : [invalid(path, `expected a multiple of ${sectorBytes}, found ${sizeBytes}`)]
 
-/** @throws ApiError VOLUME_INSUFFICIENT_STORAGE when the container is full, or can never hold a disk of this size */
+/** @throws ApiError VOLUME_INSUFFICIENT_STORAGE when the container is full or too small */
 export async function requireDiskRoom(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   containerExtId: string,
@@ -58,7 +55,7 @@ export async function startDiskUpdate(
   requested: Changes<DiskEntity>,
 ): Promise<TaskStarted> {
   const { diskSizeBytes, ...others } = requested
-  // Every disk has a size, so a PUT without the field keeps it.
+  // A PUT without the size keeps it.
   const changes = diskSizeBytes == null ? others : { ...others, diskSizeBytes }
   requireGrowth(disk, changes)
   await requireUsable(ctx, group)
@@ -114,7 +111,7 @@ export const updateDisk = defineTask<Change>({
   ],
 })
 
-/** Allowed while the group is attached: its consumers see the disk disappear. */
+/** Allowed while the group is attached: consumers see the disk disappear. */
 export async function startDiskRemoval(ctx: WriteContext, group: Group, disk: DiskEntity): Promise<TaskStarted> {
   await requireUsable(ctx, group)
   await requireUncopied(ctx.store, group, disk.extId)
@@ -191,7 +188,6 @@ async function touchBoth(store: Transaction, groupExtId: string, diskExtId: stri
   await store.touch(VolumeGroup, groupExtId)
 }
 
-/** A disk without its own setting shows the group's. */
 export const withEffectiveFlash = (group: Group | undefined, disk: DiskEntity): DiskEntity => {
   const flashMode = disk.diskStorageFeatures?.flashMode ?? group?.storageFeatures?.flashMode
   return flashMode === undefined ? disk : { ...disk, diskStorageFeatures: { ...disk.diskStorageFeatures, flashMode } }

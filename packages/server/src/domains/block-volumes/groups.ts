@@ -1,7 +1,4 @@
-/**
- * Responses for volume groups, and checks before changes; shared by the namespaces volumes and storage v4.0.a3.
- * Source: behaviour volumes-storage.md 1.1, 1.2, 1.8.
- */
+/** Shared by volumes and storage v4.0.a3. Source: behaviour volumes-storage.md 1.1, 1.2, 1.8. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -102,7 +99,7 @@ function shownAttachment({ clusterReference }: Group, attachment: Attachment): S
 const metadataProjection = ({ categoryIds = [], ownerReferenceId }: EntityOf<typeof VolumeGroup>) =>
   defined({ categoryIds: categoryIds.length === 0 ? undefined : categoryIds, ownerReference: ownerReferenceId })
 
-/** By cluster id, the property that `$expand=cluster` adds. Clusters that the caller may not see are left out. */
+/** For `$expand=cluster`, by cluster id, without clusters that the caller may not see. */
 export async function clusterProjections(
   ctx: ReadContext,
   clusterExtIds: readonly (string | undefined)[],

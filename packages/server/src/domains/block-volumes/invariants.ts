@@ -1,7 +1,4 @@
-/**
- * Invariants of volume group attachments. References already guarantee that the group and its consumer exist.
- * Source: behaviour volumes-storage.md 1.4 to 1.6.
- */
+/** References guarantee that group and consumer exist. Source: behaviour volumes-storage.md 1.4 to 1.6. */
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import type { Reader } from '../../store/store.ts'
 import type { Broken, Invariant } from '../context.ts'

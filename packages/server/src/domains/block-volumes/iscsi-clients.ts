@@ -1,8 +1,4 @@
-/**
- * Responses for iSCSI clients, their update, and the CHAP rules between a client and its volume groups; shared by the
- * namespaces volumes and storage v4.0.a3.
- * Source: behaviour volumes-storage.md 1.5, 1.8.
- */
+/** Shared by volumes and storage v4.0.a3. Source: behaviour volumes-storage.md 1.5, 1.8. */
 
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
@@ -34,7 +30,7 @@ interface Reading {
   readonly secrets: SecretReader
 }
 
-/** Adds the targets of each client in the order of attach, without volume groups that the caller may not see. */
+/** In the order of attach, without volume groups that the caller may not see. */
 export async function withTargets(
   ctx: ReadContext,
   clients: readonly ClientEntity[],
@@ -49,7 +45,7 @@ export async function withTargets(
   })
 }
 
-/** Requested authentication of a client, with the plain secret. Absent means NONE, and responses omit it. */
+/** With the plain secret. Absent authentication means NONE and is omitted in responses. */
 export interface ClientChap {
   readonly authentication?: 'CHAP' | 'NONE'
   readonly secret?: string
@@ -74,31 +70,30 @@ export function clientSecretOf(ctx: Reading, client: ClientEntity): string | und
 export const usesChap = (group: Pick<Group, 'enabledAuthentications' | 'iscsiFeatures'>): boolean =>
   authenticationOf(group) === 'CHAP'
 
-/** Faults of a client's authentication, without regard to its volume groups. */
 export function secretFaults(chap: ClientChap): ApiError[] {
   const isMissing = chap.authentication === 'CHAP' && chap.secret === undefined
   return isMissing ? [invalid('clientSecret', 'is required with CHAP')] : straySecretFaults(chap)
 }
 
-/** The part of `secretFaults` that the request body alone reveals. */
+/** The faults that the body alone reveals. */
 export const straySecretFaults = ({ authentication, secret }: ClientChap): ApiError[] =>
   authentication !== 'CHAP' && secret !== undefined
     ? [invalid('clientSecret', 'expected only with enabledAuthentications CHAP')]
     : []
 
-/** Without synchronous replication there are no sites. */
+/** Sites exist only with synchronous replication, which is not supported. */
 export const siteFaults = ({ attachmentSite }: { readonly attachmentSite?: unknown }): ApiError[] =>
   attachmentSite === undefined
     ? []
     : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]
 
-/** The first attach gives a client one of these two identities; the other one cannot be added. */
+/** The first attach sets one of two identities; the other cannot be added. */
 export const newIdentityFaults = (client: ClientEntity, body: Partial<ClientEntity>): ApiError[] =>
   (['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
     .filter((field) => client[field] === undefined && body[field] !== undefined)
     .map((field) => invalid(field, 'cannot be added: the client is known by its other identity'))
 
-/** Faults of a client in combination with a volume group: both must use CHAP, with different secrets. */
+/** Client and group must both use CHAP, with different secrets. */
 export function mutualFaults(ctx: Reading, { authentication, secret }: ClientChap, group: Group): ApiError[] {
   if (authentication !== 'CHAP') return []
   if (!usesChap(group)) {
@@ -109,7 +104,7 @@ export function mutualFaults(ctx: Reading, { authentication, secret }: ClientCha
   return [invalid('clientSecret', `expected another secret than that of the volume group "${group.name}"`)]
 }
 
-/** The client in the form that the block storage takes. @param chap authentication to set; default: the stored one */
+/** @param chap authentication to set; default: the stored one */
 export function initiatorOf(ctx: Reading, client: ClientEntity, chap?: ClientChap): Initiator {
   const { ipv4, ipv6, fqdn } = client.iscsiInitiatorNetworkId ?? {}
   return defined({
@@ -127,10 +122,7 @@ interface Change {
   readonly others: Changes<ClientEntity>
 }
 
-/**
- * With CHAP, an absent secret keeps the stored one. Also returns the client as the task will leave it.
- * @throws ApiError 400
- */
+/** With CHAP, an absent secret keeps the stored one. @returns also the client after the task @throws ApiError 400 */
 export async function startClientUpdate(
   ctx: WriteContext,
   client: ClientEntity,
@@ -161,12 +153,12 @@ const chosen = ({ authentication }: ClientChap): Partial<ClientEntity> =>
 
 const completed = (ctx: Reading, client: ClientEntity, given: ClientChap): ClientChap => {
   const secret = given.secret ?? (given.authentication === 'CHAP' ? clientSecretOf(ctx, client) : undefined)
-  // A PUT without the field resets it to NONE; a client that never had the field still omits it.
+  // A PUT without the field resets it to NONE; a client that never had the field keeps omitting it.
   const authentication = given.authentication ?? (client.enabledAuthentications && 'NONE')
   return defined({ authentication, secret })
 }
 
-/** Includes pending claims: volume groups that are being attached must fit as well. */
+/** Includes volume groups that are being attached. */
 async function requireMutual(ctx: Reading, client: ClientEntity, chap: ClientChap): Promise<void> {
   const claims = await claimsOn(ctx.store, 'IscsiClient', client.extId)
   const groups = await ctx.store.getMany(

@@ -1,7 +1,4 @@
-/**
- * Address, credential and status of a host's baseboard management controller (BMC).
- * Source: specification 4.5; behaviour clustermgmt.md 1.13.
- */
+/** Baseboard management controllers (BMC) of hosts. Source: specification 4.5; behaviour clustermgmt.md 1.13. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc-info'
@@ -40,7 +37,7 @@ const updateBmc = defineTask<Update>({
       record: async (ctx, { bmc }) => {
         await ctx.store.replace(BmcInfo, bmc)
       },
-      // No unrecord: the probe that follows cannot fail, it only reports a status.
+      // No unrecord: the probe that follows cannot fail.
     },
     {
       name: 'probe the BMC',
@@ -62,7 +59,7 @@ export const bmcInfo = implement(
     async updateBmcInfo(ctx, { body, path }) {
       const stored = ctx.target
       const address = body.ipAddress
-      // Address and credential may be sent separately; absent fields keep their stored value, the password included.
+      // Clients may send address and credential separately; absent fields keep their stored value.
       const credential =
         body.credential === undefined
           ? stored.credential
@@ -108,7 +105,6 @@ function watchBmcs({ drivers, store }: ScheduleContext<Drivers>, changed: () => 
   }
 }
 
-/** Records the status as an observation, which does not change the entity tag. */
 async function probeAll(ctx: ScheduleContext<Drivers>): Promise<void> {
   for (const bmc of await ctx.store.find(BmcInfo)) {
     const status = await probe(ctx, bmc)

@@ -1,7 +1,4 @@
-/**
- * Addresses of clusters, hosts, controller VMs and BMCs: no two of them may share one.
- * Source: behaviour clustermgmt.md 1.2.
- */
+/** Clusters, hosts, controller VMs and BMCs never share an address. Source: behaviour clustermgmt.md 1.2. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -13,15 +10,14 @@ const own = ['externalAddress', 'externalDataServiceIp'] as const
 
 type Network = NonNullable<BodyOf<typeof Cluster>['network']>
 
-/** Faults that the request's `network` shows without a look at the store. */
 export const addressFaults = (given: Network): ApiError[] => [
   ...own
     .filter((name) => given[name] !== undefined && given[name].ipv4 === undefined)
     .map((name) => invalid(`network/${name}/ipv4`, 'is required')),
-  ...twiceUsed(given),
+  ...duplicateAddresses(given),
 ]
 
-function twiceUsed(network: Network): ApiError[] {
+function duplicateAddresses(network: Network): ApiError[] {
   const [first, second] = own.map((name) => network[name]?.ipv4?.value)
   if (first === undefined || first !== second) return []
   const fault = `expected another address than externalAddress, found ${first} in both`
@@ -39,7 +35,7 @@ export async function requireFreeAddresses(
   )
   if (requested.length === 0) return
   const next = { ...cluster.network, ...given.network }
-  refuseAll(twiceUsed(next))
+  refuseAll(duplicateAddresses(next))
   const users = await usersOfAddresses(store, { cluster: cluster.extId })
   refuseAll(
     requested.flatMap(({ name, address }) => {
@@ -57,7 +53,7 @@ export async function requireFreeAddresses(
   )
 }
 
-/** Maps each IPv4 address to its user, leaving out the requesting entity: a cluster, or the BMC of a host. */
+/** Without the requesting entity: a cluster, or the BMC of a host. */
 export async function usersOfAddresses(
   store: Reader,
   asking: { readonly cluster?: string; readonly bmc?: string },

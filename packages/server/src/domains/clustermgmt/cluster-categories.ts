@@ -1,7 +1,4 @@
-/**
- * Categories of a cluster, in the order in which they were associated. The store counts the referrers of a category.
- * Source: specification 4.5; behaviour clustermgmt.md 1.2.
- */
+/** Kept in the order of association. Source: specification 4.5; behaviour clustermgmt.md 1.2. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'

@@ -1,7 +1,4 @@
-/**
- * Cluster profiles: settings that are applied to clusters and then monitored for drift.
- * Source: specification 2.4, 4.5; behaviour clustermgmt.md 1.10.
- */
+/** Settings that are applied to clusters and checked for drift. Source: specification 2.4, 4.5; clustermgmt.md 1.10. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, clusterProfileOperations } from '@hyperplane/contract/clustermgmt/cluster-profile'

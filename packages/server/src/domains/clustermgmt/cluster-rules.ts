@@ -1,4 +1,4 @@
-/** Rules for the configuration of a cluster, given its hosts. Source: behaviour clustermgmt.md 1.2. */
+/** Source: behaviour clustermgmt.md 1.2. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -8,7 +8,7 @@ import type { Reader } from '../../store/store.ts'
 type Config = NonNullable<EntityOf<typeof Cluster>['config']>
 type Hosts = readonly EntityOf<typeof Host>[]
 
-/** Number of host or drive failures that a cluster must survive, by fault tolerance level. */
+/** Failures of hosts or drives that a cluster must survive. */
 const toleranceOf: Readonly<Record<string, number>> = {
   CFT_0N_AND_0D: 0,
   CFT_1N_OR_1D: 1,
@@ -25,7 +25,6 @@ export const toleranceWord = (failures: number) =>
 export const defaultCopies = (hosts: readonly unknown[]): number => (hosts.length === 1 ? 1 : 2)
 export const defaultAwareness = (hosts: readonly unknown[]): 'DISK' | 'NODE' => (hosts.length === 1 ? 'DISK' : 'NODE')
 
-/** Number of copies that a fault tolerance level requires. */
 export const copiesFor = (tolerance: string): number => (toleranceOf[tolerance] ?? 1) + 1
 
 export function configBodyFaults(given: Config): ApiError[] {
@@ -53,7 +52,7 @@ export function configBodyFaults(given: Config): ApiError[] {
   return faults
 }
 
-/** Faults of a new `config` on these hosts: `given` is the request's, `next` the stored one with `given` applied. */
+/** @param given config of the request @param next the stored config with `given` applied */
 export function configFaults(given: Config, next: Config, hosts: Hosts): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
@@ -72,7 +71,6 @@ export function configFaults(given: Config, next: Config, hosts: Hosts): ApiErro
   return faults
 }
 
-/** Why the hosts cannot hold this number of copies; undefined if they can. */
 function tooFewDomains(copies: number, level: string, functions: readonly string[], hosts: Hosts): string | undefined {
   if (copies === 1) return undefined
   const needed = copies === 2 ? 3 : 5
@@ -91,7 +89,7 @@ function tooFewDomains(copies: number, level: string, functions: readonly string
   return hosts.length >= needed ? undefined : `${copies} copies need ${needed} hosts; the cluster has ${hosts.length}`
 }
 
-/** @throws ApiError 409. Cluster names are unique regardless of case. */
+/** @throws ApiError 409 for a name in use, regardless of case */
 export async function requireFreeName(store: Reader, stored: EntityOf<typeof Cluster>, name: string): Promise<void> {
   const others = await store.find(Cluster)
   if (others.some((other) => other.extId !== stored.extId && other.name.toLowerCase() === name.toLowerCase())) {

@@ -1,4 +1,4 @@
-/** Statistics of clusters. Source: behaviour clustermgmt.md 1.17. */
+/** Source: behaviour clustermgmt.md 1.17. */
 import { ClusterStats, clusterStatsOperations } from '@hyperplane/contract/clustermgmt/cluster-stats'
 import { implement } from '../context.ts'
 import { hostStatistics } from '../statistics/host-series.ts'

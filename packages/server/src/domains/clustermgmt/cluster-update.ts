@@ -1,7 +1,4 @@
-/**
- * The update of a cluster: the settings sent to it, the row, and the copying of data in the background.
- * Source: behaviour clustermgmt.md 1.1 (task shape), 1.2.
- */
+/** Updates the settings, then copies data in the background. Source: behaviour clustermgmt.md 1.1 (task shape), 1.2. */
 
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -30,7 +27,6 @@ interface Copying {
   readonly clusterExtId: string
 }
 
-/** Adds or removes copies until every extent has as many as the cluster's redundancy factor. */
 export const copyData = defineTask<Copying>({
   name: 'clustermgmt.copy-data',
   steps: [
@@ -78,7 +74,7 @@ export const updateCluster = defineTask<Update>({
             : {}),
         } as typeof next)
         if (next.name !== stored.name) await renameEverywhere(ctx.store, clusterExtId, next.name)
-        // Report drift immediately: the monitor would find it only at its next run.
+        // The monitor would report drift only at its next run.
         await recordCompliance(ctx, clusterExtId, ctx.outputs['apply to the cluster'] as ClusterSettings)
         if (!isCopying) return
         await ctx.startTask(
@@ -88,7 +84,7 @@ export const updateCluster = defineTask<Update>({
             operation: 'Update Cluster Redundancy',
             affected: [{ extId: clusterExtId, name: next.name, rel: 'clustermgmt:config:cluster' }],
             clusterExtIds: [clusterExtId],
-            // Copying outlives this task, and later updates of the cluster need not wait for it.
+            // Copying outlives this task, and later updates need not wait for it.
             locks: [],
             parent: ctx.taskExtId,
             appName: 'clustermgmt',
@@ -100,7 +96,7 @@ export const updateCluster = defineTask<Update>({
   ],
 })
 
-/** The settings to send to the cluster, secrets decrypted. An empty list of name servers or subnets becomes `null`. */
+/** Decrypts secrets. An empty list of name servers or subnets becomes `null`. */
 export function changeOf(secrets: SecretReader, clusterExtId: string, body: Body): SettingsChange {
   const opened = openSecrets(secrets, 'Cluster', clusterExtId, body)
   const { nameServerIpList, ntpServerIpList, ntpServerConfigList, smtpServer, nfsSubnetWhitelist, ...network } =
@@ -124,7 +120,6 @@ export function changeOf(secrets: SecretReader, clusterExtId: string, body: Body
   }
 }
 
-/** Updates the copies of the cluster's name in other rows. */
 async function renameEverywhere(store: Transaction, clusterExtId: string, name: string): Promise<void> {
   for (const container of await store.findWhere(StorageContainer, { clusterExtId })) {
     await store.observe(StorageContainer, container.extId, { clusterName: name })

@@ -1,4 +1,4 @@
-/** Derived fields of a cluster: hosts, VMs, availability, fault tolerance. Source: behaviour clustermgmt.md 1.2, 3. */
+/** Source: behaviour clustermgmt.md 1.2, 3. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
@@ -13,7 +13,7 @@ import { defaultAwareness, defaultCopies, toleranceWord } from './cluster-rules.
 
 type ClusterRow = EntityOf<typeof Cluster>
 
-/** Percentage of the pool that must be unreserved for the cluster to count as having room for backups. */
+/** A cluster whose pool has a smaller unreserved part has no room for backups. */
 const roomForBackupsPercent = 10
 
 export async function withState(

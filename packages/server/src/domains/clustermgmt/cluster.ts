@@ -1,4 +1,4 @@
-/** Clusters: their settings and categories. Source: specification 4.5; behaviour clustermgmt.md 1.1, 1.2. */
+/** Source: specification 4.5; behaviour clustermgmt.md 1.1, 1.2. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster, clusterOperations } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -44,7 +44,7 @@ export const cluster = implement(
       if (given.name !== undefined) await requireFreeName(ctx.store, stored, given.name)
       await requireContainersFit(ctx, stored, next)
       requireReachable(ctx, stored)
-      // Raise the version now: a second update with the same entity tag gets 412 before the task ends.
+      // A second update with the same ETag gets 412 even before this task ends.
       await ctx.store.touch(Cluster, stored.extId)
       const input = { clusterExtId: stored.extId, body: given, change: changeOf(ctx.secrets, stored.extId, given) }
       return ctx.startTask(updateCluster, input, {
@@ -62,16 +62,18 @@ export const cluster = implement(
     rules: { updateClusterById: ({ body }) => bodyFaults(body) },
     tasks: [copyData, updateAssociations, updateCluster],
     present: [[Cluster, withState]],
-    schedules: [{ name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: judgeVms }],
+    schedules: [
+      { name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: countInefficientVms },
+    ],
   },
 )
 
-/** The request body, completed with stored secrets and with the values that follow from others. */
+/** Adds stored secrets and derived values. */
 function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   const config = body.config === undefined ? undefined : { ...body.config }
   const tolerance = config?.faultToleranceState?.desiredClusterFaultTolerance
   if (config !== undefined && tolerance !== undefined) config.redundancyFactor ??= copiesFor(tolerance)
-  // A new redundancy factor without a fault tolerance level drops the stored level, which is then derived.
+  // A new redundancy factor drops the stored fault tolerance level, which is then derived.
   else if (config?.redundancyFactor !== undefined) {
     const { desiredClusterFaultTolerance: _, ...state } = {
       ...stored.config?.faultToleranceState,
@@ -97,8 +99,7 @@ const bodyFaults = ({ containerName, network = {}, config = {} }: Body): ApiErro
   ...configBodyFaults(config),
 ]
 
-/** Counts inefficient VMs from their statistics, every hour. Observations do not change the entity tag. */
-async function judgeVms(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function countInefficientVms(ctx: ScheduleContext<Drivers>): Promise<void> {
   for (const { extId, inefficientVmCount } of (await ctx.store.find(Cluster)).filter((one) => !isManager(one))) {
     const found = await inefficientVms(ctx, extId)
     if (found === inefficientVmCount) continue
@@ -114,7 +115,7 @@ function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
   return isNew ? [invalid('network/backplane', 'is for the creation of a cluster only')] : []
 }
 
-/** On the cluster entity of the manager itself, only name and network can be changed. */
+/** On the cluster of the manager itself clients can change only name and network. */
 function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
   const changed = Object.entries(given.config ?? {}).filter(
     ([name, value]) =>
@@ -125,7 +126,6 @@ function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
     : [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: stored.name, action: `changing config/${changed[0]?.[0]}` })]
 }
 
-/** No container may keep more copies than its cluster. */
 async function requireContainersFit(ctx: WriteContext, stored: ClusterRow, next: ClusterRow): Promise<void> {
   const copies = next.config?.redundancyFactor ?? 2
   if (copies >= (stored.config?.redundancyFactor ?? 2)) return

@@ -1,8 +1,4 @@
-/**
- * Compliance of clusters with their profile. The state is stored with the cluster, which has at most one profile;
- * the profile's members and counts are derived from it. Drift is reported, never corrected.
- * Source: behaviour clustermgmt.md 1.10.
- */
+/** Drift from a profile is reported, never corrected. Source: behaviour clustermgmt.md 1.10. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -20,7 +16,6 @@ type ClusterRow = EntityOf<typeof Cluster>
 
 const monitorEverySeconds = 30 * 60
 
-/** The settings that a profile prescribes, secrets decrypted. */
 export const prescribed = (secrets: SecretReader, profile: Profile): ClusterSettings =>
   sectionsOf(openSecrets(secrets, 'ClusterProfile', profile.extId, profile))
 
@@ -32,7 +27,7 @@ export function changedSections(secrets: SecretReader, stored: Profile, next: Pr
   )
 }
 
-/** Sections in which a cluster differs from its profile. Sections that may be overridden are not drift. */
+/** Sections that differ from the profile, without those that may be overridden. */
 export function driftsOf(
   secrets: SecretReader,
   profile: Profile,
@@ -51,7 +46,6 @@ interface Recording {
   readonly clock: Clock
 }
 
-/** Compares the settings that were just read with the cluster's profile. Does not change the entity tag. */
 export async function recordCompliance(ctx: Recording, clusterExtId: string, actual: ClusterSettings): Promise<void> {
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   const profileExtId = cluster?.clusterProfileExtId
@@ -63,7 +57,7 @@ export async function recordCompliance(ctx: Recording, clusterExtId: string, act
   })
 }
 
-/** Members of a profile, in the order in which the clusters were created. */
+/** In the order in which the clusters were created. */
 export async function membersOf(store: Reader, profileExtId: string): Promise<ClusterRow[]> {
   return store.findWhere(Cluster, { clusterProfileExtId: profileExtId })
 }
@@ -89,18 +83,19 @@ export const complianceMonitor = {
   everySeconds: monitorEverySeconds,
   onlyLastCounts: true as const,
   async run(ctx: ScheduleContext<Drivers>): Promise<void> {
-    const seen: { readonly extId: string; readonly actual: ClusterSettings }[] = []
+    const observed: { readonly extId: string; readonly actual: ClusterSettings }[] = []
     for (const cluster of await ctx.store.find(Cluster)) {
       const { extId, clusterProfileExtId } = cluster
       if (!ctx.drivers.hardware.isReachable(extId)) continue
       const actual = await ctx.drivers.hardware.readSettings(extId)
       // A cluster without a profile needs a write only if its settings differ from its row.
-      if (clusterProfileExtId !== undefined || foundIn(cluster, actual) !== undefined) seen.push({ extId, actual })
+      if (clusterProfileExtId !== undefined || changesFrom(cluster, actual) !== undefined)
+        observed.push({ extId, actual })
     }
-    if (seen.length === 0) return
+    if (observed.length === 0) return
     await ctx.store.transaction(async (transaction) => {
-      for (const { extId, actual } of seen) {
-        // A task that is changing this cluster records its compliance itself.
+      for (const { extId, actual } of observed) {
+        // The running task records the compliance of this cluster.
         if (ctx.runner.queueLength(extId) > 0) continue
         await followSettings(transaction, extId, actual)
         await recordCompliance({ ...ctx, store: transaction }, extId, actual)
@@ -109,7 +104,6 @@ export const complianceMonitor = {
   },
 }
 
-/** Fields of `network` whose stored value follows the cluster's own settings. */
 const followedFields = [
   'nameServerIpList',
   'nfsSubnetWhitelist',
@@ -120,12 +114,11 @@ const followedFields = [
 
 async function followSettings(store: Transaction, clusterExtId: string, actual: ClusterSettings): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
-  const found = cluster === undefined ? undefined : foundIn(cluster, actual)
+  const found = cluster === undefined ? undefined : changesFrom(cluster, actual)
   if (found !== undefined) await store.observe(Cluster, clusterExtId, found)
 }
 
-/** The changes that bring the row in line with the cluster; undefined if there are none. */
-function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
+function changesFrom(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
   const found = inClusterRow(actual)
   const network: Record<string, unknown> = { ...cluster.network }
   for (const name of followedFields) {
@@ -137,7 +130,7 @@ function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterR
   return isSame ? undefined : ({ network, config } as Partial<ClusterRow>)
 }
 
-/** Secrets cannot be read back from a cluster, so the stored ones are kept; NTP keys are matched by their id. */
+/** A cluster does not return secrets, so the stored ones are kept; NTP keys are matched by their id. */
 function withStoredSecrets(actual: unknown, stored: unknown): unknown {
   if (Array.isArray(actual)) {
     const list: readonly unknown[] = Array.isArray(stored) ? stored : []

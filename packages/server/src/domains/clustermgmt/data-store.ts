@@ -1,4 +1,4 @@
-/** Storage containers mounted as datastores on ESX hosts. Source: behaviour clustermgmt.md 1.9. */
+/** Source: behaviour clustermgmt.md 1.9. */
 import { DataStore, dataStoreOperations } from '@hyperplane/contract/clustermgmt/data-store'
 import { withSpace } from '../containers/views.ts'
 import { implement } from '../context.ts'

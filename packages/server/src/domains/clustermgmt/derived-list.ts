@@ -1,7 +1,4 @@
-/**
- * Lists of clusters and profiles, whose filters and orders may name derived fields that the store does not hold.
- * There are few of them, so the fields are derived for every entity that the caller may see.
- */
+/** Lists with derived fields in filters and orders: clusters and profiles are few, so all visible ones are derived. */
 
 import type { AnswerOf, AnyResource, EntityOf } from '@hyperplane/contract'
 import type { ListResult } from '../../core/handlers.ts'
@@ -20,7 +17,7 @@ export async function derivedList<R extends AnyResource>(
   if (scope === 'none') return { entities: [], total: 0 }
   const { filter, orderby, groupby, page, limit } = request.query
   if (filter === undefined && orderby === undefined && groupby === undefined) {
-    // The query names no derived field: the presenter derives them, for this page only.
+    // The query names no derived field, so deriving them for one page suffices.
     return ctx.store.page(kind, { ...(scope === undefined ? {} : { scope }), offset: page * limit, limit })
   }
   const all = await derive(await ctx.store.find(kind, scope === undefined ? {} : { scope }))

@@ -1,4 +1,4 @@
-/** Statistics of hosts. Source: behaviour clustermgmt.md 1.17. */
+/** Source: behaviour clustermgmt.md 1.17. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { HostStats, hostStatsOperations } from '@hyperplane/contract/clustermgmt/host-stats'
 import { implement, parentOf } from '../context.ts'

@@ -1,4 +1,4 @@
-/** Hosts: read-only here. Source: behaviour clustermgmt.md 1.4. */
+/** Source: behaviour clustermgmt.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host, hostOperations } from '@hyperplane/contract/clustermgmt/host'

@@ -1,7 +1,4 @@
-/**
- * Observations of hosts: whether the hypervisor answers, its condition, its boot time. They do not change the entity
- * tag. Source: behaviour clustermgmt.md 1.4.
- */
+/** Source: behaviour clustermgmt.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { canonicalJson } from '../../core/idempotency.ts'
@@ -19,9 +16,9 @@ export const observeHosts = {
   watch: ({ drivers }: ScheduleContext<Drivers>, changed: () => void): (() => void) => drivers.hardware.watch(changed),
   async run({ drivers, store }: ScheduleContext<Drivers>): Promise<void> {
     const { hardware } = drivers
-    // The hosts of an unreachable cluster keep their last known state.
-    const seen = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
-    const news = seen.flatMap((host) => newsOf(host, hardware.conditionOf(host.extId)) ?? [])
+    // Hosts of an unreachable cluster keep their last known state.
+    const reachable = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
+    const news = reachable.flatMap((host) => changesOf(host, hardware.conditionOf(host.extId)) ?? [])
     if (news.length === 0) return
     await store.transaction(async (transaction) => {
       for (const { extId, changes } of news) {
@@ -31,7 +28,7 @@ export const observeHosts = {
   },
 }
 
-function newsOf(host: HostRow, condition: HostCondition): { extId: string; changes: Partial<HostRow> } | undefined {
+function changesOf(host: HostRow, condition: HostCondition): { extId: string; changes: Partial<HostRow> } | undefined {
   const changes = {
     isDegraded: condition.isDegraded,
     ...(host.hypervisor === undefined
@@ -42,7 +39,6 @@ function newsOf(host: HostRow, condition: HostCondition): { extId: string; chang
             acropolisConnectionState: condition.isUp ? ('CONNECTED' as const) : ('DISCONNECTED' as const),
           },
         }),
-    // A host that does not answer keeps its last known boot time.
     ...(condition.bootedAt === undefined || !condition.isUp
       ? {}
       : { bootTimeUsecs: Math.floor(condition.bootedAt * microsPerMilli) }),

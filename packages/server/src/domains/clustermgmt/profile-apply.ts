@@ -1,7 +1,6 @@
 /**
- * Applies a profile to clusters: one subtask for each cluster and section, all at the same time. On one cluster either
- * all sections take effect or none. Clusters are independent: those that succeeded keep the profile, and the task fails
- * if any cluster failed.
+ * One subtask for each cluster and section, all concurrent. On one cluster all sections take effect or none; a failed
+ * cluster fails the task, but the others keep the profile.
  * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -16,7 +15,7 @@ import type { ClusterSettings, SettingsSection } from '../../drivers/hardware.ts
 import { defineTask } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
-import { takenBy } from './profile-members.ts'
+import { otherProfileError } from './profile-members.ts'
 import { differingSections, inClusterRow, sections } from './settings-sections.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
@@ -24,7 +23,7 @@ type Profile = EntityOf<typeof ClusterProfile>
 export interface Application {
   readonly profileExtId: string
   readonly clusterExtIds: readonly string[]
-  /** Sections to write; absent: all that the profile prescribes. */
+  /** Absent: all sections that the profile prescribes. */
   readonly sections?: readonly SettingsSection[]
 }
 
@@ -57,12 +56,11 @@ interface Started {
 }
 interface Result {
   readonly clusterExtId: string
-  /** Settings read back from the cluster; absent if it failed. */
+  /** As read back from the cluster; absent if it failed. */
   readonly settings?: ClusterSettings
   readonly messages: readonly AppMessage[]
 }
 
-/** Shared by the tasks that apply and that update a profile. */
 export const applicationSteps: readonly Step<Drivers, Application>[] = [
   {
     name: 'start sections',
@@ -74,7 +72,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
       for (const clusterExtId of input.clusterExtIds) {
         const cluster = await ctx.store.get(Cluster, clusterExtId)
         const tasks: string[] = []
-        if (cluster !== undefined && (await takenBy(ctx.store, input.profileExtId, cluster)) === undefined) {
+        if (cluster !== undefined && (await otherProfileError(ctx.store, input.profileExtId, cluster)) === undefined) {
           for (const section of sections) {
             if (settings[section] === undefined) continue
             const { extId } = await ctx.startTask(
@@ -105,7 +103,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
     progress: 95,
     run: async (ctx, input) => {
       const started = ctx.outputs['start sections'] as readonly Started[]
-      return Promise.all(started.map((one) => settleOrSay(ctx, input.profileExtId, one)))
+      return Promise.all(started.map((one) => settleOrReport(ctx, input.profileExtId, one)))
     },
     record: async (ctx, input, results: readonly Result[]) => {
       const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
@@ -118,7 +116,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
           await ctx.store.replace(Cluster, { ...next, clusterProfileExtId: profile.extId })
           await recordCompliance(ctx, clusterExtId, settings)
         } else if (cluster.clusterProfileExtId === profile.extId) {
-          // The profile was changed, but this member could not follow: report it as drift.
+          // The profile was changed, but this member failed to follow: report drift.
           await recordFailedMember(ctx, profile, cluster, input.sections)
         }
       }
@@ -148,8 +146,8 @@ const only = (settings: ClusterSettings, sectionNames: readonly SettingsSection[
     ? settings
     : Object.fromEntries(Object.entries(settings).filter(([name]) => sectionNames.includes(name as SettingsSection)))
 
-/** A driver error on one cluster becomes its result, so that the other clusters are still recorded. */
-async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
+/** Turns a driver error into the result of its cluster, so that the other clusters are still recorded. */
+async function settleOrReport(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
   try {
     return await settle(ctx, profileExtId, started)
   } catch (error) {
@@ -159,7 +157,7 @@ async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, star
   }
 }
 
-/** Waits for the subtasks of one cluster; if one failed, rolls back the sections that succeeded. */
+/** Rolls back the sections that succeeded if another section of the cluster failed. */
 async function settle(
   ctx: StepContext<Drivers>,
   profileExtId: string,
@@ -168,8 +166,8 @@ async function settle(
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   if (cluster === undefined)
     return { clusterExtId, messages: [notFound(Cluster, 'Cluster', clusterExtId, 'clusters').appMessage] }
-  const taken = await takenBy(ctx.store, profileExtId, cluster)
-  if (taken !== undefined) return { clusterExtId, messages: [taken.appMessage] }
+  const refusal = await otherProfileError(ctx.store, profileExtId, cluster)
+  if (refusal !== undefined) return { clusterExtId, messages: [refusal.appMessage] }
   const ends = await ctx.untilEnded(tasks)
   const failed = ends.filter(({ status }) => status !== 'SUCCEEDED')
   if (failed.length === 0) {
@@ -206,7 +204,7 @@ async function recordFailedMember(
   })
 }
 
-/** A dry run: one change for each cluster and section that differ. Secrets are not shown. */
+/** One change for each cluster and section that differ, without secrets. */
 export async function applicationPlanOf(
   ctx: StepContext<Drivers>,
   profile: Profile,
@@ -220,7 +218,7 @@ export async function applicationPlanOf(
     const blocked =
       cluster === undefined
         ? notFound(Cluster, 'Cluster', clusterExtId, 'clusters')
-        : ((await takenBy(ctx.store, profile.extId, cluster)) ??
+        : ((await otherProfileError(ctx.store, profile.extId, cluster)) ??
           (ctx.drivers.hardware.isReachable(clusterExtId) ? undefined : unreachable(cluster.name)))
     if (blocked !== undefined) {
       problems.push(blocked.appMessage)

@@ -1,7 +1,4 @@
-/**
- * Resolves the clusters that a request about a profile names by `uuid` or `name`. If both are given, they must agree.
- * Source: behaviour clustermgmt.md 1.10.
- */
+/** Source: behaviour clustermgmt.md 1.10. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, type ClusterReferenceListSpec } from '@hyperplane/contract/clustermgmt/cluster-profile'
@@ -22,7 +19,7 @@ export const namelessFaults = (references: References): ApiError[] =>
       : [],
   )
 
-/** @throws ApiError 400 for contradictory or repeated entries, 404 for unknown clusters */
+/** @throws ApiError 400 if uuid and name disagree or an entry repeats, 404 for unknown clusters */
 export async function namedClusters(store: Reader, references: References): Promise<ClusterRow[]> {
   const faults: ApiError[] = []
   const unknown: ApiError[] = []
@@ -56,17 +53,20 @@ export async function requireApplicable(
       .filter(isManager)
       .map(({ name }) => new ApiError('NOT_SUPPORTED_ON_MANAGER', { name, action: 'applying a profile' })),
   )
-  const taken: ApiError[] = []
+  const refusals: ApiError[] = []
   for (const cluster of clusters) {
-    const refusal = await takenBy(ctx.store, profileExtId, cluster)
-    if (refusal !== undefined) taken.push(refusal)
+    const refusal = await otherProfileError(ctx.store, profileExtId, cluster)
+    if (refusal !== undefined) refusals.push(refusal)
   }
-  refuseAll(taken)
+  refuseAll(refusals)
   for (const cluster of clusters) requireReachable(ctx, cluster)
 }
 
-/** The refusal if the cluster already follows another profile. */
-export async function takenBy(store: Reader, profileExtId: string, cluster: ClusterRow): Promise<ApiError | undefined> {
+export async function otherProfileError(
+  store: Reader,
+  profileExtId: string,
+  cluster: ClusterRow,
+): Promise<ApiError | undefined> {
   const other = cluster.clusterProfileExtId
   if (other === undefined || other === profileExtId) return undefined
   const profile = await store.get(ClusterProfile, other)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { isOpenSshKey, toleranceWord } from './cluster-rules.ts'
 import { isContiguous, keepSecrets, withSettingDefaults } from './settings-rules.ts'
 
-test('the ones of a netmask lead', () => {
+test('a netmask is valid only if all one bits come first', () => {
   for (const mask of ['255.255.255.0', '255.255.254.0', '0.0.0.0', '255.255.255.255'])
     assert.ok(isContiguous(mask), mask)
   for (const mask of ['255.0.255.0', '0.0.0.255', '255.255.253.0']) assert.equal(isContiguous(mask), false, mask)
@@ -18,11 +18,11 @@ test('an OpenSSH key names its type twice', () => {
   assert.equal(isOpenSshKey('-----BEGIN PUBLIC KEY-----'), false)
 })
 
-test('tolerance is told by the word for it', () => {
+test('each number of tolerated failures has its fault tolerance level', () => {
   assert.deepEqual([0, 1, 2, 3].map(toleranceWord), ['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D', 'CFT_2N_OR_2D'])
 })
 
-test('a secret that is left out stays with its owner, and with nobody else', () => {
+test('an omitted secret is kept for its owner and for nobody else', () => {
   const stored: any = {
     smtpServer: { server: { password: 'p' } },
     snmpConfig: { users: [{ username: 'a', authKey: 'ka', privType: 'AES', privKey: 'pa' }] },
@@ -47,7 +47,7 @@ test('a secret that is left out stays with its owner, and with nobody else', () 
   assert.deepEqual(kept.httpProxyList, [{ name: 'another' }])
 })
 
-test('the port of a mail server and the community of a V2 trap are filled in', () => {
+test('the port of a mail server and the community of a V2 trap have defaults', () => {
   const filled = withSettingDefaults<any>({
     smtpServer: { type: 'STARTTLS', server: {} },
     snmpConfig: { traps: [{ version: 'V2' }, { version: 'V3' }] },

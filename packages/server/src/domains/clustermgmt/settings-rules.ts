@@ -1,7 +1,4 @@
-/**
- * Rules for the settings of clusters and profiles that the contract's types cannot express.
- * Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12.
- */
+/** Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12. */
 import type { ValueOf } from '@hyperplane/contract'
 import type { ClusterNetworkReference } from '@hyperplane/contract/clustermgmt/cluster'
 import type {
@@ -20,7 +17,7 @@ type Snmp = ValueOf<typeof SnmpConfig>
 type SnmpUser = NonNullable<Snmp['users']>[number]
 type SnmpTrap = NonNullable<Snmp['traps']>[number]
 
-/** Settings as found in a cluster's `network` and `config`, or at the top level of a profile. */
+/** Found in a cluster's `network` and `config`, or at the top level of a profile. */
 export interface Settings {
   readonly nameServerIpList?: readonly Address[]
   readonly ntpServerIpList?: readonly Address[]
@@ -35,7 +32,7 @@ export interface Settings {
 const maximumRsyslogServers = 10
 const defaultSmtpPorts: Readonly<Record<string, number>> = { PLAIN: 25, STARTTLS: 587, SSL: 465 }
 
-/** Faults that the request's settings show without stored data; paths start with `prefix` (`network/` or empty). */
+/** @param prefix of all paths: `network/` or empty */
 export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`${prefix}${path}`, text))
@@ -140,7 +137,6 @@ function* snmpFaults(snmp: Snmp): Generator<readonly [path: string, text: string
   }
 }
 
-/** A V3 trap is sent in the name of a user of the same configuration. */
 function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
   const usernames = new Set((snmp.users ?? []).map((user) => user.username))
   return (snmp.traps ?? []).flatMap((trap, index) =>
@@ -156,7 +152,6 @@ function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
   )
 }
 
-/** Fills in the port of a mail server, by its type, and the community of V2 traps. */
 export function withSettingDefaults<T extends Settings>(given: T): T {
   const { smtpServer, snmpConfig } = given
   return {
@@ -175,10 +170,7 @@ const withPort = (smtp: Smtp): Smtp => {
 const withCommunity = (trap: SnmpTrap): SnmpTrap =>
   trap.version === 'V2' && trap.communityString === undefined ? { ...trap, communityString: 'public' } : trap
 
-/**
- * Keeps stored secrets that a body leaves out, as long as it still contains their owner: the SMTP server, an SNMP user
- * by `username`, an NTP key by `encryptionKeyId`, a proxy by `name`.
- */
+/** Keeps secrets of owners in the body: SMTP server, SNMP `username`, NTP `encryptionKeyId`, proxy `name`. */
 export function keepSecrets<T extends Settings & { readonly httpProxyList?: Network['httpProxyList'] }>(
   given: T,
   stored: T | undefined,
@@ -198,7 +190,7 @@ export function keepSecrets<T extends Settings & { readonly httpProxyList?: Netw
       : {
           snmpConfig: {
             ...snmpConfig,
-            users: snmpConfig.users.map((item) => dropLoneKey(user(item, stored?.snmpConfig?.users))),
+            users: snmpConfig.users.map((item) => dropUnusedPrivacyKey(user(item, stored?.snmpConfig?.users))),
           },
         }),
     ...(ntpServerConfigList === undefined
@@ -222,8 +214,8 @@ const keeping =
     return { ...item, ...secretFields }
   }
 
-/** A user without a privacy type must not keep the stored privacy key. */
-const dropLoneKey = (user: SnmpUser): SnmpUser => {
+/** Drops the stored privacy key of a user without a privacy type. */
+const dropUnusedPrivacyKey = (user: SnmpUser): SnmpUser => {
   if (user.privType !== undefined || typeof user.privKey === 'string') return user
   const { privKey: _, ...rest } = user
   return rest

@@ -1,12 +1,9 @@
-/**
- * Settings by section: prescribed by a profile, held by a cluster, and the difference.
- * Source: behaviour clustermgmt.md 1.10.
- */
+/** Source: behaviour clustermgmt.md 1.10. */
 import type { SecretReader } from '../../core/world.ts'
 import { type ClusterSettings, type SettingsChange, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Settings } from './settings-rules.ts'
 
-/** In the order in which drift is reported. */
+/** The order in which drift is reported. */
 export const sections: readonly SettingsSection[] = [
   'NTP_SERVER_CONFIG',
   'NAME_SERVER_CONFIG',
@@ -21,11 +18,11 @@ export interface PrescribedSettings extends Settings {
   readonly pulseStatus?: { readonly isEnabled?: boolean; readonly piiScrubbingLevel?: string }
 }
 
-/** An empty list prescribes nothing: a sparse update removes a section from a profile this way. */
+/** A sparse update sends an empty list to remove a section from a profile. */
 const unlessEmpty = <T>(list: readonly T[] | undefined): readonly T[] | undefined =>
   list === undefined || list.length === 0 ? undefined : list
 
-/** Groups settings by section, in the driver's shape. Secrets are left encrypted. */
+/** In the driver's shape; secrets stay encrypted. */
 export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
   const ntpServerIpList = unlessEmpty(settings.ntpServerIpList)
   const ntpServerConfigList = unlessEmpty(settings.ntpServerConfigList)
@@ -44,7 +41,7 @@ export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as ClusterSettings
 }
 
-/** Prescribed sections in which the cluster's actual settings differ. Secrets are compared by digest. */
+/** Compares secrets by digest. */
 export function differingSections(
   clusterExtId: string,
   settings: ClusterSettings,
@@ -61,7 +58,7 @@ function agrees(section: SettingsSection, expected: object, actual: object | und
   if (section === 'NAME_SERVER_CONFIG' || section === 'SMTP_SERVER_CONFIG')
     return canonical(expected) === canonical(actual)
   if (Array.isArray(expected)) return asSet(expected) === asSet(actual)
-  // Actual settings may have more fields than are prescribed; the order of lists does not matter.
+  // Extra fields of the actual settings and the order of lists are no drift.
   const present: Fields = { ...actual }
   return Object.entries(expected as Fields).every(
     ([name, value]) =>
@@ -86,7 +83,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isDecoration = (name: string): boolean => ['$objectType', 'extId', 'links', 'tenantId'].includes(name)
 
-/** Decrypts every secret in `value`, whose path within the entity is part of the encryption context. */
+/** Decrypts every secret in `value`; its path within the entity is part of the encryption context. */
 export function openSecrets<T>(secrets: SecretReader, kind: string, extId: string, value: T, path = ''): T {
   if (Array.isArray(value)) return value.map((item) => openSecrets(secrets, kind, extId, item, path)) as T
   if (typeof value !== 'object' || value === null) return value
@@ -99,7 +96,7 @@ export function openSecrets<T>(secrets: SecretReader, kind: string, extId: strin
   ) as T
 }
 
-/** Settings in the shape of a cluster's row, which has no place for SNMP and rsyslog. */
+/** A cluster's row has no fields for SNMP and rsyslog. */
 export function inClusterRow(change: SettingsChange): {
   network: Record<string, unknown>
   config: Record<string, unknown>

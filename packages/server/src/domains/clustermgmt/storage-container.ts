@@ -1,7 +1,4 @@
-/**
- * Storage containers. The rules in `domains/containers/storage-containers.ts` are shared with storage v4.0.a3.
- * Source: specification 4.1; behaviour clustermgmt.md 1.9.
- */
+/** Source: specification 4.1; behaviour clustermgmt.md 1.9. */
 import { StorageContainer, storageContainerOperations } from '@hyperplane/contract/clustermgmt/storage-container'
 import { replaced } from '../../core/updates.ts'
 import { mountContainer, startMount, startUnmount, unmountContainer } from '../containers/datastores.ts'
@@ -49,7 +46,7 @@ export const storageContainer = implement(
   },
 )
 
-/** Links to the container and its statistics; other namespaces show none. */
+/** Other namespaces show no links. */
 function linksOf({ operation, version }: ReadContext, extId: string): object {
   if (operation.namespace !== 'clustermgmt') return {}
   const at = (area: string): string => `/clustermgmt/${version}/${area}/storage-containers/${extId}`

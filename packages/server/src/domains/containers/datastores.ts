@@ -1,7 +1,4 @@
-/**
- * Mounts storage containers as datastores of ESX hosts: on all of the requested hosts, or on none.
- * Source: behaviour clustermgmt.md 1.9.
- */
+/** Mounts storage containers on all requested ESX hosts, or on none. Source: behaviour clustermgmt.md 1.9. */
 import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -126,7 +123,6 @@ export async function startMount(
       isReadOnly: request.isReadOnly === true,
       targetPath: request.targetPath,
     }
-    // Reserve the datastore name on the host.
     await ctx.store.insert(DataStore, datastore, { pending: true })
     datastores.push(datastore)
   }
@@ -171,7 +167,7 @@ export async function startUnmount(
   )
 }
 
-/** External VMs with disks in this container. */
+/** External VMs only. */
 export async function vmsIn(
   store: Reader,
   clusterExtId: string,
@@ -189,7 +185,7 @@ async function esxCluster(ctx: WriteContext, container: Container, action: strin
   return cluster.extId
 }
 
-/** The requested hosts, or all hosts of the cluster. @throws ApiError 404 for each host of another cluster */
+/** Default: all hosts of the cluster. @throws ApiError 404 for each host of another cluster */
 async function nodesOf(store: Reader, clusterExtId: string, nodeExtIds: readonly string[] | undefined) {
   const hosts = await hostsOf(store, clusterExtId)
   if (nodeExtIds === undefined || nodeExtIds.length === 0) return hosts

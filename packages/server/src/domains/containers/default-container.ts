@@ -3,7 +3,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { ApiError } from '../../core/api-error.ts'
 import type { Reader } from '../../store/store.ts'
 
-/** The storage container for new disks whose request names none. @throws ApiError 409 if the cluster has none */
+/** @throws ApiError 409 if the cluster has no container */
 export async function defaultContainer(
   store: Reader,
   clusterExtId: string,

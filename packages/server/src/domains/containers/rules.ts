@@ -1,4 +1,4 @@
-/** Rules for the fields of a storage container, given its cluster. Source: behaviour clustermgmt.md 1.9. */
+/** Source: behaviour clustermgmt.md 1.9. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -10,21 +10,15 @@ type Container = EntityOf<typeof StorageContainer>
 
 export interface ContainerRules {
   readonly cluster: EntityOf<typeof Cluster>
-  /** The requested state, defaults included. */
   readonly container: Container
-  /** The current state; absent during creation. */
   readonly stored?: Container
 }
 
 type Asking = CapacityContext
 
-/** Minimum number of hosts for erasure coding, by replication factor. */
 const hostsForErasureCoding: Readonly<Record<number, number>> = { 2: 4, 3: 6 }
 
-/**
- * Rules between the fields of a container. Checked twice: on the request body, and on the container with the defaults
- * of its cluster.
- */
+/** Checked on the request body, and again with the defaults of the cluster. */
 export function containerFaults(container: Partial<Container>): ApiError[] {
   const { replicationFactor: copies, affinityHostExtId, nfsWhitelistAddress: addresses = [] } = container
   const advertised = container.logicalAdvertisedCapacityBytes
@@ -57,7 +51,7 @@ export function containerFaults(container: Partial<Container>): ApiError[] {
   return faults
 }
 
-/** The body must name the cluster of the header or none, and may not declare an internal container. */
+/** The cluster of the body must be absent or equal to that of the header. */
 export function containerCreationFaults(body: Partial<Container>, clusterExtId: string): ApiError[] {
   const { clusterExtId: named = clusterExtId } = body
   const elsewhere = `expected the cluster of the header X-Cluster-Id, ${clusterExtId}; found ${named}`
@@ -70,7 +64,7 @@ export function containerCreationFaults(body: Partial<Container>, clusterExtId: 
   ]
 }
 
-/** All faults: those of the fields (400) come before those of the state (404, 409). */
+/** Faults of fields (400) before those of the state (404, 409). */
 export async function containerRefusals(ctx: Asking, rules: ContainerRules): Promise<ApiError[]> {
   const { cluster, container, stored } = rules
   const hosts = await hostsOf(ctx.store, cluster.extId)
@@ -124,7 +118,7 @@ export async function requireContainerRoom(ctx: Asking, container: Container): P
   if (reserved === 0) return
   const pool = await poolUsage(ctx, container.clusterExtId as string)
   const own = pool.containers.get(container.extId)
-  // An update may count on the space that the container uses or reserves already.
+  // The space that the container uses or reserves already is available to its update.
   const available = pool.freeBytes + Math.max(own?.physicalBytes ?? 0, own?.reservedBytes ?? 0)
   const requested = reserved * copiesOf(container)
   if (requested > available) {

@@ -1,7 +1,4 @@
-/**
- * Requests to create, update and delete storage containers, shared by clustermgmt and storage v4.0.a3.
- * Source: behaviour clustermgmt.md 1.9; volumes-storage.md 1.8.
- */
+/** Storage containers for clustermgmt and storage v4.0.a3. Source: behaviour clustermgmt.md 1.9; volumes-storage.md 1.8. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -80,7 +77,7 @@ export async function startContainerCreation(
   )
 }
 
-/** With a single copy and no requested host: the host to which the fewest containers are pinned. */
+/** A single copy without a requested host goes to the host with the fewest pinned containers. */
 async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
   const { clusterExtId = '', affinityHostExtId } = container
   if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
@@ -99,7 +96,6 @@ export async function startContainerUpdate(
   next: Container,
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'updating a storage container')
-  // The owner stays unless the body names another one.
   const container: Container = {
     ...next,
     ...derivedFields(next, cluster),
@@ -174,7 +170,7 @@ export async function startContainerRemoval(
 export const markedForRemoval = (container: Container): ApiError =>
   new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
 
-/** @throws ApiError 409 for containers that are being removed: they accept no new data */
+/** @throws ApiError 409 for containers that are being deleted */
 export async function requireContainersNotRemoved(store: Reader, containerExtIds: readonly string[]): Promise<void> {
   const leaving = (await store.getMany(StorageContainer, [...new Set(containerExtIds)])).filter(
     ({ isMarkedForRemoval }) => isMarkedForRemoval === true,
@@ -182,7 +178,7 @@ export async function requireContainersNotRemoved(store: Reader, containerExtIds
   refuseAll(leaving.map(markedForRemoval))
 }
 
-/** Users of the container, by kind; includes pending rows of running tasks. */
+/** Includes pending rows of running tasks. */
 async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {
@@ -194,7 +190,7 @@ async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap
   return users
 }
 
-/** Early check only: uniqueness is enforced when the task records the name, so concurrent renames cannot both win. */
+/** Early check only: the task that records the name enforces uniqueness. */
 async function requireFreeName(store: Reader, container: Container): Promise<void> {
   const name = container.name.toLowerCase()
   const others = await store.findWhere(StorageContainer, { clusterExtId: container.clusterExtId as string })
@@ -203,7 +199,7 @@ async function requireFreeName(store: Reader, container: Container): Promise<voi
   }
 }
 
-/** Defaults that depend on the cluster or on other fields, and `isEncrypted`. */
+/** Defaults that depend on the cluster or other fields, and `isEncrypted`. */
 function derivedFields(body: Body | Container, cluster: EntityOf<typeof Cluster>) {
   const hasAddresses = (body.nfsWhitelistAddress?.length ?? 0) > 0
   return {

@@ -1,7 +1,4 @@
-/**
- * The tasks that create, update and delete a storage container.
- * Source: behaviour clustermgmt.md 1.9, 3 (durations).
- */
+/** Source: behaviour clustermgmt.md 1.9, 3 (durations). */
 import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -15,7 +12,6 @@ type Container = EntityOf<typeof StorageContainer>
 /** With `ignoreSmallFiles`, leftover files below this size do not prevent the deletion. */
 const smallFileBytes = 1024 * 1024
 
-/** The fields that are sent to the cluster. */
 const policyOf = ({
   extId,
   clusterExtId,
@@ -64,7 +60,7 @@ export const createContainer = defineTask<Creation>({
       name: 'record',
       progress: 100,
       record: async (ctx, { extId }) => {
-        // Another container may have reserved the same space since the request was accepted.
+        // Another container may have reserved the space since the request was accepted.
         await requireContainerRoom(ctx, (await ctx.store.pending(StorageContainer, extId)) as Container)
         await ctx.store.publish(StorageContainer, extId)
       },
@@ -112,7 +108,7 @@ export const deleteContainer = defineTask<Removal>({
       progress: 5,
       run: async (ctx, { extId, clusterExtId, ignoreSmallFiles }) => {
         const name = (await ctx.store.get(StorageContainer, extId))?.name ?? extId
-        // A mount that was accepted before this request may have ended since: tasks of one container run in order.
+        // A mount that was accepted before this request may have ended since.
         const mounted = (await ctx.store.findWhere(DataStore, { containerExtId: extId })).length
         if (mounted > 0) {
           throw new ApiError('ENTITY_IN_USE', { kind: 'storage container', name, users: `${mounted} datastores` })

@@ -1,7 +1,4 @@
-/**
- * Derived fields of storage containers and datastores: capacities and users. Shared by clustermgmt and storage
- * v4.0.a3. Source: behaviour clustermgmt.md 1.9.
- */
+/** Capacities and users for clustermgmt and storage v4.0.a3. Source: behaviour clustermgmt.md 1.9. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -14,7 +11,7 @@ import { vmsIn } from './datastores.ts'
 type Container = EntityOf<typeof StorageContainer>
 type Mounted = EntityOf<typeof DataStore>
 
-/** A container may grow to the size of the pool. There are no thick disks, so no capacity is reserved implicitly. */
+/** A container may grow to the size of the pool. Thick disks do not exist, so nothing is reserved implicitly. */
 export async function withCapacity(ctx: ReadContext, containers: readonly Container[]): Promise<readonly Container[]> {
   const pools = new Map<string | undefined, number>()
   for (const { clusterExtId } of containers) {

@@ -1,5 +1,5 @@
 /**
- * Which operations may the caller use, on which entities? Source: behaviour conventions 16; iam.md 8, 9.
+ * Decides which operations a caller may use on which entities. Source: behaviour conventions 16; iam.md 8, 9.
  * Union of the entity filters of all policies that match the caller and hold the operation. No policy can deny.
  */
 
@@ -80,10 +80,10 @@ class PolicyAccess implements AccessControl {
     return this.#cached(caller, `refer ${operation.key} ${resource.kind}`, (identity) => {
       const mayView = holdersOf(identity, viewsOf(resource.kind, resource.iam?.name)).length > 0
       const isGrantedBySystem = holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole)
-      const seen = !mayView && isGrantedBySystem ? 'all' : viewScopeOf(identity, resource, caller)
-      const refer = resource.kind === Category.kind ? both(seen, assignable) : seen
-      if (!actsOn(operation, resource)) return refer
-      return both(refer, granted(identity, [operation.iamOperation], scopedKind(resource), caller))
+      const viewScope = !mayView && isGrantedBySystem ? 'all' : viewScopeOf(identity, resource, caller)
+      const referScope = resource.kind === Category.kind ? both(viewScope, assignable) : viewScope
+      if (!actsOn(operation, resource)) return referScope
+      return both(referScope, granted(identity, [operation.iamOperation], scopedKind(resource), caller))
     })
   }
 

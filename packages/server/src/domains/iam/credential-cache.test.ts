@@ -10,7 +10,7 @@ const credential = (extId: string, more: Partial<KnownCredential> = {}): KnownCr
   ...more,
 })
 
-test('a verified credential is remembered for a minute, and no longer', async () => {
+test('a verified credential is cached for exactly a minute', async () => {
   let now = 0
   const cache = new CredentialCache(() => now)
   await cache.verified(async () => credential('a'))
@@ -21,7 +21,7 @@ test('a verified credential is remembered for a minute, and no longer', async ()
   assert.equal(cache.get('a'), undefined)
 })
 
-test('a change of an account ends what is remembered of it, and of no other account', async () => {
+test('a change of an account removes its cached credentials and no others', async () => {
   const cache = new CredentialCache(() => 0)
   for (const name of ['a', 'b']) await cache.verified(async () => credential(name))
   cache.forget('a')
@@ -58,7 +58,7 @@ test('changes of other accounts and directories do not repeat a verification', a
   assert.equal(runs, 1)
 })
 
-test('digests tell schemes and processes apart', () => {
+test('digests differ between schemes and between processes', () => {
   const [one, other] = [new CredentialCache(() => 0), new CredentialCache(() => 0)]
   assert.notEqual(one.digestOf('basic', 'x'), one.digestOf('apiKey', 'x'))
   assert.notEqual(one.digestOf('basic', 'x'), other.digestOf('basic', 'x'))

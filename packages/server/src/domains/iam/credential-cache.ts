@@ -16,7 +16,7 @@ export interface KnownCredential {
   readonly groupsUntil?: number
 }
 
-const rememberMilliseconds = 60_000
+const cacheMilliseconds = 60_000
 const maximumCredentials = 10_000
 
 export class CredentialCache {
@@ -93,7 +93,7 @@ export class CredentialCache {
   #remember(credential: KnownCredential): void {
     // A cache hit must not extend the expiry.
     if (this.#cache.get(credential.digest)?.credential === credential) return
-    const until = Math.min(this.#now() + rememberMilliseconds, credential.groupsUntil ?? Infinity)
+    const until = Math.min(this.#now() + cacheMilliseconds, credential.groupsUntil ?? Infinity)
     this.#cache.set(credential.digest, { credential, until })
   }
 }

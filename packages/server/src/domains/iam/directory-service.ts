@@ -11,9 +11,9 @@ import { implement, type ReadContext } from '../context.ts'
 import { authorship } from './authorship.ts'
 import { normalForm } from './directory/distinguished-name.ts'
 import {
-  askDirectory,
   type DirectoryRow,
   ifItAnswers,
+  queryDirectory,
   serverOf,
   serverWith,
   storedPassword,
@@ -81,7 +81,7 @@ export const directoryService = implement(
         returnedAttributes,
         limit: maximumFindings,
       }
-      const { entries, isTruncated } = await askDirectory(server, () => ctx.drivers.directory.search(server, query))
+      const { entries, isTruncated } = await queryDirectory(server, () => ctx.drivers.directory.search(server, query))
       const searchResults = entries.map(({ entityType, distinguishedName, attributes }) => ({
         entityType,
         name: distinguishedName,
@@ -93,7 +93,7 @@ export const directoryService = implement(
 
     async connectionStatusDirectoryService(ctx, { body }) {
       const server = serverOf(ctx.secrets, ctx.target)
-      await askDirectory(server, () => ctx.drivers.directory.bind(server, body))
+      await queryDirectory(server, () => ctx.drivers.directory.bind(server, body))
       return { message: `The connection to the directory "${ctx.target.name}" is successful.` }
     },
   },

@@ -10,17 +10,17 @@ import { visible } from './visible.ts'
 
 export const entity = implement(entityOperations, {
   async listEntities(ctx, request) {
-    return listOf(await visible(ctx, 'Entity', shownEntities(ctx)), request)
+    return listOf(await visible(ctx, 'Entity', presentedEntities(ctx)), request)
   },
   async getEntityById(ctx, { path }) {
     const { extId } = path
-    const found = (await visible(ctx, 'Entity', shownEntities(ctx))).find((one) => one.extId === extId)
+    const found = (await visible(ctx, 'Entity', presentedEntities(ctx))).find((one) => one.extId === extId)
     if (found === undefined) throw notFound(Entity, 'Entity', extId, 'extId')
     return found
   },
 })
 
-const shownEntities = (ctx: ReadContext) => [...iamEntities.values()].map((one) => presentEntity(one, ctx.tenantId))
+const presentedEntities = (ctx: ReadContext) => [...iamEntities.values()].map((one) => presentEntity(one, ctx.tenantId))
 
 const presentEntity = (one: IamEntity, tenantId: string) => ({
   extId: one.extId,

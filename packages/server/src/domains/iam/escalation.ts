@@ -22,9 +22,9 @@ import {
 
 export type Gift = Omit<Grant, 'isSystemRole' | 'policyExtId'>
 
-/** A holder of one of these roles on everything can give any role except those in `givenBySuperAdmin`. */
+/** A holder of one of these roles on everything can give any role except those in `grantedBySuperAdmin`. */
 const excepted: readonly RoleName[] = ['Super Admin', 'Platform Admin', 'Central Admin']
-const givenBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super Admin']
+const grantedBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super Admin']
 /** Some rules check for these roles by name. Held on everything, they allow more than their operations do. */
 const namedByRules: readonly RoleName[] = [...excepted, 'Monitoring Admin']
 
@@ -33,8 +33,8 @@ interface OwnPart {
   readonly operations: ReadonlySet<string>
 }
 
-const longestFilter = 200
-const mostNamed = 5
+const maximumFilterLength = 200
+const maximumNamedFilters = 5
 
 export class Giver {
   readonly isSuperAdmin: boolean
@@ -84,7 +84,7 @@ export class Giver {
   #lacksOf(gift: Gift, given: string | undefined): string[] {
     const role = (names: readonly RoleName[]): RoleName | undefined =>
       names.find((name) => systemRoleId(name) === gift.roleExtId)
-    const reserved = role(givenBySuperAdmin)
+    const reserved = role(grantedBySuperAdmin)
     if (reserved !== undefined) return [`the role ${reserved}, which only a Super Admin gives`]
     if (this.#isExcepted()) return []
     const named = gift.isUnlimited ? role(namedByRules) : undefined
@@ -154,6 +154,8 @@ export const denied = (ctx: Pick<ReadContext, 'operation'>, reason: string): Api
   new ApiError('ACCESS_DENIED', { operation: ctx.operation.iamOperation, reason })
 
 const listed = (names: readonly string[]): string =>
-  names.slice(0, mostNamed).join(', ') + (names.length > mostNamed ? ` and ${names.length - mostNamed} more` : '')
+  names.slice(0, maximumNamedFilters).join(', ') +
+  (names.length > maximumNamedFilters ? ` and ${names.length - maximumNamedFilters} more` : '')
 
-const shortened = (text: string): string => (text.length > longestFilter ? `${text.slice(0, longestFilter)}…` : text)
+const shortened = (text: string): string =>
+  text.length > maximumFilterLength ? `${text.slice(0, maximumFilterLength)}…` : text

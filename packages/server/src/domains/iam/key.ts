@@ -18,7 +18,7 @@ type KeyRow = EntityOf<typeof Key>
 
 const maximumKeys = 25
 const maximumObjectKeys = 5
-const longestLife = 5 * 366 * 24 * 3600 * 1000
+const maximumLifetimeMillis = 5 * 366 * 24 * 3600 * 1000
 
 export const key = implement(
   keyOperations,
@@ -29,7 +29,7 @@ export const key = implement(
       const keys = await ctx.store.findWhere(Key, { userExtId: request.path.userExtId })
       const visible = keys.filter((one) => matchesScope(scope, one))
       return listOf(
-        visible.map((one) => shownKey(ctx, one)),
+        visible.map((one) => presentKey(ctx, one)),
         request,
       )
     },
@@ -42,7 +42,7 @@ export const key = implement(
       if (body.status !== 'VALID') faults.push(invalid('status', 'a new key is VALID; leave the field out.'))
       if (body.expiryTime !== undefined) {
         const left = (parseTime(body.expiryTime) as number) - now
-        if (left <= 0 || left > longestLife)
+        if (left <= 0 || left > maximumLifetimeMillis)
           faults.push(invalid('expiryTime', 'expected a time to come, at most five years from now.'))
       }
       refuseAll(faults)
@@ -51,7 +51,7 @@ export const key = implement(
           fault: `The user "${owner.username}" is INACTIVE: make it ACTIVE before it gets a key.`,
         })
       const keys = await ctx.store.findWhere(Key, { userExtId: owner.extId })
-      const objectKeys = keys.filter((one) => one.keyType === 'OBJECT_KEY' && shownKey(ctx, one).status === 'VALID')
+      const objectKeys = keys.filter((one) => one.keyType === 'OBJECT_KEY' && presentKey(ctx, one).status === 'VALID')
       if (!keys.some((one) => one.name === body.name)) {
         if (keys.length >= maximumKeys)
           throw new ApiError('LIMIT_EXCEEDED', {
@@ -75,7 +75,7 @@ export const key = implement(
         ...authorship(ctx),
         lastUpdatedBy: ctx.caller.extId,
       })
-      return { ...shownKey(ctx, await ctx.store.insert(Key, key)), keyDetails: secret.shownOnce }
+      return { ...presentKey(ctx, await ctx.store.insert(Key, key)), keyDetails: secret.oneTimeDetails }
     },
 
     async deleteUserKeyById(ctx, { path }) {
@@ -86,7 +86,7 @@ export const key = implement(
 
     async revokeUserKey(ctx, { path }) {
       const { target } = ctx
-      if (shownKey(ctx, target).status === 'EXPIRED')
+      if (presentKey(ctx, target).status === 'EXPIRED')
         throw new ApiError('CONFLICT', { fault: `The key "${target.name}" is EXPIRED: it cannot be revoked.` })
       await ctx.store.update(Key, target.extId, {
         status: 'REVOKED',
@@ -94,13 +94,13 @@ export const key = implement(
         lastUpdatedTime: ctx.clock.iso(),
       })
       ctx.afterCommit(() => ctx.services.authenticator.forget(path.userExtId))
-      const said = iamMessages.REVOKE_USER_KEY_SUCCESS
+      const message = iamMessages.REVOKE_USER_KEY_SUCCESS
       // No `severity`: public clients cannot parse it in this response.
-      return { ...said, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
+      return { ...message, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
     },
   },
   {
-    present: [[Key, async (ctx, keys) => keys.map((one) => shownKey(ctx, one))]],
+    present: [[Key, async (ctx, keys) => keys.map((one) => presentKey(ctx, one))]],
     prepare: {
       async createUserKey(ctx, { path }) {
         const owner = await ctx.store.get(User, path.userExtId)
@@ -110,7 +110,7 @@ export const key = implement(
   },
 )
 
-export function shownKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
+export function presentKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
   const { apiKeyDigest: _, objectSecretKey: __, ...shown } = row
   const isOver =
     row.status === 'VALID' && row.expiryTime !== undefined && (parseTime(row.expiryTime) as number) <= ctx.clock.now()
@@ -121,16 +121,16 @@ export function shownKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
 function newSecret(
   ctx: Pick<ReadContext, 'ids'>,
   keyType: KeyRow['keyType'],
-): { stored: Partial<KeyRow>; shownOnce: NonNullable<KeyRow['keyDetails']> } {
+): { stored: Partial<KeyRow>; oneTimeDetails: NonNullable<KeyRow['keyDetails']> } {
   const random = ctx.ids.secretBytes(32).toString('base64url')
   if (keyType === 'API_KEY') {
     const apiKey = `${apiKeyPrefix}${random}`
     return {
       stored: { apiKeyDigest: apiKeyDigest(apiKey) },
-      shownOnce: { $objectType: 'iam.v4.authn.ApiKeyDetails', apiKey },
+      oneTimeDetails: { $objectType: 'iam.v4.authn.ApiKeyDetails', apiKey },
     }
   }
   const accessKey = ctx.ids.secretBytes(15).toString('hex').toUpperCase().slice(0, 20)
   const details = { $objectType: 'iam.v4.authn.ObjectKeyDetails', accessKey }
-  return { stored: { keyDetails: details, objectSecretKey: random }, shownOnce: { ...details, secretKey: random } }
+  return { stored: { keyDetails: details, objectSecretKey: random }, oneTimeDetails: { ...details, secretKey: random } }
 }

@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import type { Passwords } from '../../core/access/passwords.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { brokenRules, rememberedPasswords, reusedRule } from './password-policy.ts'
+import { brokenRules, passwordHistoryLength, reusedRule } from './password-policy.ts'
 
 type UserRow = EntityOf<typeof User>
 
@@ -14,7 +14,7 @@ export interface NewPassword {
   readonly isOldRight?: boolean
 }
 
-export async function judgedPassword(
+export async function checkedPassword(
   passwords: Passwords,
   password: string,
   username: string,
@@ -37,7 +37,7 @@ async function isReused(passwords: Passwords, password: string, user: UserRow | 
     ...(user?.formerPasswordHashes ?? []),
   ])
   const matches = await Promise.all(
-    [...hashes].slice(0, rememberedPasswords).map((hash) => passwords.verify(password, hash)),
+    [...hashes].slice(0, passwordHistoryLength).map((hash) => passwords.verify(password, hash)),
   )
   return matches.includes(true)
 }
@@ -53,6 +53,6 @@ export function withPassword(user: Pick<UserRow, 'passwordHash' | 'formerPasswor
     formerPasswordHashes: [
       judged.hash,
       ...(user.formerPasswordHashes ?? (user.passwordHash === undefined ? [] : [user.passwordHash])),
-    ].slice(0, rememberedPasswords),
+    ].slice(0, passwordHistoryLength),
   }
 }

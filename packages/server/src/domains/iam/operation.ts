@@ -12,17 +12,17 @@ import { visible } from './visible.ts'
 
 export const operation = implement(operationOperations, {
   async listOperations(ctx, request) {
-    return listOf(await visible(ctx, 'Operation', shownOperations(ctx)), request)
+    return listOf(await visible(ctx, 'Operation', presentedOperations(ctx)), request)
   },
   async getOperationById(ctx, { path }) {
     const { extId } = path
-    const found = (await visible(ctx, 'Operation', shownOperations(ctx))).find((one) => one.extId === extId)
+    const found = (await visible(ctx, 'Operation', presentedOperations(ctx))).find((one) => one.extId === extId)
     if (found === undefined) throw notFound(Operation, 'Operation', extId, 'extId')
     return found
   },
 })
 
-const shownOperations = (ctx: ReadContext) =>
+const presentedOperations = (ctx: ReadContext) =>
   [...iamOperations.values()].map((one) => presentOperation(one, ctx.tenantId))
 
 const presentOperation = (one: IamOperation, tenantId: string) => ({

@@ -7,7 +7,7 @@ test('a password that meets every rule breaks none', () => {
   assert.deepEqual(brokenRules('Pässwörter.9', 'carol', 'Correct.Horse7'), [])
 })
 
-test('every broken rule is told, and none of them shows the password', () => {
+test('every broken rule is reported, and no message contains the password', () => {
   const rules = brokenRules('aaa', 'carol')
   assert.equal(rules.length, 4)
   assert.ok(rules.every((rule) => !rule.includes('aaa')))

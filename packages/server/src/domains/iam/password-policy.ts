@@ -1,6 +1,6 @@
 /** The password rules for local users. Source: behaviour iam.md 1 (password policy). */
 
-export const rememberedPasswords = 5
+export const passwordHistoryLength = 5
 const leastDifference = 4
 
 /** @param old current password, if the caller gave it. The results do not quote the password. */
@@ -22,7 +22,7 @@ export function brokenRules(password: string, username: string, old?: string): s
   return broken
 }
 
-export const reusedRule = `it is one of the last ${rememberedPasswords}`
+export const reusedRule = `it is one of the last ${passwordHistoryLength}`
 
 export function difference(from: string, to: string): number {
   const a = [...from].slice(0, 256)

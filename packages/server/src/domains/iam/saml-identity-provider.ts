@@ -38,7 +38,7 @@ export const samlIdentityProvider = implement(
         ...fieldsOf(ctx, prepared as Read),
         ...authorship(ctx),
       })
-      return answered(ctx, await ctx.store.insert(SamlIdentityProvider, provider))
+      return presented(ctx, await ctx.store.insert(SamlIdentityProvider, provider))
     },
 
     async updateSamlIdentityProviderById(ctx, { body, prepared }) {
@@ -52,10 +52,10 @@ export const samlIdentityProvider = implement(
       } = replaced(SamlIdentityProvider, target, withoutSources(body), ctx.version)
       const stored = await ctx.store.replace(SamlIdentityProvider, {
         ...provider,
-        ...(read === undefined ? keptMetadata(target, body) : fieldsOf(ctx, read)),
+        ...(read === undefined ? retainedMetadata(target, body) : fieldsOf(ctx, read)),
         lastUpdatedTime: ctx.clock.iso(),
       })
-      return answered(ctx, stored)
+      return presented(ctx, stored)
     },
 
     async deleteSamlIdentityProviderById(ctx) {
@@ -83,7 +83,7 @@ export const samlIdentityProvider = implement(
         return faults[0] === undefined ? readSource(pickSource(body, changed), where(ctx)) : { fault: faults[0] }
       },
     },
-    present: [[SamlIdentityProvider, async (ctx, providers) => providers.map((one) => answered(ctx, one))]],
+    present: [[SamlIdentityProvider, async (ctx, providers) => providers.map((one) => presented(ctx, one))]],
     schedules: [rereadMetadata],
     records: [ServiceKey],
   },
@@ -146,7 +146,7 @@ const pickSource = (body: Sources, names: readonly (keyof Sources)[]): Sources =
   Object.fromEntries(names.map((name) => [name, body[name]]))
 
 /** A body with the fields but without the URL detaches the provider from its URL. */
-function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
+function retainedMetadata(target: ProviderRow, body: Sources): MetadataFields {
   const { idpMetadataUrl, metadataReadTime, metadataSigner } = target
   const idpMetadata = target.idpMetadata as MetadataFields['idpMetadata']
   const dropsUrl = body.idpMetadata !== undefined && body.idpMetadataUrl === undefined
@@ -165,16 +165,16 @@ function withoutSources<B extends Sources>(body: B): Omit<B, keyof Sources> {
   return others
 }
 
-function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
+function presented(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
   const { metadataReadTime: _, metadataSigner: __, ...shown } = row
-  return { ...shown, entityIssuer: row.entityIssuer ?? usualIssuer(ctx) }
+  return { ...shown, entityIssuer: row.entityIssuer ?? defaultIssuer(ctx) }
 }
 
-const usualIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
+const defaultIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
 
 async function serviceProvider(ctx: ReadContext, provider?: ProviderRow): Promise<RawAnswer> {
   const content = spMetadata({
-    entityId: provider?.entityIssuer ?? usualIssuer(ctx),
+    entityId: provider?.entityIssuer ?? defaultIssuer(ctx),
     assertionConsumerUrl: provider?.redirectURL ?? `${ctx.services.publicUrl()}${issuerPath}/callback`,
     signsRequests: provider === undefined || provider.isSignedAuthnReqEnabled === true,
     nameIdFormat: provider?.idpMetadata?.nameIdPolicyFormat ?? 'unspecified',

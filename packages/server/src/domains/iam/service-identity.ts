@@ -16,11 +16,11 @@ export function createServiceIdentity(options: { readonly store: Store; readonly
   let certificate: Promise<string> | undefined
 
   async function load(): Promise<string> {
-    const known = await store.get(ServiceKey, extId)
-    if (known !== undefined) return known.certificate
-    const made = await makeKey(clock.now())
-    await store.transaction((transaction) => transaction.insert(ServiceKey, { extId, ...made }))
-    return made.certificate
+    const stored = await store.get(ServiceKey, extId)
+    if (stored !== undefined) return stored.certificate
+    const generated = await makeKey(clock.now())
+    await store.transaction((transaction) => transaction.insert(ServiceKey, { extId, ...generated }))
+    return generated.certificate
   }
 
   return {
@@ -36,12 +36,12 @@ export function createServiceIdentity(options: { readonly store: Store; readonly
 
 async function makeKey(now: number): Promise<{ certificate: string; privateKey: string }> {
   // The asynchronous form uses a worker thread: generating a key can take a second.
-  const made = await promisify(generateKeyPair)('rsa', {
+  const generated = await promisify(generateKeyPair)('rsa', {
     modulusLength,
     publicKeyEncoding: { type: 'spki', format: 'der' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })
-  const privateKey = made.privateKey
+  const privateKey = generated.privateKey
   const der = Buffer.from(privateKey.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64')
   const x509 = await loadX509()
   const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
@@ -58,7 +58,7 @@ async function makeKey(now: number): Promise<{ certificate: string; privateKey: 
       // `never`: the library uses the browser's key types, which Node's do not extend.
       keys: {
         privateKey: (await subtle.importKey('pkcs8', der, algorithm, false, ['sign'])) as never,
-        publicKey: (await subtle.importKey('spki', new Uint8Array(made.publicKey), algorithm, true, [
+        publicKey: (await subtle.importKey('spki', new Uint8Array(generated.publicKey), algorithm, true, [
           'verify',
         ])) as never,
       },

@@ -9,7 +9,7 @@ import { authorship } from './authorship.ts'
 import { firstValue, normalForm } from './directory/distinguished-name.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { Giver, requireNothingLacks } from './escalation.ts'
-import { asksForGroup, excludesGroup, type IdentityFilter } from './filters/identity-filter.ts'
+import { excludesGroup, type IdentityFilter, requiresGroup } from './filters/identity-filter.ts'
 import { providerType, unknownProvider } from './providers.ts'
 
 type GroupRow = EntityOf<typeof UserGroup>
@@ -38,7 +38,7 @@ export const userGroup = implement(
         identity: distinguishedName === undefined ? (body.name as string) : (normalForm(distinguishedName) as string),
         ...authorship(ctx),
       })
-      await requireMembershipCovered(ctx, (filter) => asksForGroup(filter, isNameOf(group)))
+      await requireMembershipCovered(ctx, (filter) => requiresGroup(filter, isNameOf(group)))
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(body.idpId))
       return ctx.store.insert(UserGroup, group)
     },
@@ -54,7 +54,7 @@ export const userGroup = implement(
   {
     rules: { createUserGroup: ({ body }) => faultsOf(body) },
     prepare: {
-      createUserGroup: (ctx, { body }) => lookedUp(ctx, body),
+      createUserGroup: (ctx, { body }) => groupInDirectory(ctx, body),
     },
   },
 )
@@ -89,7 +89,7 @@ function faultsOf({ groupType, distinguishedName, name }: Body): ApiError[] {
     : []
 }
 
-async function lookedUp(ctx: ReadContext, body: Body): Promise<Looked> {
+async function groupInDirectory(ctx: ReadContext, body: Body): Promise<Looked> {
   // `rules` refuses these bodies afterwards.
   if (body.groupType !== 'LDAP' || faultsOf(body).length > 0) return undefined
   const row = await ctx.store.get(DirectoryService, body.idpId)

@@ -14,9 +14,9 @@ import { limitOf } from '../limits.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
 import { authorship } from './authorship.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
-import { bareName, maximumUsers, shownName } from './directory/sign-in.ts'
-import { shownKey } from './key.ts'
-import { judgedPassword, type NewPassword, withPassword } from './new-password.ts'
+import { bareName, maximumUsers, usableName } from './directory/sign-in.ts'
+import { presentKey } from './key.ts'
+import { checkedPassword, type NewPassword, withPassword } from './new-password.ts'
 import { providerType, unknownProvider } from './providers.ts'
 import { SignInLock } from './records.ts'
 import { requireSuperAdmin } from './super-admins.ts'
@@ -150,34 +150,34 @@ export const user = implement(
         }
         return body.password === undefined
           ? {}
-          : { password: await judgedPassword(ctx.services.passwords, body.password, body.username) }
+          : { password: await checkedPassword(ctx.services.passwords, body.password, body.username) }
       },
       async updateUserById(ctx, { path, body }): Promise<Prepared> {
         const target = await ctx.store.get(User, path.extId)
         if (target === undefined) return {}
         const groups = changesControl(body, target) ? await reportedGroups(ctx, target) : undefined
         if (body.password === undefined) return { groups }
-        return { groups, password: await judgedFor(ctx, target.extId, body.password) }
+        return { groups, password: await checkedPasswordFor(ctx, target.extId, body.password) }
       },
       async updateUserState(ctx, { path, body }) {
         const target = await ctx.store.get(User, path.extId)
         return target === undefined || target.status === body.status ? undefined : reportedGroups(ctx, target)
       },
       async resetUserPassword(ctx, { path, body }) {
-        return judgedFor(ctx, path.extId, body.newPassword)
+        return checkedPasswordFor(ctx, path.extId, body.newPassword)
       },
       async changeUserPassword(ctx, { body }) {
         const isOwn = body.username.toLowerCase() === ctx.caller.name.toLowerCase() && ctx.caller.type === 'LOCAL'
         // A caller with an API key is never locked out and could guess the password here.
         if (isOwn && ctx.services.authenticator.isLocked(ctx.caller.name, ctx.caller.address ?? ''))
           throw new ApiError('OLD_PASSWORD_MISMATCH')
-        return isOwn ? judgedFor(ctx, ctx.caller.extId, body.newPassword, body.oldPassword) : undefined
+        return isOwn ? checkedPasswordFor(ctx, ctx.caller.extId, body.newPassword, body.oldPassword) : undefined
       },
     },
   },
 )
 
-async function judgedFor(
+async function checkedPasswordFor(
   ctx: ReadContext,
   extId: string,
   password: string,
@@ -186,7 +186,7 @@ async function judgedFor(
   const target = await ctx.store.get(User, extId)
   return target === undefined
     ? undefined
-    : judgedPassword(ctx.services.passwords, password, target.username, target, old)
+    : checkedPassword(ctx.services.passwords, password, target.username, target, old)
 }
 
 /** Names of these types are in lower case and unique over both. */
@@ -248,7 +248,7 @@ async function nameInDirectory(
     directory.findUser(serverOf(ctx.secrets, row), name),
   )
   const displayName = 'answer' in found ? found.answer?.displayName : undefined
-  return displayName === undefined ? {} : { displayName: shownName(displayName) }
+  return displayName === undefined ? {} : { displayName: usableName(displayName) }
 }
 
 /** Call before the escalation check: deactivating the last Super Admin is 409 for every caller, not 403. */
@@ -287,7 +287,7 @@ async function withObjectKeys(ctx: ReadContext, rows: readonly UserRow[]): Promi
   return users.map((one) => {
     const bucketsAccessKeys = keys
       .filter((key) => key.userExtId === one.extId)
-      .map((key) => bucketsAccessKey(shownKey(ctx, key)))
+      .map((key) => bucketsAccessKey(presentKey(ctx, key)))
     return bucketsAccessKeys.length === 0 ? one : { ...one, bucketsAccessKeys }
   })
 }

@@ -1,7 +1,6 @@
 /**
- * Invariants between the rows of a store, beyond those that the store enforces (unique values, references). They are
- * checked by a restore, by the daily rehearsal of one, and by tests. Violations that involve entities locked by running
- * tasks are ignored: halfway through a task its rows need not agree.
+ * Checked by a restore, by its daily rehearsal, and by tests. Entities locked by running tasks are skipped, because
+ * halfway through a task its rows need not agree.
  * Source: behaviour platform.md 8 (verification), 9 (check); conventions 18.2, 18.3, 23 (invariants).
  */
 import { Task } from '@hyperplane/contract/platform/task'
@@ -13,10 +12,10 @@ import { collectInvariants } from '../collected.ts'
 
 export const invariants = collectInvariants()
 
-/** The check stops at this number of violations: usually they have one cause. */
+/** The check stops here: many violations usually have one cause. */
 export const maximumFaults = 100
 
-/** One sentence, without its full stop, for each violation. Rows are read in pages, so memory stays bounded. */
+/** A sentence without full stop for each violation. Rows are read in pages, so that memory stays bounded. */
 export async function brokenInvariants(store: Reader, wanted = invariants): Promise<readonly string[]> {
   const held = await heldByTasks(store)
   const faults: string[] = []

@@ -3,7 +3,7 @@ import type { Reader, Scalar } from '../../store/store.ts'
 
 const rowsAtOnce = 200
 
-/** All published rows that match `where`, in the order of the column `by`, whose values must be unique among them. */
+/** Published rows in the order of `by`, whose values must be unique among them. */
 export async function* rowsOf<R extends AnyResource>(
   store: Reader,
   kind: R,

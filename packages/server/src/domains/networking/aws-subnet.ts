@@ -8,7 +8,6 @@ import { equals } from '../../odata/index.ts'
 import { implement } from '../context.ts'
 
 export const awsSubnet = implement(awsSubnetOperations, {
-  /** A cluster outside a public cloud gets an empty list, not an error. */
   async listAwsSubnets(ctx, request) {
     const clusterExtId = request.headers.clusterId as string
     const cluster = await ctx.store.get(Cluster, clusterExtId)

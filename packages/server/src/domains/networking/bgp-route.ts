@@ -1,4 +1,4 @@
-/** Routes of a BGP session. Source: behaviour networking.md 1.10. */
+/** Source: behaviour networking.md 1.10. */
 import { bgpRouteOperations } from '@hyperplane/contract/networking/bgp-route'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { ApiError } from '../../core/api-error.ts'

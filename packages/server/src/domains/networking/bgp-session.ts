@@ -1,4 +1,4 @@
-/** BGP sessions; their status is read from the fabric. Source: behaviour networking.md 1.10. */
+/** The fabric holds the status. Source: behaviour networking.md 1.10. */
 import { BgpSession, bgpSessionOperations } from '@hyperplane/contract/networking/bgp-session'
 import { implement } from '../context.ts'
 import { type SessionEntity, viewOf } from './bgp-view.ts'

@@ -1,8 +1,4 @@
-/**
- * Status and routes of a BGP session: routes that the peer offers, checked against the VPC, and routes that the VPC
- * advertises. Each read computes them from the fabric and the rows, so that session, routes and VPC cannot disagree.
- * Source: behaviour networking.md 1.10.
- */
+/** Computed at each read, so that session, routes and VPC cannot disagree. Source: behaviour networking.md 1.10. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { BgpRoute } from '@hyperplane/contract/networking/bgp-route'
 import type { BgpSession } from '@hyperplane/contract/networking/bgp-session'
@@ -42,9 +38,8 @@ const maximumPrefixes = 250
 
 export interface Judging {
   readonly localAsn: number
-  /** Subnets and externally routable prefixes of the VPC. */
   readonly own: readonly Prefix[]
-  /** Prefixes of the external subnet without NAT, on which the peer is. */
+  /** Prefixes of the external subnet of the peer, which has no NAT. */
   readonly external: readonly Prefix[]
 }
 
@@ -57,12 +52,12 @@ export async function viewOf(
     const message = peer?.reason === undefined ? (peer?.state ?? 'Idle') : `${peer.state}: ${peer.reason}`
     return { status: { state: 'DOWN', message }, routes: [] }
   }
-  const around = await surroundingsOf(ctx.store, session)
-  const received = judged(session.extId, peer.routes, around.judging)
+  const routing = await vpcRoutingOf(ctx.store, session)
+  const received = judged(session.extId, peer.routes, routing.judging)
   const accepted = received.filter((route) => route.bgpRouteType === 'RECEIVED').length
   return {
     status: { state: 'UP', message: `Established, ${accepted} prefixes received` },
-    routes: [...received, ...advertised(session, around)],
+    routes: [...received, ...advertised(session, routing)],
   }
 }
 
@@ -93,14 +88,13 @@ function reasonToIgnore(route: OfferedRoute, { localAsn, own, external }: Judgin
   return clash === undefined ? undefined : `overlaps ${formatPrefix(clash)} of the VPC`
 }
 
-interface Around {
+interface VpcRouting {
   readonly judging: Judging
   readonly vpc?: VpcEntity
-  /** Address of the VPC's router on the external subnet without NAT. */
   readonly routerPort?: string
 }
 
-async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Around> {
+async function vpcRoutingOf(store: Reader, session: SessionEntity): Promise<VpcRouting> {
   const local = await store.get(Gateway, session.localGatewayReference)
   const services = local?.services
   const speaker = services !== undefined && 'localBgpService' in services ? services.localBgpService : undefined
@@ -125,8 +119,7 @@ async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Ar
   return { judging: { localAsn, own, external: [] }, vpc }
 }
 
-/** Routes to the chosen externally routable prefixes; none unless the VPC is attached to a subnet without NAT. */
-function advertised(session: SessionEntity, { vpc, routerPort }: Around): RouteEntity[] {
+function advertised(session: SessionEntity, { vpc, routerPort }: VpcRouting): RouteEntity[] {
   if (vpc === undefined || routerPort === undefined) return []
   const listed = session.externallyRoutablePrefixesToAdvertise ?? []
   const all = session.shouldAdvertiseAllExternallyRoutablePrefixes ?? listed.length === 0

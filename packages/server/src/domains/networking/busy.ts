@@ -1,8 +1,4 @@
-/**
- * Requests of networking do not queue: while a task changes an entity, other requests for it get 409. The request that
- * starts the task writes `change` into the row in the same transaction, so that a concurrent request sees it.
- * Source: behaviour networking.md 1.1 (life of a row).
- */
+/** A running task makes other requests for its entity 409. Source: behaviour networking.md 1.1 (life of a row). */
 import { ApiError } from '../../core/api-error.ts'
 
 interface Changing {
@@ -10,7 +6,6 @@ interface Changing {
   readonly change?: { readonly taskExtId: string; readonly verb: 'create' | 'update' | 'delete' }
 }
 
-/** @throws ApiError 409 ENTITY_BUSY */
 export function refuseWhileChanging(kind: string, { name, change }: Changing): void {
   if (change === undefined) return
   const { taskExtId, verb } = change
@@ -18,6 +13,6 @@ export function refuseWhileChanging(kind: string, { name, change }: Changing): v
 }
 
 /** For requests that add something to the entity. @throws ApiError 409 while it is being created or deleted */
-export function refuseUnlessStanding(kind: string, entity: Changing): void {
+export function refuseDuringCreationOrDeletion(kind: string, entity: Changing): void {
   if (entity.change?.verb !== 'update') refuseWhileChanging(kind, entity)
 }

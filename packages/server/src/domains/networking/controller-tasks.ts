@@ -1,4 +1,4 @@
-/** A network controller in the fabric: its services, and agents on the hosts. Source: behaviour networking.md 1.20, 1.22. */
+/** Source: behaviour networking.md 1.20, 1.22. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { DriverError } from '../../core/tasks/define-task.ts'

@@ -1,4 +1,4 @@
-/** The private address to which a floating IP is translated. Source: behaviour networking.md 1.8. */
+/** Source: behaviour networking.md 1.8. */
 import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
 import type {
   FloatingIp,
@@ -24,14 +24,13 @@ import {
 import { addressOf, leasesOf } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
-import { refuseUnlessStanding } from './busy.ts'
+import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault } from './ip-config.ts'
 
 export type FloatingIpBody = BodyOf<typeof FloatingIp>
 type MacLeaseEntity = EntityOf<typeof MacLease>
 
-/** The associations in one type; the reference that is present says which one it is. */
 type Association = Partial<
   ValueOf<typeof VmNicAssociation> &
     ValueOf<typeof PrivateIpAssociation> &
@@ -42,15 +41,11 @@ const references = ['vmNicReference', 'loadBalancerSessionReference', 'vpcRefere
 
 interface Requested {
   readonly association?: Association | undefined
-  /** A VPC that the body names beside the association. */
   readonly vpcReference?: string | undefined
   readonly faults: readonly ApiError[]
 }
 
-/**
- * The requested association. Clients send back the whole entity with one change: a reference that repeats the stored value
- * gives way to a new association, and an association that repeats the stored one gives way to a new reference.
- */
+/** Clients send back the whole entity with one change, so a field that equals the stored one requests nothing. */
 export function requestedBy(body: FloatingIpBody, stored?: FloatingIpEntity): Requested {
   const given = body.association as Association | undefined
   const renewed = references.filter((name) => body[name] !== undefined && body[name] !== stored?.[name])
@@ -134,7 +129,7 @@ export async function associationWith(
   const refuse = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
   if (vpcExtId === undefined) throw refuse(`The NIC ${vmNicReference} is not on an overlay subnet of a VPC.`)
   const vpc = (await ctx.store.get(Vpc, vpcExtId)) as VpcEntity
-  refuseUnlessStanding('VPC', vpc)
+  refuseDuringCreationOrDeletion('VPC', vpc)
   if (!isAttached(vpc, external.extId)) {
     throw refuse(`The VPC ${vpc.name} is not attached to the external subnet ${external.name}. Attach it first.`)
   }
@@ -167,7 +162,7 @@ export async function associationWith(
   } as const
 }
 
-/** A VPC that is being updated is attached to the subnets that it has before and after. */
+/** During an update a VPC is attached to its old and its new subnets. */
 const isAttached = ({ externalSubnets = [], change }: VpcEntity, subnetExtId: string): boolean =>
   [externalSubnets, change?.externalSubnets ?? externalSubnets].every((attachments) =>
     attachments.some(({ subnetReference }) => subnetReference === subnetExtId),

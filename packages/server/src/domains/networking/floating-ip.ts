@@ -1,4 +1,4 @@
-/** Floating IPs. Source: behaviour networking.md 1.3 (FLOATING), 1.8, 1.22. */
+/** Source: behaviour networking.md 1.3 (FLOATING), 1.8, 1.22. */
 import { FloatingIp, floatingIpOperations } from '@hyperplane/contract/networking/floating-ip'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
@@ -28,12 +28,12 @@ import { lifecycle, refuseBeyond } from './lifecycle.ts'
 /** Per VPC. Source: behaviour networking.md 3.5. */
 const maximumFloatingIps = limit('floatingIpsOfVpc', 2500)
 
-interface Around {
+interface FloatingIpReferences {
   readonly external: SubnetEntity
   readonly target: Target | undefined
 }
 
-const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(FloatingIp, {
+const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpReferences>(FloatingIp, {
   phases: [
     {
       create: ['program NAT', 80, [0.15, 0.5]],
@@ -50,7 +50,7 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
       },
     },
   ],
-  async look(ctx, body, stored) {
+  async resolve(ctx, body, stored) {
     const external = (await ctx.store.get(Subnet, body.externalSubnetReference)) as SubnetEntity
     const requested = requestedBy(body, stored)
     const hasNat = external.isNatEnabled === true && external.change?.isNatEnabled !== false
@@ -62,22 +62,19 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, Around>(Floating
     await requireClusterReachable(ctx, external.clusterReference)
     return { external, target: await targetOf(ctx, requested, body.name) }
   },
-  async configure(ctx, { body, around: { external, target }, extId, stored }) {
-    const { name, description, externalSubnetReference, floatingIp: given } = body
-    const address = stored === undefined ? await leased(ctx, external, extId, given) : addressIn(stored.floatingIp)
-    const associated =
-      target === undefined ? notAssociated : await associationWith(ctx, target, external, address.family)
-    const { vpcReference } = associated
+  async configure(ctx, { references: { external, target }, entity, stored }) {
+    const given = (stored ?? entity).floatingIp
+    const address = stored === undefined ? await leased(ctx, external, entity.extId, given) : addressIn(given)
+    const associated = target && (await associationWith(ctx, target, external, address.family))
+    const vpcReference = associated?.vpcReference
     if (vpcReference !== undefined && vpcReference !== stored?.vpcReference) {
       const others = await ctx.store.count(FloatingIp, { refersTo: { kind: Vpc.kind, extId: vpcReference } })
       refuseBeyond(ctx, maximumFloatingIps, `Floating IPs of VPC ${vpcReference}`, others + 1)
     }
     return {
-      name,
-      ...(description !== undefined && { description }),
-      externalSubnetReference,
-      floatingIp: stored?.floatingIp ?? (given === undefined ? writeAddress(address) : writeAsGiven(given)),
+      floatingIp: given === undefined ? writeAddress(address) : writeAsGiven(given),
       floatingIpValue: formatAddress(address),
+      ...notAssociated,
       ...associated,
     }
   },
@@ -147,7 +144,6 @@ function leased(ctx: WriteContext, subnet: SubnetEntity, holder: string, given: 
   })
 }
 
-/** @throws ApiError when the NIC has lost the address since the request */
 async function translate({ drivers, store }: StepContext<Drivers>, floatingIp: FloatingIpEntity): Promise<void> {
   const { extId, name, externalSubnetReference, floatingIpValue, privateIp, vmNicReference, vpcReference } = floatingIp
   if (vpcReference === undefined) return drivers.networkFabric.removeFloatingIp(extId)

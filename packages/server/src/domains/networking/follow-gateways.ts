@@ -1,7 +1,4 @@
-/**
- * Moves router ports off hosts that fail or are taken out of service, within seconds. While no host is suitable, no
- * host carries the port. Source: behaviour networking.md 1.5.
- */
+/** Moves router ports off failed hosts, as soon as another host is suitable. Source: behaviour networking.md 1.5. */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -27,7 +24,7 @@ export const followGateways = {
     let isWaiting = false
     const carried = await portsByHost(ctx.store)
     for (const vpc of await ctx.store.find(Vpc)) {
-      // The task of this VPC picks gateways itself. When it ends it changes the row, which triggers the next run.
+      // The task of this VPC picks gateways itself, and its end triggers the next run.
       if (vpc.change !== undefined) continue
       const moved = await movedPorts(ctx, vpc, carried)
       if (moved.length > 0 && !(await move(ctx, vpc.extId, moved))) isWaiting = true
@@ -36,7 +33,6 @@ export const followGateways = {
   },
 }
 
-/** Attachments whose gateway nodes must change, with the new nodes. */
 async function movedPorts(
   ctx: Following,
   { externalSubnets = [] }: VpcEntity,
@@ -65,7 +61,6 @@ async function move(ctx: Following, vpcExtId: string, moved: readonly Attachment
   }
   await ctx.store.transaction(async (store) => {
     const vpc = await store.get(Vpc, vpcExtId)
-    // A task is changing this VPC and picks gateways itself.
     if (vpc === undefined || vpc.change !== undefined) return
     const movedTo = new Map(moved.map((each) => [each.subnetReference, each.activeGatewayNodes]))
     const externalSubnets = (vpc.externalSubnets ?? []).map((each) => {

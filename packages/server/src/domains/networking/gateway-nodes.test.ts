@@ -4,7 +4,7 @@ import { chooseNodes } from './gateway-nodes.ts'
 
 const none = new Map<string, number>()
 
-test('as many nodes as are asked for are taken, those first that carry the fewest ports', () => {
+test('the requested number of nodes is chosen, those with the fewest ports first', () => {
   assert.deepEqual(chooseNodes(['a', 'b', 'c'], [], 2, none), ['a', 'b'])
   assert.deepEqual(
     chooseNodes(
@@ -20,12 +20,12 @@ test('as many nodes as are asked for are taken, those first that carry the fewes
   )
 })
 
-test('a node that still can stays, however much it carries, and one that cannot is replaced', () => {
+test('a present node that is able stays whatever its number of ports, and one that is not able is replaced', () => {
   assert.deepEqual(chooseNodes(['a', 'b', 'c'], ['a'], 1, new Map([['a', 9]])), ['a'])
   assert.deepEqual(chooseNodes(['a', 'c'], ['b', 'a'], 2, none), ['a', 'c'])
 })
 
-test('fewer nodes are kept when fewer are asked for, and none where none can', () => {
+test('surplus nodes are dropped when fewer are requested, and no node is chosen when none is able', () => {
   assert.deepEqual(chooseNodes(['a', 'b', 'c'], ['c', 'b'], 1, none), ['c'])
   assert.deepEqual(chooseNodes([], ['a'], 1, none), [])
 })

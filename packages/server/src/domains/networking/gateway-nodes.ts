@@ -1,4 +1,4 @@
-/** Chooses the hosts that carry a VPC's router on an external subnet. Source: behaviour networking.md 1.5. */
+/** Source: behaviour networking.md 1.5. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
@@ -17,7 +17,7 @@ interface Asking {
   readonly drivers: Pick<Drivers, 'hardware'>
 }
 
-/** Hosts of the subnet's switch without storage-only nodes: they can carry a router, whatever their current state. */
+/** Excludes storage-only nodes. */
 export async function schedulableHosts(store: Reader, subnet: SubnetEntity): Promise<EntityOf<typeof Host>[]> {
   return (await store.getMany(Host, await hostsOfSubnet(store, subnet))).filter(
     ({ hostType }) => hostType !== 'STORAGE_ONLY',
@@ -34,7 +34,7 @@ export async function portsByHost(store: Reader): Promise<Map<string, number>> {
   return carried
 }
 
-/** Hosts that carry the router from now on; none while no host can. Counts newly chosen hosts in `carried`. */
+/** Counts newly chosen hosts in `carried`. @returns no host while none is able */
 export async function gatewayNodesFor(
   ctx: Asking,
   subnet: SubnetEntity,
@@ -56,7 +56,7 @@ export async function gatewayNodesFor(
   })
 }
 
-/** Keeps present nodes that are still able; fills up with the able nodes that carry the fewest ports. */
+/** Keeps present nodes that are able; adds the able nodes with the fewest ports. */
 export function chooseNodes(
   able: readonly string[],
   present: readonly string[],

@@ -1,4 +1,4 @@
-/** Errors that name the users of an entity. Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
+/** Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
 import { ApiError } from '../../core/api-error.ts'
 import type { Kinds } from '../../core/ports.ts'
 import type { Reader, Referrer } from '../../store/store.ts'
@@ -8,16 +8,19 @@ export interface Asking {
   readonly kinds: Kinds
 }
 
-/** Number of users that an error names. */
-const shown = 5
+const maximumNamed = 5
 const maximumOfKind = 100
 
 export function inUse(kind: string, name: string, users: readonly string[]): ApiError {
-  const more = users.length > shown ? ` and ${users.length - shown} more` : ''
-  return new ApiError('NETWORKING_ENTITY_IN_USE', { kind, name, users: `${users.slice(0, shown).join(', ')}${more}` })
+  const more = users.length > maximumNamed ? ` and ${users.length - maximumNamed} more` : ''
+  return new ApiError('NETWORKING_ENTITY_IN_USE', {
+    kind,
+    name,
+    users: `${users.slice(0, maximumNamed).join(', ')}${more}`,
+  })
 }
 
-/** Users of an entity among some kinds. Each kind is read apart: the many rows of one must not hide those of another. */
+/** Queries each kind separately, so that many rows of one kind do not hide those of another. */
 export async function usersOf(
   { store }: Asking,
   kind: string,

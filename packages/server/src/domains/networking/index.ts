@@ -1,4 +1,3 @@
-/** Handlers of networking: one line for each kind, sorted. */
 import { awsSubnet } from './aws-subnet.ts'
 import { bgpRoute } from './bgp-route.ts'
 import { bgpSession } from './bgp-session.ts'

@@ -1,7 +1,4 @@
-/**
- * Address management in request bodies: validation (each fault with its path), and the canonical form that is stored.
- * Source: behaviour networking.md 1.1 (addresses), 1.2 (ipConfig).
- */
+/** Validates and normalises address management. Source: behaviour networking.md 1.1 (addresses), 1.2 (ipConfig). */
 
 import { ApiError } from '../../core/api-error.ts'
 import { hostsOf, type SubnetEntity } from '../addressing/address-plan.ts'
@@ -86,7 +83,7 @@ function readPrefix(
   return prefix
 }
 
-/** Reads an address that must be a host address of the subnet; appends what is wrong to `faults`. */
+/** Appends to `faults` unless the address is a host address of the subnet. */
 function readHost(
   family: Family,
   given: { readonly value: string } | undefined,

@@ -17,7 +17,7 @@ export interface WireSubnet {
   readonly ipv6?: WirePrefix
 }
 
-/** Parses a prefix; host bits are a fault. @returns the faults of an invalid prefix */
+/** @returns the faults of an invalid prefix; host bits are a fault */
 export function readSubnet(given: WireSubnet, path: string): Prefix | readonly ApiError[] {
   const { ipv4, ipv6 } = given
   if ((ipv4 === undefined) === (ipv6 === undefined)) return [fault(path, 'expected exactly one of ipv4 and ipv6')]
@@ -38,7 +38,6 @@ export function writeSubnet(prefix: Prefix) {
   return ipv4 === undefined ? { ipv6: { ip: ipv6!, prefixLength } } : { ipv4: { ip: ipv4, prefixLength } }
 }
 
-/** The canonical spelling of a valid prefix, with the prefix lengths that the client gave. */
 export function writeSubnetAsGiven({ ipv4, ipv6 }: WireSubnet): ReturnType<typeof writeSubnet> {
   return ipv4 === undefined
     ? { ipv6: { ip: writeAsGiven({ ipv6: ipv6!.ip }).ipv6!, prefixLength: ipv6!.prefixLength } }

@@ -1,8 +1,4 @@
-/**
- * Addresses that guests were seen using on a VLAN without address management. When the VLAN becomes managed, each NIC
- * gets a lease of its address if the address is in the prefix and free.
- * Source: behaviour networking.md 1.2 (ipConfig changes).
- */
+/** Leases addresses in use when a VLAN becomes managed. Source: behaviour networking.md 1.2 (ipConfig changes). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
@@ -44,7 +40,6 @@ export async function adoptLearned(
   }
 }
 
-/** Writes the leased address to the NIC, in its older and its newer fields. */
 async function showOnNic(ctx: LeasingContext, vmExtId: string, nicExtId: string, value: string): Promise<void> {
   const vm = await ctx.store.get(Vm, vmExtId)
   if (vm === undefined) return

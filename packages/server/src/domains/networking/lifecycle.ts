@@ -1,19 +1,20 @@
 /**
- * Requests and tasks of a kind that is programmed into the network fabric. The request takes addresses and unique values,
- * marks the row with `change`, and starts the task in one transaction. The task programs the fabric phase by phase. The row
- * shows the old configuration until the last phase is done, and shows it again after a failure.
+ * Kinds that are programmed into the network fabric. The request takes addresses and unique values, marks the row with
+ * `change` and starts the task in one transaction. GET shows the old configuration until the task succeeds.
  * Source: behaviour networking.md 1.1 (life of an entity row), 1.22.
  */
 import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Change, EntityMetadata } from '@hyperplane/contract/networking/shapes'
 import { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { RecordContext, Step, StepContext, TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
+import type { AnyTask, RecordContext, Step, StepContext, TaskOptions } from '../../core/tasks/define-task.ts'
+import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { type Limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
+import { metadataOf, type Owner, ownedBy, ownerOf } from './metadata.ts'
 
 type Verb = ValueOf<typeof Change>['verb']
 type AnyRow = EntityOf<AnyResource>
@@ -27,32 +28,28 @@ interface Row {
   readonly change?: ValueOf<typeof Change> | undefined
 }
 
-/** Name of a step, progress of the task when it is done, and its typical duration: median and p95. */
+/** Seconds: median and p95. */
 type StepTerms = readonly [name: string, progress: number, seconds: readonly [number, number]]
 
-/**
- * A part of the configuration in the fabric. Creations and updates program the phases in order and undo them in reverse
- * order; deletions remove them in reverse order. A verb that is absent skips the phase.
- */
+/** Programmed in order, undone and removed in reverse order. An absent verb skips the phase. */
 export interface Phase<E> {
   readonly create?: StepTerms
   readonly update?: StepTerms
   readonly delete?: StepTerms
   /** `before`: the stored row, in updates. The result is that of the step. */
   program(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
-  /** Absent: nothing remains of this phase. */
   remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
 }
 
 export interface Lifecycle<E extends Row, B, A> {
   readonly phases: readonly Phase<E>[]
   /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
-  look(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
-  /** The new configuration. Takes addresses for `extId`. @throws ApiError 409, 422 */
-  configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Omit<E, keyof Row> & { readonly name?: string }>
+  resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
+  /** Values that differ from those of the body, or that it cannot express. Takes addresses. @throws ApiError 409, 422 */
+  configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Partial<E>>
   /** Further entities and locks of a task. */
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
-  /** Values of the new configuration that an update holds in `change` until it ends. */
+  /** Values that an update reserves in `change` until it ends. */
   held?(entity: E): object
   /** Among these rows, no two have the same values in `fields`, values held by updates included. */
   readonly unique?: {
@@ -62,34 +59,28 @@ export interface Lifecycle<E extends Row, B, A> {
   }
   /** @throws ApiError 400 or 409 when the row may not be deleted */
   refuseRemoval?(ctx: WriteContext, stored: E): Promise<void>
-  /** Runs with the configuration that is stored when an update ends, and the results of its last phase if it succeeded. */
+  /** Runs when an update ends. @param entity as stored then @param result of the last phase; absent after a failure */
   settle?(ctx: RecordContext<Drivers>, entity: E, result?: unknown): Promise<void>
-  /** Releases everything that goes with the row. */
   release?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
 }
 
 export interface Configuring<E, B, A> {
   readonly body: B
-  readonly around: A
-  readonly extId: string
+  readonly references: A
+  /** As the body alone would store it. */
+  readonly entity: E
   readonly stored: E | undefined
 }
 
-/** Tasks that earlier versions stored have the id of the row in place of the row. */
 interface OfRow<E> {
-  readonly entity?: E
-  readonly extId?: string
-  readonly program?: { readonly extId: string }
+  readonly entity: E
 }
-/** In tasks that earlier versions stored, `after` may be a program and `entity` the row. */
 interface Update<E> {
   readonly after: E
-  readonly entity?: E
 }
 
 const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Handlers of creation, update and deletion, with their tasks. `E` and `B` are the entity and the body of `kind`. */
 export function lifecycle<E extends Row, B extends { readonly metadata?: Metadata | undefined }, A>(
   kind: AnyResource,
   life: Lifecycle<E, B, A>,
@@ -110,36 +101,39 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
       ...more,
     }
   }
+  async function configured(ctx: WriteContext, request: Configuring<E, B, A>, owner: Owner): Promise<E> {
+    const { entity } = request
+    const metadata = metadataOf(entity.metadata, owner)
+    const next = defined({ ...entity, ...(await life.configure(ctx, request)), metadata }) as unknown as E
+    await refuseTaken(ctx, kind, life, next)
+    return next
+  }
   const refuseBusy = (stored: E): void =>
     refuseWhileChanging(titled(kind.title), { ...stored, name: stored.name ?? stored.extId })
 
   return {
-    tasks: [tasks.create, tasks.update, tasks.delete] as readonly TaskDefinition<Drivers, any>[],
+    tasks: [tasks.create, tasks.update, tasks.delete] as readonly AnyTask<Drivers>[],
 
     async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
-      const around = await life.look(ctx, body, undefined)
-      const extId = ctx.ids.uuid()
-      const configured = await life.configure(ctx, { body, around, extId, stored: undefined })
-      const metadata = metadataOf(body.metadata, ownedBy(ctx.caller))
-      const entity = { ...configured, extId, tenantId: ctx.tenantId, metadata } as unknown as E
-      await refuseTaken(ctx, kind, life, entity)
+      const references = await life.resolve(ctx, body, undefined)
+      const bare = created(ctx, kind, body) as unknown as E
+      const entity = await configured(ctx, { body, references, entity: bare, stored: undefined }, ownedBy(ctx.caller))
       const task = await ctx.startTask(tasks.create, { entity }, await optionsOf(ctx, 'create', entity))
       const row: E = { ...entity, change: { taskExtId: task.extId, verb: 'create' } }
       await ctx.store.insert(kind, row as AnyRow)
-      return { ...task, created: extId }
+      return { ...task, created: entity.extId }
     },
 
     async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
       const before: E = { ...ctx.target, change: undefined }
-      const around = await life.look(ctx, body, before)
+      const references = await life.resolve(ctx, body, before)
       refuseBusy(ctx.target)
-      const { extId, tenantId } = before
-      const configured = await life.configure(ctx, { body, around, extId, stored: before })
-      const metadata = metadataOf(body.metadata, ownerOf(before))
-      const after = { ...configured, extId, tenantId, metadata } as unknown as E
-      await refuseTaken(ctx, kind, life, after)
+      const bare = replaced(kind, before as AnyRow, body, ctx.version) as unknown as E
+      const after = await configured(ctx, { body, references, entity: bare, stored: before }, ownerOf(before))
       const task = await ctx.startTask(tasks.update, { after }, await optionsOf(ctx, 'update', after, before))
-      await ctx.store.update(kind, extId, { change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) } })
+      await ctx.store.update(kind, after.extId, {
+        change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) },
+      })
       return task
     },
 
@@ -156,16 +150,10 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 
 function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, release }: Lifecycle<E, B, A>) {
   const name = (verb: Verb): string => `networking.${verb}-${(kind.rel as string).split(':').at(-1)}`
-  /** The stored row differs from that of the request when something detached it meanwhile. */
+  /** Read again: another request may have detached the row since this task began. */
   const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
     (await ctx.store.get(kind, extId)) as E | undefined
-  const rowOf = async (
-    { store }: Pick<StepContext<Drivers>, 'store'>,
-    { entity, extId, program }: OfRow<E>,
-  ): Promise<E> => entity ?? ((await store.get(kind, extId ?? program?.extId ?? '')) as unknown as E)
-  const nextOf = ({ after, entity = after }: Update<E>): E => entity
-  const leave = async (ctx: RecordContext<Drivers>, input: OfRow<E>): Promise<void> => {
-    const entity = await rowOf(ctx, input)
+  const leave = async (ctx: RecordContext<Drivers>, { entity }: OfRow<E>): Promise<void> => {
     await release?.(ctx, entity)
     await ctx.store.remove(kind, entity.extId)
   }
@@ -173,23 +161,22 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     phases,
     'create',
     ({ program, remove }) => ({
-      run: async (ctx, input) => program(ctx, await rowOf(ctx, input)),
-      ...(remove !== undefined && { undo: async (ctx, input) => remove(ctx, await rowOf(ctx, input)) }),
+      run: (ctx, { entity }) => program(ctx, entity),
+      ...(remove !== undefined && { undo: (ctx, { entity }) => remove(ctx, entity) }),
     }),
-    async (ctx, input) => void (await ctx.store.update(kind, (await rowOf(ctx, input)).extId, { change: undefined })),
+    async (ctx, { entity }) => void (await ctx.store.update(kind, entity.extId, { change: undefined })),
   )
   const update = stepsOf<E, Update<E>>(
     phases,
     'update',
     ({ program }) => ({
-      run: async (ctx, input) => program(ctx, nextOf(input), await storedOf(ctx, nextOf(input))),
-      undo: async (ctx, input) => {
-        const stored = await storedOf(ctx, nextOf(input))
+      run: async (ctx, { after }) => program(ctx, after, await storedOf(ctx, after)),
+      undo: async (ctx, { after }) => {
+        const stored = await storedOf(ctx, after)
         if (stored !== undefined) await program(ctx, stored)
       },
     }),
-    async (ctx, input, result) => {
-      const after = nextOf(input)
+    async (ctx, { after }, result) => {
       await ctx.store.replace(kind, after as AnyRow)
       await settle?.(ctx, after, result)
     },
@@ -197,7 +184,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   const remove = stepsOf<E, OfRow<E>>(
     phases.toReversed(),
     'delete',
-    ({ remove }) => ({ run: async (ctx, input) => remove?.(ctx, await rowOf(ctx, input)) }),
+    ({ remove }) => ({ run: async (ctx, { entity }) => remove?.(ctx, entity) }),
     leave,
   )
   return {
@@ -205,8 +192,8 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     update: defineTask<Update<E>>({
       name: name('update'),
       steps: update,
-      async onUndone(ctx, input) {
-        const stored = await storedOf(ctx, nextOf(input))
+      async onUndone(ctx, { after }) {
+        const stored = await storedOf(ctx, after)
         // Unregistering the cluster removes rows.
         if (stored === undefined) return
         await settle?.(ctx, stored)
@@ -221,7 +208,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   }
 }
 
-/** One step for each phase that takes part. The last step records the end of the task. */
+/** The last step records the end of the task. */
 function stepsOf<E, I>(
   phases: readonly Phase<E>[],
   verb: Verb,
@@ -235,7 +222,6 @@ function stepsOf<E, I>(
   return steps.map((step, index) => (index === steps.length - 1 ? { ...step, record: end } : step))
 }
 
-/** @throws ApiError 409 */
 async function refuseTaken<E extends Row, B, A>(
   ctx: WriteContext,
   kind: AnyResource,

@@ -1,4 +1,4 @@
-/** Owner and categories, which every networking kind stores. Source: behaviour networking.md 1.1 (common fields). */
+/** Source: behaviour networking.md 1.1 (common fields). */
 
 import type { ValueOf } from '@hyperplane/contract'
 import type { EntityMetadata } from '@hyperplane/contract/networking/shapes'
@@ -6,7 +6,6 @@ import type { Caller } from '../../core/caller.ts'
 
 type Metadata = ValueOf<typeof EntityMetadata>
 
-/** A creation makes the caller the owner; an update keeps the stored owner. */
 export type Owner = Pick<Metadata, 'ownerReferenceId' | 'ownerUserName'>
 
 export const ownedBy = (caller: Caller): Owner => ({ ownerReferenceId: caller.extId, ownerUserName: caller.name })

@@ -1,4 +1,4 @@
-/** The network controller of the deployment. Source: behaviour networking.md 1.1, 1.20. */
+/** Source: behaviour networking.md 1.1, 1.20. */
 import type { BodyOf } from '@hyperplane/contract'
 import { NetworkController, networkControllerOperations } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -7,7 +7,6 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { Tier } from '../../core/access/rate-limit.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
-import { replaced } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import type { ControllerEntity } from '../admission/network-controllers.ts'
@@ -20,7 +19,6 @@ import { clashesOf } from './vpc-prefixes.ts'
 
 type ControllerBody = BodyOf<typeof NetworkController>
 
-/** Size of the controller on each node of the manager. */
 const sizes: { readonly [tier in Tier]: NodeSize } = {
   xsmall: sizeOf(1),
   small: sizeOf(1),
@@ -39,8 +37,8 @@ const controllerVersions = {
 
 const controllers = lifecycle<ControllerEntity, ControllerBody, undefined>(NetworkController, {
   phases: controllerPhases,
-  look: async () => undefined,
-  configure: (ctx, { body, stored }) => (stored === undefined ? deployed(ctx, body) : reconfigured(ctx, body, stored)),
+  resolve: async () => undefined,
+  configure: (ctx, { entity, stored }) => (stored === undefined ? deployed(ctx) : reconfigured(ctx, entity, stored)),
   async task({ store }) {
     const clusterExtIds = [...new Set((await agentHosts(store)).map((host) => host.cluster.uuid))]
     return { affected: clusterExtIds.map((extId) => ({ extId, rel: 'clustermgmt:config:cluster' })), clusterExtIds }
@@ -67,7 +65,7 @@ export const networkController = implement(
 )
 
 /** The first controller, which enlarges the nodes of the manager. @throws ApiError 409 */
-async function deployed(ctx: WriteContext, body: ControllerBody) {
+async function deployed(ctx: WriteContext) {
   const [present] = await ctx.store.find(NetworkController, { limit: 1 })
   if (present !== undefined) throw new ApiError('NETWORK_CONTROLLER_EXISTS', { extId: present.extId })
   const nodes = await ownNodes(ctx.store)
@@ -75,17 +73,13 @@ async function deployed(ctx: WriteContext, body: ControllerBody) {
   const shortfall = await growthShortfall(ctx, nodes, growth)
   if (shortfall !== undefined) throw new ApiError('NETWORK_CONTROLLER_DOES_NOT_FIT', { shortfall })
   await growNodes(ctx.store, nodes, growth)
-  return { ...body, growth }
+  return { growth }
 }
 
-async function reconfigured(ctx: WriteContext, body: ControllerBody, stored: ControllerEntity) {
-  const next: ControllerEntity = {
-    ...replaced(NetworkController, stored, body, ctx.version),
-    defaultVlanStack: body.defaultVlanStack ?? 'LEGACY',
-    vpcGlobalConfig: body.vpcGlobalConfig ?? { isOverlappingErpsEnabled: false },
-  }
+async function reconfigured(ctx: WriteContext, next: ControllerEntity, stored: ControllerEntity) {
   if (allowsOverlaps(stored) && !allowsOverlaps(next)) await refuseWhileOverlapping(ctx, stored)
-  return next
+  const { defaultVlanStack = 'LEGACY', vpcGlobalConfig = { isOverlappingErpsEnabled: false } } = next
+  return { defaultVlanStack, vpcGlobalConfig }
 }
 
 async function presentControllers(

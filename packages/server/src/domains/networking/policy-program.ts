@@ -1,4 +1,4 @@
-/** Converts routing policies to the form that the fabric takes. Source: behaviour networking.md 1.7. */
+/** Source: behaviour networking.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import type { PolicyProgram } from '../../drivers/virtual-routing.ts'
@@ -12,7 +12,7 @@ export function policyProgramOf({ extId, vpcExtId, priority, policies }: PolicyE
   return { extId, vpcExtId, priority, rule: policies[0] as PolicyProgram['rule'] }
 }
 
-/** Each VPC has this policy: it permits packets that match no other policy. */
+/** Permits packets that match no other policy. */
 export function defaultPolicyOf(
   vpc: { readonly extId: string; readonly tenantId?: string },
   extId: string,

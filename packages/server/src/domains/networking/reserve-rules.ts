@@ -1,7 +1,4 @@
-/**
- * Parses requests to reserve or unreserve addresses: checks the fields of each type, and determines the addresses.
- * Source: behaviour networking.md 1.1 (addresses), 1.3.
- */
+/** Requests to reserve or unreserve addresses. Source: behaviour networking.md 1.1 (addresses), 1.3. */
 import type { IpReserveSpec, IpUnreserveSpec } from '@hyperplane/contract/networking/reserved-ip'
 import type { ValueOf } from '@hyperplane/contract/schema'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
@@ -11,7 +8,7 @@ import { fault } from './ip-config.ts'
 export type ReserveSpec = ValueOf<typeof IpReserveSpec>
 export type UnreserveSpec = ValueOf<typeof IpUnreserveSpec>
 
-export type Wanted =
+export type RequestedAddresses =
   | { readonly kind: 'lowest'; readonly count: number; readonly start?: Address }
   | { readonly kind: 'exactly'; readonly addresses: readonly Address[]; readonly pathOf: (index: number) => string }
   | { readonly kind: 'context'; readonly context: string }
@@ -27,7 +24,7 @@ const fieldsOf: Readonly<Record<string, { readonly needs: readonly Choice[]; rea
 }
 
 /** @throws ApiError 400 for fields that are missing, do not belong to the type, or are no host address */
-export function wantedBy(spec: ReserveSpec | UnreserveSpec): Wanted {
+export function requestedAddresses(spec: ReserveSpec | UnreserveSpec): RequestedAddresses {
   const type = 'reserveType' in spec ? spec.reserveType : spec.unreserveType
   const { needs, takes = [] } = fieldsOf[type]!
   const faults: ApiError[] = []
@@ -57,7 +54,7 @@ export function wantedBy(spec: ReserveSpec | UnreserveSpec): Wanted {
   }
 }
 
-function listOfAddresses(given: readonly WireAddress[]): Wanted {
+function listOfAddresses(given: readonly WireAddress[]): RequestedAddresses {
   const faults: ApiError[] = []
   const seen = new Set<string>()
   const addresses = given.flatMap((item, index) => {

@@ -1,4 +1,4 @@
-/** Reservations of addresses. Source: behaviour networking.md 1.3. */
+/** Source: behaviour networking.md 1.3. */
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { type ReservedIp, reservedIpOperations } from '@hyperplane/contract/networking/reserved-ip'
@@ -24,17 +24,16 @@ import { defineTask, implement, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { fault } from './ip-config.ts'
-import { type Wanted, wantedBy } from './reserve-rules.ts'
+import { type RequestedAddresses, requestedAddresses } from './reserve-rules.ts'
 
 interface ReservationInput {
   readonly subnetExtId: string
-  /** Leases to reserve or release, in address order. */
   readonly leases: readonly Lease[]
 }
 
 const textsOf = (leases: readonly Lease[]): string[] => leases.map((lease) => formatAddress(addressOf(lease)))
 
-/** Completion details of the task: clients expect exactly this pair. */
+/** Clients expect exactly this pair in the completion details. */
 const outcome = (key: 'reserved_ips' | 'unreserved_ips', leases: readonly Lease[]) => [
   { name: 'reserved_or_unreserved_ips', value: JSON.stringify({ [key]: textsOf(leases) }) },
 ]
@@ -48,7 +47,7 @@ const reserveTask = defineTask<ReservationInput>({
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { held: textsOf(leases) }),
-      // No undo: the leases, not the announcement, decide which addresses are held.
+      // No undo: the leases decide which addresses are held.
       record: async (ctx, { leases }) => ctx.complete(outcome('reserved_ips', leases)),
     },
   ],
@@ -64,7 +63,6 @@ const unreserveTask = defineTask<ReservationInput>({
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { freed: textsOf(leases) }),
-      // No undo: as in the task above.
       record: async (ctx, { leases }) => {
         await release(ctx.store, leases)
         ctx.complete(outcome('unreserved_ips', leases))
@@ -74,7 +72,7 @@ const unreserveTask = defineTask<ReservationInput>({
   onUndone: (ctx, { leases }) => markLeaving(ctx.store, leases, undefined),
 })
 
-/** Marks leases that a task is releasing. They stay held, so that a rollback only has to clear the mark. */
+/** Leases stay held until the task ends, so that a rollback only has to clear the mark. */
 async function markLeaving(store: Transaction, leases: readonly Lease[], isLeaving: true | undefined): Promise<void> {
   for (const { extId } of leases) {
     if ((await store.get(AddressLease, extId)) !== undefined)
@@ -101,31 +99,31 @@ export const reservedIp = implement(
         })
         return { entities: found.entities.map(shown), total: found.total }
       }
-      // The store holds addresses in hexadecimal, so a filter on their usual text has to read every reservation.
+      // Stored addresses are hexadecimal, so a filter on their text must read every reservation.
       const leases = await ctx.store.find(AddressLease, { filter: where })
       const matching = leases.filter((lease) => evaluateFilter(filter, shown(lease)) === true)
-      const wanted = { ...query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
-      const { entities, total } = listOf(matching, { query: { ...wanted, filter: undefined } })
+      const numericQuery = { ...query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
+      const { entities, total } = listOf(matching, { query: { ...numericQuery, filter: undefined } })
       return { entities: entities.map(shown), total }
     },
 
     async reserveIpsBySubnetId(ctx, { body }) {
       const subnet = ctx.target
-      const wanted = wantedBy(body)
+      const requested = requestedAddresses(body)
       await requireUsable(ctx, subnet)
       const terms = {
         kind: 'RESERVED' as const,
         ...(body.clientContext === undefined ? {} : { context: body.clientContext }),
       }
-      await refuseBeyondLimit(ctx, subnet, wanted)
-      return start(ctx, reserveTask, subnet, await reserve(ctx, subnet, wanted, terms))
+      await refuseBeyondLimit(ctx, subnet, requested)
+      return start(ctx, reserveTask, subnet, await reserve(ctx, subnet, requested, terms))
     },
 
     async unreserveIpsBySubnetId(ctx, { body }) {
       const subnet = ctx.target
-      const wanted = wantedBy(body)
+      const requested = requestedAddresses(body)
       await requireUsable(ctx, subnet)
-      const leases = await reservations(ctx.store, subnet, wanted, body.clientContext)
+      const leases = await reservations(ctx.store, subnet, requested, body.clientContext)
       await markLeaving(ctx.store, leases, true)
       return start(ctx, unreserveTask, subnet, leases)
     },
@@ -143,33 +141,33 @@ async function requireUsable(ctx: WriteContext, subnet: SubnetEntity): Promise<v
 async function reserve(
   ctx: WriteContext,
   subnet: SubnetEntity,
-  wanted: Wanted,
+  requested: RequestedAddresses,
   terms: { readonly kind: 'RESERVED'; readonly context?: string },
 ): Promise<readonly Lease[]> {
-  if (wanted.kind === 'exactly') return leaseExactly(ctx, subnet, wanted.addresses, terms, wanted.pathOf)
-  if (wanted.kind === 'context') throw fault('reserveType', 'a context chooses no addresses')
-  const { count, start } = wanted
+  if (requested.kind === 'exactly') return leaseExactly(ctx, subnet, requested.addresses, terms, requested.pathOf)
+  if (requested.kind === 'context') throw fault('reserveType', 'a context chooses no addresses')
+  const { count, start } = requested
   const [config] = subnet.ipConfig ?? []
   const family = start?.family ?? (config?.ipv4 === undefined ? 'IPV6' : 'IPV4')
   return leaseLowest(ctx, subnet, { ...terms, family, count, ...(start === undefined ? {} : { start: start.value }) })
 }
 
-/** Reservations to release. @throws ApiError 409 if an address is not reserved; none is released then */
+/** @throws ApiError 409 if an address is not reserved; none is released then */
 async function reservations(
   store: Reader,
   subnet: SubnetEntity,
-  wanted: Wanted,
+  requested: RequestedAddresses,
   context: string | undefined,
 ): Promise<readonly Lease[]> {
-  if (wanted.kind === 'context') {
-    const found = await store.findWhere(AddressLease, { clientContext: wanted.context, subnetExtId: subnet.extId })
+  if (requested.kind === 'context') {
+    const found = await store.findWhere(AddressLease, { clientContext: requested.context, subnetExtId: subnet.extId })
     return found.filter((lease) => lease.kind === 'RESERVED' && lease.isLeaving !== true)
   }
-  if (wanted.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
-  const leases = await holdersOf(store, subnet.extId, wanted.addresses)
+  if (requested.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
+  const leases = await holdersOf(store, subnet.extId, requested.addresses)
   const held = new Map(leases.map((lease) => [formatAddress(addressOf(lease)), lease]))
   refuseAll(
-    wanted.addresses.flatMap((address) => {
+    requested.addresses.flatMap((address) => {
       const text = formatAddress(address)
       const lease = held.get(text)
       if (lease === undefined) return [new ApiError('CONFLICT', { fault: `${text} is not reserved.` })]
@@ -184,7 +182,7 @@ async function reservations(
   return leases
 }
 
-/** The task does not lock the subnet, so that reservations of one subnet do not wait for each other. */
+/** Does not lock the subnet: reservations of one subnet run concurrently. */
 function start(ctx: WriteContext, definition: typeof reserveTask, subnet: SubnetEntity, leases: readonly Lease[]) {
   const keyOf = (lease: Lease): string => `${lease.family} ${lease.address}`
   const inOrder = [...leases].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
@@ -200,8 +198,13 @@ function start(ctx: WriteContext, definition: typeof reserveTask, subnet: Subnet
   })
 }
 
-async function refuseBeyondLimit(ctx: WriteContext, subnet: SubnetEntity, wanted: Wanted): Promise<void> {
-  const more = wanted.kind === 'exactly' ? wanted.addresses.length : wanted.kind === 'lowest' ? wanted.count : 0
+async function refuseBeyondLimit(
+  ctx: WriteContext,
+  subnet: SubnetEntity,
+  requested: RequestedAddresses,
+): Promise<void> {
+  const more =
+    requested.kind === 'exactly' ? requested.addresses.length : requested.kind === 'lowest' ? requested.count : 0
   const maximum = limitOf(ctx, maximumReserved)
   const found = (await tallyOf(ctx.store, subnet.extId)).reserved + more
   if (found <= maximum) return
@@ -224,6 +227,6 @@ const reservationsOf = (subnetExtId: string): TypedFilter =>
 
 const isAboutAddress = (filter: TypedFilter): boolean => JSON.stringify(filter).includes('"ipv4Address"')
 
-/** Orders by the stored hexadecimal text, whose order is the numeric one. */
+/** The stored hexadecimal text sorts numerically. */
 const byNumber = (key: TypedOrderby): TypedOrderby =>
   key.field.names[0] === 'ipv4Address' ? { ...key, field: { ...key.field, names: ['address'] } } : key

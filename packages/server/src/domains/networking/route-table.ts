@@ -1,4 +1,4 @@
-/** Route tables: VPC tasks create and delete them; clients only read them. Source: behaviour networking.md 1.6. */
+/** VPC tasks create and delete route tables. Source: behaviour networking.md 1.6. */
 import { routeTableOperations } from '@hyperplane/contract/networking/route-table'
 import { implement } from '../context.ts'
 

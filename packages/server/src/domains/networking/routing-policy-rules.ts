@@ -1,4 +1,4 @@
-/** Validates the body of a routing policy, and converts it to the stored form. Source: behaviour networking.md 1.7. */
+/** Source: behaviour networking.md 1.7. */
 import type { BodyOf, ValueOf } from '@hyperplane/contract'
 import type {
   LayerFourProtocolObject,

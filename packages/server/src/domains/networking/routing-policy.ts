@@ -1,11 +1,11 @@
-/** Routing policies. Source: behaviour networking.md 1.1, 1.7. */
+/** Source: behaviour networking.md 1.1, 1.7. */
 import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
-import { refuseUnlessStanding } from './busy.ts'
+import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
@@ -25,18 +25,17 @@ const policies = lifecycle<PolicyEntity, PolicyBody, VpcEntity>(RoutingPolicy, {
       remove: (ctx, { extId }) => ctx.drivers.networkFabric.removePolicy(extId),
     },
   ],
-  async look(ctx, { vpcExtId }, stored) {
+  async resolve(ctx, { vpcExtId }, stored) {
     if (stored !== undefined) refuseDefault(stored)
     return vpcOf(ctx, vpcExtId)
   },
-  async configure(ctx, { body, around: vpc, stored }) {
+  async configure(ctx, { body, references: vpc, stored }) {
     if (stored === undefined) {
-      // The rows include the default policy but not the new one, so their number equals that of users' policies afterwards.
+      // Counts the default policy instead of the new one, which is not stored yet.
       const found = (await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })).length
       refuseBeyond(ctx, maximumPolicies, `Routing policies of VPC ${vpc.name}`, found)
     }
-    // Spreads the body, so that a field added to the contract is stored without a change here.
-    return { ...body, policies: body.policies.map(canonicalRule) }
+    return { policies: body.policies.map(canonicalRule) }
   },
   async task(ctx, { vpcExtId }) {
     const { extId, name } = await vpcOf(ctx, vpcExtId)
@@ -78,16 +77,16 @@ export const routingPolicy = implement(
       const all = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })
       const visible = all.filter((policy) => isInScope(scope, policy))
       const { routingPolicyExtId } = body
-      const wanted = visible.filter(({ extId }) => routingPolicyExtId === undefined || extId === routingPolicyExtId)
-      if (wanted.length === 0) throw fault('routingPolicyExtId', `expected a policy of the VPC ${vpc.name}`)
-      const policyExtIds = wanted.map(({ extId }) => extId)
+      const chosen = visible.filter(({ extId }) => routingPolicyExtId === undefined || extId === routingPolicyExtId)
+      if (chosen.length === 0) throw fault('routingPolicyExtId', `expected a policy of the VPC ${vpc.name}`)
+      const policyExtIds = chosen.map(({ extId }) => extId)
       return ctx.startTask(
         clearCountersTask,
         { policyExtIds },
         {
           operation: 'kRoutingPolicyCountersClear',
           description: `Clear counters of routing policies of VPC ${vpc.name}`,
-          affected: wanted.map(({ extId, name }) => ({ extId, name, rel: 'networking:config:routing-policy' })),
+          affected: chosen.map(({ extId, name }) => ({ extId, name, rel: 'networking:config:routing-policy' })),
           locks: policyExtIds,
         },
       )
@@ -121,7 +120,7 @@ async function presentPolicies(
 /** @throws ApiError 409 while the VPC is being created or deleted */
 async function vpcOf(ctx: WriteContext, extId: string): Promise<VpcEntity> {
   const vpc = (await ctx.store.get(Vpc, extId)) as VpcEntity
-  refuseUnlessStanding('VPC', vpc)
+  refuseDuringCreationOrDeletion('VPC', vpc)
   return vpc
 }
 

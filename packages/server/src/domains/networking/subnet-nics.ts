@@ -1,4 +1,4 @@
-/** NICs on a subnet, read from the VMs that refer to it. Source: behaviour networking.md 1.2 (listVnicsBySubnetId). */
+/** Source: behaviour networking.md 1.2 (listVnicsBySubnetId). */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'

@@ -1,7 +1,4 @@
-/**
- * Validates the body of a subnet, and converts it to the stored form.
- * Source: behaviour networking.md 1.1 (common fields), 1.2.
- */
+/** Source: behaviour networking.md 1.1 (common fields), 1.2. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -23,26 +20,25 @@ import {
 export type SubnetBody = BodyOf<typeof Subnet>
 type SwitchEntity = EntityOf<typeof VirtualSwitch>
 
-/** Entities that the body refers to, with defaults for absent references. */
-export interface Surroundings {
+export interface SubnetReferences {
   readonly virtualSwitch?: SwitchEntity
   readonly vpc?: EntityOf<typeof Vpc>
   /** For a VLAN subnet: it is, or will be, in the advanced stack. */
   readonly isAdvanced?: boolean
 }
 
-/** The switch of a VLAN subnet: the named one; else the default one of its cluster, or the only default one. */
-export async function surroundingsOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<Surroundings> {
+/** A VLAN without a switch gets the default one of its cluster, else the only default one. */
+export async function referencesOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<SubnetReferences> {
   if (body.subnetType === 'OVERLAY') {
     const vpc = body.vpcReference === undefined ? undefined : await store.get(Vpc, body.vpcReference)
     return vpc === undefined ? {} : { vpc }
   }
-  const usual = async () => (await controllerOf(store))?.defaultVlanStack === 'ADVANCED'
-  const isAdvanced = (stored ?? body).isAdvancedNetworking ?? (stored === undefined && (await usual()))
+  const isAdvancedByDefault = async () => (await controllerOf(store))?.defaultVlanStack === 'ADVANCED'
+  const isAdvanced = (stored ?? body).isAdvancedNetworking ?? (stored === undefined && (await isAdvancedByDefault()))
   return { isAdvanced, ...(await switchOf(store, body)) }
 }
 
-async function switchOf(store: Reader, body: SubnetBody): Promise<Surroundings> {
+async function switchOf(store: Reader, body: SubnetBody): Promise<SubnetReferences> {
   const { virtualSwitchReference, clusterReference } = body
   if (virtualSwitchReference !== undefined) {
     const virtualSwitch = await store.get(VirtualSwitch, virtualSwitchReference)
@@ -53,7 +49,6 @@ async function switchOf(store: Reader, body: SubnetBody): Promise<Surroundings> 
   return found.length === 1 ? { virtualSwitch: found[0]! } : {}
 }
 
-/** Faults that the body alone reveals. */
 export function subnetFaults(body: SubnetBody): ApiError[] {
   const isOverlay = body.subnetType === 'OVERLAY'
   const needsRouter = isOverlay || body.isExternal === true
@@ -109,8 +104,7 @@ function overlayFaults(body: SubnetBody): ApiError[] {
   return faults
 }
 
-/** Faults of the body in combination with the entities that it refers to. */
-export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: Surroundings): ApiError[] {
+export function referenceFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: SubnetReferences): ApiError[] {
   if (body.subnetType === 'OVERLAY') {
     return body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT'
       ? [fault('isExternal', 'expected only in a VPC of the type TRANSIT')]
@@ -132,22 +126,21 @@ export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdva
   ]
 }
 
-/** The stored form of a valid body, without metadata and server-managed fields (ids, network identifier, `change`). */
-export function configurationOf(body: SubnetBody, around: Surroundings): Omit<SubnetEntity, 'extId' | 'metadata'> {
-  const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata: _, ...rest } = body
+/** Values in which the stored form of a valid body differs from the body, without server-managed ones. */
+export function configurationOf(body: SubnetBody, { virtualSwitch, isAdvanced }: SubnetReferences): Partial<SubnetEntity> {
+  const { networkId = 0, isNatEnabled = true, ipConfig = [], dhcpOptions, externalDhcpServers } = body
   const isOverlay = body.subnetType === 'OVERLAY'
-  const { virtualSwitch, isAdvanced } = around
   return {
-    ...rest,
-    ...(isOverlay ? {} : { networkId: networkId ?? 0 }),
-    ...(isOverlay || isAdvanced === true ? { isAdvancedNetworking: true } : {}),
-    ...(virtualSwitch === undefined
-      ? {}
-      : { virtualSwitchReference: virtualSwitch.extId, clusterReference: virtualSwitch.clusterExtId! }),
-    ...(body.isExternal === true ? { isNatEnabled: isNatEnabled ?? true } : {}),
-    ...(ipConfig === undefined || ipConfig.length === 0 ? {} : { ipConfig: ipConfig.map(canonicalIpConfig) }),
-    ...(dhcpOptions === undefined ? {} : { dhcpOptions: canonicalDhcpOptions(dhcpOptions) }),
-    ...(externalDhcpServers === undefined ? {} : { externalDhcpServers: externalDhcpServers.map(canonicalServer) }),
+    networkId: isOverlay ? undefined : networkId,
+    ...((isOverlay || isAdvanced === true) && { isAdvancedNetworking: true }),
+    ...(virtualSwitch !== undefined && {
+      virtualSwitchReference: virtualSwitch.extId,
+      clusterReference: virtualSwitch.clusterExtId!,
+    }),
+    isNatEnabled: body.isExternal === true ? isNatEnabled : undefined,
+    ipConfig: ipConfig.length === 0 ? undefined : ipConfig.map(canonicalIpConfig),
+    dhcpOptions: dhcpOptions && canonicalDhcpOptions(dhcpOptions),
+    externalDhcpServers: externalDhcpServers?.map(canonicalServer),
   }
 }
 

@@ -1,4 +1,4 @@
-/** Subnets in the fabric: on hosts, and at their DHCP responders. Source: behaviour networking.md 1.2 (tasks), 1.22. */
+/** Subnets on hosts and at their DHCP responders. Source: behaviour networking.md 1.2 (tasks), 1.22. */
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { RecordContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -13,11 +13,10 @@ import type { Phase } from './lifecycle.ts'
 
 export interface Programming {
   readonly program: SubnetProgram
-  /** Absent: hosts answer no DHCP on the subnet. */
   readonly dhcp?: DhcpService
 }
 
-/** Hosts of the subnet's switch. An overlay subnet has none and spans the hosts of every default switch. */
+/** An overlay subnet has no switch and spans the hosts of every default switch. */
 export async function hostsOfSubnet(store: Reader, subnet: SubnetEntity): Promise<string[]> {
   const switches =
     subnet.virtualSwitchReference === undefined
@@ -86,7 +85,7 @@ export const subnetPhases: readonly Phase<SubnetEntity>[] = [
   },
 ]
 
-/** Releases addresses that the stored subnet does not have any more, and leases those that its guests learned. */
+/** Releases addresses that the stored subnet no longer has, and leases those that its guests use. */
 export async function settleAddresses(
   ctx: RecordContext<Drivers>,
   subnet: SubnetEntity,

@@ -1,4 +1,4 @@
-/** Refuses changes and deletion of a subnet that is in use. Source: behaviour networking.md 1.2 (delete). */
+/** Source: behaviour networking.md 1.2 (delete). */
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { usageOf } from '../addressing/leases.ts'
 import { type Asking, inUse, namesOf, usersOf } from './in-use.ts'

@@ -1,4 +1,4 @@
-/** Derived fields in responses for subnets. Source: behaviour networking.md 1.2, 1.3 (ipUsage). */
+/** Source: behaviour networking.md 1.2, 1.3 (ipUsage). */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Reader } from '../../store/store.ts'
@@ -9,7 +9,7 @@ import { addressOf, isManaged, leasesOfKind, usageOf } from '../addressing/lease
 import type { ReadContext } from '../context.ts'
 import { nicsOn } from './subnet-nics.ts'
 
-/** Maximum length of `reservedIpAddresses`, which has no paging. */
+/** Limit of `reservedIpAddresses`, which has no paging. */
 const maximumShown = 255
 
 export async function presentSubnets(
@@ -46,7 +46,7 @@ async function ipUsageOf(store: Reader, subnet: SubnetEntity): Promise<NonNullab
   const usage = await usageOf(store, subnet)
   const hasIPv4Pools = usage.pools.some((pool) => pool.family === 'IPV4')
   const counted = usage.pools.filter((pool) => (pool.family === 'IPV4') === hasIPv4Pools)
-  // The contract has only IPv4 fields for the range of a pool.
+  // The contract has pool ranges only for IPv4.
   const ipPoolUsages = counted.flatMap(({ family, pool, total, free }) =>
     family === 'IPV6'
       ? []
@@ -69,7 +69,7 @@ async function ipUsageOf(store: Reader, subnet: SubnetEntity): Promise<NonNullab
   }
 }
 
-/** IPv6 pools are larger than any integer that JSON clients read exactly. */
+/** An IPv6 pool exceeds the integers that JSON clients read exactly. */
 const capped = (value: bigint): number =>
   Number(value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : value)
 

@@ -1,8 +1,7 @@
-/** Subnets. Source: behaviour networking.md 1.1, 1.2. */
+/** Source: behaviour networking.md 1.1, 1.2. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { defined } from '../../core/defined.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { addressRules } from '../addressing/invariants.ts'
@@ -20,17 +19,17 @@ import { requireController } from '../admission/network-controllers.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { refuseUnlessStanding } from './busy.ts'
+import { refuseDuringCreationOrDeletion } from './busy.ts'
 import { inUse } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
 import {
   configurationOf,
+  referenceFaults,
+  referencesOf,
   type SubnetBody,
-  type Surroundings,
+  type SubnetReferences,
   subnetFaults,
-  surroundingFaults,
-  surroundingsOf,
 } from './subnet-rules.ts'
 import { settleAddresses, subnetPhases } from './subnet-tasks.ts'
 import { refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
@@ -41,25 +40,26 @@ const networkIdentifiers = { minimum: 4096, maximum: 16777215 }
 /** Source: behaviour networking.md 3.5. */
 const maximumSubnets = limit('subnets', 5000)
 
-const subnets = lifecycle<SubnetEntity, SubnetBody, Surroundings>(Subnet, {
+const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
   phases: subnetPhases,
-  async look(ctx, body, stored) {
-    const around = await surroundingsOf(ctx.store, body, stored)
-    refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...surroundingFaults(body, around)])
-    return around
+  async resolve(ctx, body, stored) {
+    const references = await referencesOf(ctx.store, body, stored)
+    refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...referenceFaults(body, references)])
+    return references
   },
   async configure(ctx, request) {
-    const { stored, extId } = request
-    const cluster = stored === undefined ? request.around.virtualSwitch?.clusterExtId : stored.clusterReference
+    const { body, references, entity, stored } = request
+    const cluster = stored === undefined ? references.virtualSwitch?.clusterExtId : stored.clusterReference
     await requireClusterReachable(ctx, cluster)
-    const next = { extId, ...(stored === undefined ? await added(ctx, request) : replacementOf(request, stored)) }
+    const own = stored === undefined ? await added(ctx, request) : { isAdvancedNetworking: stored.isAdvancedNetworking }
+    const next: SubnetEntity = { ...entity, ...configurationOf(body, references), ...own }
     if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
     await refuseOverlap(ctx, next)
-    // An update leases a new gateway now; its task releases the old one when it succeeds.
+    // Leases a new gateway now; the task releases the old one when it succeeds.
     await syncOwnLeases(ctx, next, planOf(next.ipConfig), stored !== undefined)
     return next
   },
-  // Other locks would make tasks of other subnets of the same switch or VPC wait.
+  // More locks would make tasks of other subnets of the same switch or VPC wait.
   async task(_, entity, before = entity) {
     const { virtualSwitchReference, vpcReference, subnetType, clusterReference } = before
     const affected: AffectedEntity[] = []
@@ -94,26 +94,14 @@ export const subnet = implement(
   },
 )
 
-type Request = Configuring<SubnetEntity, SubnetBody, Surroundings>
+type Request = Configuring<SubnetEntity, SubnetBody, SubnetReferences>
 
-async function added(ctx: WriteContext, { body, around }: Request) {
-  if (around.vpc !== undefined) refuseUnlessStanding('VPC', around.vpc)
-  if (around.isAdvanced === true) await requireAdvanced(ctx, around.virtualSwitch?.clusterExtId)
+async function added(ctx: WriteContext, { body, references }: Request) {
+  if (references.vpc !== undefined) refuseDuringCreationOrDeletion('VPC', references.vpc)
+  if (references.isAdvanced === true) await requireAdvanced(ctx, references.virtualSwitch?.clusterExtId)
   refuseBeyond(ctx, maximumSubnets, 'Subnets', (await ctx.store.count(Subnet)) + 1)
   const vni = body.subnetType === 'OVERLAY' ? await freeNetworkIdentifier(ctx) : undefined
-  return { ...configurationOf(body, around), ...(vni !== undefined && { vni }) }
-}
-
-/** The row after this body: server-managed fields stay. */
-function replacementOf({ body, around }: Request, stored: SubnetEntity) {
-  const { vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
-  return defined({
-    ...configurationOf(body, around),
-    vni,
-    isAdvancedNetworking,
-    migrationState,
-    layer2StretchReference,
-  })
+  return { vni }
 }
 
 /** @throws ApiError 409 for changes that NICs, attached VPCs or leases prevent */
@@ -129,7 +117,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
   const homeless: string[] = []
   for (const family of families) {
     const prefix = plan[family]?.prefix
-    // Seven: five for the error, and up to two (gateway, DHCP server) that are skipped because the update moves them.
+    // Five for the error, and up to two (gateway, DHCP server) that the update moves.
     const outside = await leasesOutside(ctx.store, stored.extId, family, prefix && hostsOf(prefix), 7)
     for (const lease of outside) {
       const address = formatAddress(addressOf(lease))
@@ -139,7 +127,6 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
   if (homeless.length > 0) throw inUse('subnet', stored.name, homeless.slice(0, 5))
 }
 
-/** @throws ApiError 409: overlay subnets of one VPC do not overlap */
 async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<void> {
   if (entity.vpcReference === undefined) return
   const plan = planOf(entity.ipConfig)
@@ -158,7 +145,7 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
   }
 }
 
-/** A stored subnet without the field is in the basic stack. Only a migration changes the stack. */
+/** A subnet without the field is in the basic stack. Only a migration changes the stack. */
 function stackFaults(
   { isAdvancedNetworking: given }: SubnetBody,
   { isAdvancedNetworking = false }: SubnetEntity,
@@ -183,7 +170,7 @@ async function requireAdvanced(ctx: WriteContext, clusterExtId: string | undefin
   throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
 }
 
-/** Random tries: at most a few thousand of 16 million identifiers are in use. */
+/** At most a few thousand of 16 million identifiers are in use, so random tries end soon. */
 async function freeNetworkIdentifier(ctx: WriteContext): Promise<number> {
   const { minimum, maximum } = networkIdentifiers
   for (;;) {

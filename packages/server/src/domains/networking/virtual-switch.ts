@@ -1,4 +1,4 @@
-/** Virtual switches. Source: behaviour networking.md 1.18. */
+/** Source: behaviour networking.md 1.18. */
 import { VirtualSwitch, virtualSwitchOperations } from '@hyperplane/contract/networking/virtual-switch'
 import { both, pathOf, standardList } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'

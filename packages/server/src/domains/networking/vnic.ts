@@ -1,7 +1,4 @@
-/**
- * NICs on a subnet, derived from the VMs, the leases and the running guests.
- * Source: behaviour networking.md 1.2 (listVnicsBySubnetId).
- */
+/** Source: behaviour networking.md 1.2 (listVnicsBySubnetId). */
 import type { EntityOf } from '@hyperplane/contract'
 import { type Vnic, vnicOperations } from '@hyperplane/contract/networking/vnic'
 import { listOf } from '../../core/standard.ts'
@@ -46,7 +43,7 @@ async function heldBy(
 
 const shown = (lease: Lease): WireAddress => writeAddress(addressOf(lease))
 
-/** Adds addresses that running guests use. Called with one page, so that only its guests are observed. */
+/** Called with one page, so that only guests of that page are observed. */
 async function withLearned(ctx: ReadContext, items: readonly VnicEntity[]): Promise<readonly VnicEntity[]> {
   const machines = new Set(items.flatMap((item) => item.vmReference ?? []))
   const guests = await ctx.drivers.hypervisor.observeGuests([...machines])

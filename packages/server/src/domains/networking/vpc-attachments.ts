@@ -1,7 +1,4 @@
-/**
- * Attachments of a VPC to external subnets. The request itself leases the addresses of the router ports, so that two
- * routers never have the same address. Source: behaviour networking.md 1.3 (ROUTER_PORT), 1.5.
- */
+/** The request leases router port addresses, so that no two routers share one. Source: networking.md 1.3, 1.5. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -22,10 +19,7 @@ interface Attaching {
   readonly subnet: SubnetEntity
 }
 
-/**
- * Resolves the external subnets that the body names.
- * @throws ApiError 400 for unsuitable subnets and hosts, 404 for missing hosts, 503 while a cluster is unreachable
- */
+/** @throws ApiError 400 for unsuitable subnets and hosts, 404 for missing hosts, 503 while a cluster is unreachable */
 export async function attachingOf(ctx: WriteContext, vpcExtId: string, body: VpcBody): Promise<readonly Attaching[]> {
   const given = body.externalSubnets ?? []
   const subnets = await ctx.store.getMany(
@@ -41,7 +35,7 @@ export async function attachingOf(ctx: WriteContext, vpcExtId: string, body: Vpc
   return attaching
 }
 
-/** Leases new ports and chooses gateway nodes. @param before present attachments @returns the new attachments */
+/** @param before present attachments @returns the new attachments, with leased ports and gateway nodes */
 export async function connect(
   ctx: WriteContext,
   vpcExtId: string,
@@ -66,7 +60,7 @@ export async function connect(
   return attachments
 }
 
-/** Addresses of a router port: the named ones, else the present ones, else one from the pools for each family. */
+/** For each family: requested addresses, else the present ones, else one from the pools. */
 async function portsOf(
   ctx: WriteContext,
   vpcExtId: string,
@@ -92,19 +86,19 @@ async function portsOf(
   return named.map(writeAsGiven)
 }
 
-/** Releases the port addresses of a VPC that none of these attachments has. */
+/** Releases port addresses of the VPC that are in none of these attachments. */
 export async function keepPorts(
   store: Transaction,
   vpcExtId: string,
   attachments: readonly Attachment[],
 ): Promise<void> {
-  const kept = new Set(
+  const attached = new Set(
     attachments.flatMap(({ subnetReference, externalIps = [] }) =>
       externalIps.map((given) => `${subnetReference} ${textOf(given)}`),
     ),
   )
-  const isLoose = (lease: Lease): boolean => !kept.has(`${lease.subnetExtId} ${formatAddress(addressOf(lease))}`)
-  await release(store, (await leasesOf(store, vpcExtId)).filter(isLoose))
+  const isDetached = (lease: Lease): boolean => !attached.has(`${lease.subnetExtId} ${formatAddress(addressOf(lease))}`)
+  await release(store, (await leasesOf(store, vpcExtId)).filter(isDetached))
 }
 
 const textOf = (given: NonNullable<Attachment['externalIps']>[number]): string =>
@@ -118,8 +112,8 @@ async function requireNodes(
   path: string,
 ): Promise<void> {
   if (nodes.length === 0) return
-  const known = new Set((await ctx.store.getMany(Host, nodes)).map(({ extId }) => extId))
-  const missing = nodes.filter((extId) => !known.has(extId))
+  const existing = new Set((await ctx.store.getMany(Host, nodes)).map(({ extId }) => extId))
+  const missing = nodes.filter((extId) => !existing.has(extId))
   const values = { verb: ctx.operation.verb, kind: Vpc.title, name, referencedKind: Host.title }
   refuseAll(
     missing.map((referencedExtId) => new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { ...values, referencedExtId })),
@@ -134,7 +128,6 @@ async function requireNodes(
   )
 }
 
-/** Ids of the external subnets that exactly one of the two is attached to. */
 export const subnetsBetween = (a: VpcEntity | undefined, b: VpcEntity | undefined): readonly string[] => {
   const [has, had] = [idsOf(a), idsOf(b)]
   return [...has.filter((extId) => !had.includes(extId)), ...had.filter((extId) => !has.includes(extId))]

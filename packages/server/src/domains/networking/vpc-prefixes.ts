@@ -1,7 +1,4 @@
-/**
- * Externally routable prefixes are visible on an external subnet without NAT, so two VPCs on one subnet may not have
- * overlapping ones, unless a setting of the controller allows it. Source: behaviour networking.md 1.5, 1.20.
- */
+/** Prefixes of VPCs on one subnet may overlap only if the controller allows it. Source: networking.md 1.5, 1.20. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
@@ -16,7 +13,7 @@ export interface Clash {
   readonly vpcName: string
 }
 
-/** Prefixes of this VPC that overlap those of another VPC on the same external subnet without NAT. */
+/** Prefixes that overlap those of another VPC on the same external subnet. */
 export async function clashesOf(store: Reader, vpc: VpcEntity): Promise<readonly Clash[]> {
   const own = prefixesOf(vpc)
   if (own.length === 0) return []

@@ -1,4 +1,4 @@
-/** Validates the body of a VPC, and converts it to the stored form. Source: behaviour networking.md 1.1, 1.5. */
+/** Source: behaviour networking.md 1.1, 1.5. */
 import type { BodyOf } from '@hyperplane/contract'
 import type { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
@@ -57,7 +57,7 @@ function attachmentFaults(
 
 function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>): ApiError[] {
   const faults: ApiError[] = []
-  const known: { readonly prefix: Prefix; readonly index: number }[] = []
+  const earlier: { readonly prefix: Prefix; readonly index: number }[] = []
   for (const [index, subnet] of given.entries()) {
     const path = `externallyRoutablePrefixes[${index}]`
     const prefix = readSubnet(subnet, path)
@@ -65,17 +65,16 @@ function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>)
       faults.push(...prefix)
       continue
     }
-    const other = known.find((each) => each.prefix.family === prefix.family && overlap(each.prefix, prefix))
+    const other = earlier.find((each) => each.prefix.family === prefix.family && overlap(each.prefix, prefix))
     if (other !== undefined) {
       const text = `${formatPrefix(prefix)} overlaps externallyRoutablePrefixes[${other.index}]`
       faults.push(fault(path, text))
     }
-    known.push({ prefix, index })
+    earlier.push({ prefix, index })
   }
   return faults
 }
 
-/** Indexes of the items whose key occurred before. */
 function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[] {
   const seen = new Set<unknown>()
   return items.flatMap((item, index) => {
@@ -85,7 +84,6 @@ function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[]
   })
 }
 
-/** Faults of the body in combination with its external subnets. @param subnets in the order of the body */
 export function attachedFaults(
   vpcType: VpcBody['vpcType'],
   vpcExtId: string,
@@ -107,7 +105,7 @@ export function attachedFaults(
   return faults
 }
 
-/** The stored form of a valid body, without attachments and server-managed fields. */
+/** Without attachments and server-managed fields. */
 export function configurationOf(body: VpcBody, owner: Owner): Omit<VpcEntity, 'extId'> {
   const { externalSubnets: _, externallyRoutablePrefixes, commonDhcpOptions, metadata, ...rest } = body
   const servers = commonDhcpOptions?.domainNameServers

@@ -1,4 +1,4 @@
-/** Tasks that program VPCs into the fabric. Source: behaviour networking.md 1.1 (life of an entity row), 1.5, 1.22. */
+/** Source: behaviour networking.md 1.1 (life of an entity row), 1.5, 1.22. */
 import type { EntityOf } from '@hyperplane/contract'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
@@ -47,7 +47,7 @@ const textOf = (given: Parameters<typeof readAddress>[0]): string => {
   return typeof address === 'string' ? '' : formatAddress(address)
 }
 
-/** Router addresses on the external subnet with NAT: guests leave through them. */
+/** Addresses through which guests leave the VPC by NAT. */
 export async function translatedBy(
   store: Reader,
   { externalSubnets = [] }: VpcEntity,
@@ -77,8 +77,7 @@ const detach = async (
 const translate = async (ctx: { readonly drivers: Drivers; readonly store: Reader }, vpc: VpcEntity): Promise<void> =>
   ctx.drivers.networkFabric.translateSources(vpc.extId, (await translatedBy(ctx.store, vpc)).map(textOf))
 
-/** Attachments of `these` to subnets that `other` is not attached to. */
-const beyond = (these: VpcEntity, other: VpcEntity): readonly Attachment[] =>
+const attachmentsOnlyIn = (these: VpcEntity, other: VpcEntity): readonly Attachment[] =>
   (these.externalSubnets ?? []).filter(
     (each) => !other.externalSubnets?.some(({ subnetReference }) => subnetReference === each.subnetReference),
   )
@@ -141,7 +140,7 @@ export const updateVpcTask = defineTask<Update>({
       seconds: [0.4, 1.5],
       run: (ctx, { after }) => attach(ctx.drivers, after.extId, after.externalSubnets ?? []),
       undo: async (ctx, { before, after }) => {
-        await detach(ctx.drivers, after.extId, beyond(after, before))
+        await detach(ctx.drivers, after.extId, attachmentsOnlyIn(after, before))
         await attach(ctx.drivers, before.extId, before.externalSubnets ?? [])
       },
     },
@@ -162,8 +161,8 @@ export const updateVpcTask = defineTask<Update>({
       name: 'detach external subnets',
       progress: 100,
       seconds: [0.3, 1],
-      run: (ctx, { before, after }) => detach(ctx.drivers, after.extId, beyond(before, after)),
-      undo: (ctx, { before, after }) => attach(ctx.drivers, before.extId, beyond(before, after)),
+      run: (ctx, { before, after }) => detach(ctx.drivers, after.extId, attachmentsOnlyIn(before, after)),
+      undo: (ctx, { before, after }) => attach(ctx.drivers, before.extId, attachmentsOnlyIn(before, after)),
       record: async (ctx, { after }) => {
         await keepPorts(ctx.store, after.extId, after.externalSubnets ?? [])
         await ctx.store.replace(Vpc, after)
@@ -205,7 +204,7 @@ export const deleteVpcTask = defineTask<{ readonly entity: VpcEntity }>({
   pointOfNoReturn: 'detach external subnets',
 })
 
-/** The route table repeats the VPC's routing domain, because clients can filter by it. */
+/** Clients filter route tables by the VPC's routing domain. */
 async function followDomain(store: Transaction, { extId, externalRoutingDomainReference }: VpcEntity): Promise<void> {
   const table = await store.findOne(RouteTable, { vpcReference: extId })
   if (table === undefined || table.externalRoutingDomainReference === externalRoutingDomainReference) return

@@ -1,4 +1,4 @@
-/** VPCs. Source: behaviour networking.md 1.1, 1.5. */
+/** Source: behaviour networking.md 1.1, 1.5. */
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
@@ -104,7 +104,6 @@ export const vpc = implement(
   },
 )
 
-/** Maximum length of `snatIps`. */
 const maximumShown = 2
 
 async function presentVpcs(ctx: ReadContext, vpcs: readonly VpcEntity[]): Promise<readonly VpcEntity[]> {
@@ -116,7 +115,7 @@ async function presentVpcs(ctx: ReadContext, vpcs: readonly VpcEntity[]): Promis
   )
 }
 
-/** Locks only the VPC, so that tasks of subnets, and of other VPCs on an external subnet, do not wait. */
+/** Locks only the VPC, so that tasks of its subnets and of other VPCs do not wait. */
 async function taskOf(
   ctx: WriteContext,
   verb: 'Create' | 'Update' | 'Delete',
@@ -147,13 +146,13 @@ async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
   throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'VPC', fields })
 }
 
-/** @throws ApiError 409 that names the BGP sessions and floating IPs which need an external subnet that the update detaches */
+/** @throws ApiError 409 that names the BGP sessions and floating IPs on a subnet that the update detaches */
 async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcEntity): Promise<void> {
   const staying = new Set((after.externalSubnets ?? []).map(({ subnetReference }) => subnetReference))
-  const gone = (before.externalSubnets ?? []).flatMap((each) =>
+  const detached = (before.externalSubnets ?? []).flatMap((each) =>
     staying.has(each.subnetReference) ? [] : each.subnetReference,
   )
-  for (const subnet of await ctx.store.getMany(Subnet, gone)) {
+  for (const subnet of await ctx.store.getMany(Subnet, detached)) {
     // BGP peers are on the external subnet without NAT.
     const users = subnet.isNatEnabled === true ? [] : [...(await sessionsOf(ctx, before.extId))]
     for (const { externalSubnetReference, name } of await floatingIpsInVpc(ctx.store, before.extId))

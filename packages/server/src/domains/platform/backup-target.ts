@@ -9,7 +9,7 @@ import { formatTime } from '../../core/time/clock.ts'
 import { created, replaced } from '../../core/updates.ts'
 import { defineTask, implement, parentOf, type WriteContext } from '../context.ts'
 import { probe } from './backup/copy.ts'
-import { recordSuccess, runBackup, startIfDue, unwrite, verify, write, writtenBy } from './backup/run-task.ts'
+import { discardCopy, recordSuccess, runBackup, startIfDue, verify, write, writtenBy } from './backup/run-task.ts'
 import { backupSchedule } from './backup/schedule.ts'
 import { placeOfTarget, type RunInput, targetOf } from './backup/target-place.ts'
 import {
@@ -41,7 +41,7 @@ const createTarget = defineTask<RunInput>({
       },
       // No undo: the probe removes its own object.
     },
-    { name: 'write', progress: 90, run: (ctx, input) => write(ctx, input, 90), undo: unwrite },
+    { name: 'write', progress: 90, run: (ctx, input) => write(ctx, input, 90), undo: discardCopy },
     {
       name: 'verify',
       progress: 100,

@@ -46,7 +46,7 @@ export class Journal {
   readonly #parts = new Map<string, string>()
   readonly #failedJobs = new Set<string>()
   readonly #finished = new Set<string>()
-  readonly #known = new Set<string>()
+  readonly #listed = new Set<string>()
   #queue: Job[] = []
   #isUrgent = false
   #effects: Promise<void>[] = []
@@ -58,11 +58,11 @@ export class Journal {
   #failure: unknown
   canceled = false
 
-  /** @param told affected entities that the task lists already */
-  constructor(ctx: Run, jobs: readonly Job[], told: readonly AffectedEntity[]) {
+  /** @param listed affected entities that the task lists already */
+  constructor(ctx: Run, jobs: readonly Job[], listed: readonly AffectedEntity[]) {
     this.#ctx = ctx
     this.#jobs = jobs
-    for (const entity of told) this.#known.add(nameOf(entity))
+    for (const entity of listed) this.#listed.add(nameOf(entity))
     for (const job of jobs) {
       const part = partOf(job)
       if (part !== undefined) this.#parts.set(job.extId, part)
@@ -97,12 +97,12 @@ export class Journal {
     this.#finished.add(job.extId)
     if (hasFailed) this.#failedJobs.add(job.extId)
     if (isCanceled(result.errors)) this.canceled = true
-    const { element: _, elementTaskExtId: __, ...kept } = job
+    const { element: _, elementTaskExtId: __, ...jobFields } = job
     const entityExtId = result.affected[0]?.extId
     this.#affect(result.affected)
     if (result.durable !== undefined) this.#effects.push(result.durable)
     this.#queue.push({
-      ...kept,
+      ...jobFields,
       status: hasFailed ? 'FAILED' : 'SUCCEEDED',
       completedTime: this.#ctx.clock.iso(),
       completionDetails: [
@@ -126,8 +126,8 @@ export class Journal {
 
   #affect(entities: readonly AffectedEntity[]): void {
     for (const entity of entities) {
-      if (!this.#known.has(nameOf(entity))) this.#affected.push(entity)
-      this.#known.add(nameOf(entity))
+      if (!this.#listed.has(nameOf(entity))) this.#affected.push(entity)
+      this.#listed.add(nameOf(entity))
     }
   }
 

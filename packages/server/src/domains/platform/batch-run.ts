@@ -59,7 +59,7 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
     else if (input.shouldStopOnError && chunk.some((job) => journal.hasFailed(job))) rest = 'BATCH_STOPPED'
   }
   await Promise.all(ending)
-  if (rest !== undefined) for (const job of jobs) if (!journal.isFinished(job)) journal.finish(job, notRun(rest))
+  if (rest !== undefined) for (const job of jobs) if (!journal.isFinished(job)) journal.finish(job, skippedResult(rest))
   await journal.written()
   const { failed, canceled } = journal
   if (canceled) throw new CancelAccepted('The batch was cancelled as requested; what its elements had done stays.')
@@ -102,7 +102,7 @@ async function runJob(
   if (taskExtId === undefined) {
     const result = await slots.use(async () => {
       ctx.stopping.throwIfAborted()
-      return ctx.cancelRequested() ? notRun('BATCH_CANCELED') : send(ctx, input, job, isStaged)
+      return ctx.cancelRequested() ? skippedResult('BATCH_CANCELED') : send(ctx, input, job, isStaged)
     })
     if (result.taskExtId === undefined) return journal.finish(job, result)
     taskExtId = result.taskExtId
@@ -204,7 +204,7 @@ function affectedBy(ctx: Run, operation: Operation, method: string, path: string
   ]
 }
 
-const notRun = (key: 'BATCH_STOPPED' | 'BATCH_CANCELED'): Result => ({
+const skippedResult = (key: 'BATCH_STOPPED' | 'BATCH_CANCELED'): Result => ({
   affected: [],
   errors: [new ApiError(key).appMessage],
   warnings: [],

@@ -73,7 +73,7 @@ export const category = implement(
     async deleteCategoryById(ctx) {
       const stored = ctx.target
       refuseSystemTypes(stored.type)
-      await refuseWhileCarried(ctx, stored)
+      await refuseWhileAssigned(ctx, stored)
       await ctx.store.remove(Category, stored.extId)
       return undefined
     },
@@ -103,7 +103,7 @@ async function checkTotal(ctx: WriteContext, extId: string): Promise<void> {
 }
 
 /** Pending referrers count too: an association in progress must not end with a category that is deleted. */
-async function refuseWhileCarried(ctx: WriteContext, stored: CategoryEntity): Promise<void> {
+async function refuseWhileAssigned(ctx: WriteContext, stored: CategoryEntity): Promise<void> {
   const counts: Record<string, number> = {}
   for (const [kind, count] of await ctx.store.referrerCounts('Category', stored.extId)) counts[userTypeOf(kind)] = count
   const users = Object.entries(counts).map(([type, count]) => `${count} ${type}`)

@@ -11,7 +11,7 @@ const namesCluster = (resource: Resource): boolean =>
     [...walk(field)].some(({ schema }) => schema.type === 'uuid' && schema.refersTo === 'Cluster'),
   )
 
-test('every kind that names a cluster goes with it, or says why it stays', () => {
+test('every kind that refers to a cluster is unregistered with it, or declares why not', () => {
   const kinds = contract.flatMap(({ resources }) => resources).filter(({ derived }) => derived !== true)
   const silent = kinds.filter((kind) => namesCluster(kind) && kind.ofCluster === undefined)
   assert.deepEqual(
@@ -21,7 +21,7 @@ test('every kind that names a cluster goes with it, or says why it stays', () =>
   )
 })
 
-test('the cluster comes first, and owners come before their parts', () => {
+test('the inventory lists the cluster first, and owners before their parts', () => {
   const order = clusterPartsOf([...storeTables().values()].map(({ resource }) => resource)).owned.map(
     ({ resource }) => resource,
   )

@@ -63,16 +63,16 @@ async function rowsBy(store: Reader, { resource, by }: Part, owner: string): Pro
 }
 
 /** Removes the rows of a cluster from the store. @returns the inventory that stays with the cluster */
-export async function takeOut(store: Transaction, clusterExtId: string): Promise<readonly InventoryRow[]> {
+export async function removeInventory(store: Transaction, clusterExtId: string): Promise<readonly InventoryRow[]> {
   const rows = await rowsOf(store, clusterExtId)
-  const inventory = rows.map(({ part, entity }) => ({ kind: part.resource.kind, entity: outward(part, entity) }))
+  const inventory = rows.map(({ part, entity }) => ({ kind: part.resource.kind, entity: exported(part, entity) }))
   for (const part of clusterPartsOf(store.kinds).shared) {
     const { resource, by } = part
     for (const entity of await rowsBy(store, part, clusterExtId)) {
-      const elsewhere = locationsOf(entity, by).filter((location) => location !== clusterExtId)
-      if (elsewhere.length === 0) await store.remove(resource, entity.extId)
-      else await store.update(resource, entity.extId, { [by]: elsewhere })
-      inventory.push({ kind: resource.kind, entity: outward(part, { ...entity, [by]: [clusterExtId] }) })
+      const remaining = locationsOf(entity, by).filter((location) => location !== clusterExtId)
+      if (remaining.length === 0) await store.remove(resource, entity.extId)
+      else await store.update(resource, entity.extId, { [by]: remaining })
+      inventory.push({ kind: resource.kind, entity: exported(part, { ...entity, [by]: [clusterExtId] }) })
     }
   }
   for (const { part, entity } of rows.toReversed()) await store.remove(part.resource, entity.extId)
@@ -82,7 +82,7 @@ export async function takeOut(store: Transaction, clusterExtId: string): Promise
 const locationsOf = (entity: object, path: string): readonly string[] =>
   (entity as Record<string, readonly string[] | undefined>)[path] ?? []
 
-export async function bringIn(
+export async function insertInventory(
   store: Transaction,
   rows: readonly InventoryRow[],
   { tenantId, ownerExtId }: { readonly tenantId: string; readonly ownerExtId: string },
@@ -104,7 +104,7 @@ export async function bringIn(
   }
 }
 
-function outward({ keptByManager = [] }: Part, entity: Found['entity']): InventoryRow['entity'] {
+function exported({ keptByManager = [] }: Part, entity: Found['entity']): InventoryRow['entity'] {
   const dropped = new Set([...keptByManager, 'tenantId'])
   const fields = Object.entries(entity).filter(([name]) => !dropped.has(name))
   return Object.fromEntries(fields) as InventoryRow['entity']

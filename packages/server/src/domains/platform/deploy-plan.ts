@@ -22,9 +22,9 @@ type Network = Manager['network']
 type Wire = { readonly ipv4?: { readonly value: string }; readonly ipv6?: { readonly value: string } } | undefined
 
 const path = 'network/externalNetworks[0]'
-const lookedAt = 4096
+const searchLimit = 4096
 /** Each manager has an address of its own, so this many would take every address that is examined. */
-const mostManagers = lookedAt
+const maximumManagers = searchLimit
 
 export const nodeCount = (manager: Pick<Manager, 'shouldEnableHighAvailability'>): number =>
   manager.shouldEnableHighAvailability === true ? 3 : 1
@@ -66,12 +66,12 @@ export async function freeAddresses(
   count: number,
 ): Promise<Address[]> {
   const gateway = parsed(network.externalNetworks[0]?.defaultGateway)
-  const taken = new Set([
+  const usedAddresses = new Set([
     ...(await ofManagers(store, subnet.extId)),
     ...(gateway === undefined ? [] : [formatAddress(gateway)]),
   ])
   const isFree = async (address: Address): Promise<boolean> =>
-    !taken.has(formatAddress(address)) &&
+    !usedAddresses.has(formatAddress(address)) &&
     (!isManaged(subnet) || (await holdersOf(store, subnet.extId, [address])).length === 0)
   const first = parsed(network.externalAddress)
   const found: Address[] = first !== undefined && (await isFree(first)) ? [first] : []
@@ -79,7 +79,7 @@ export async function freeAddresses(
   let looked = 0
   for (const range of rangesOf(network)) {
     for (let value = range?.first ?? 1n; range !== undefined && value <= range.last; value++) {
-      if (found.length === count || looked++ === lookedAt) return found
+      if (found.length === count || looked++ === searchLimit) return found
       const address: Address = { family: 'IPV4', value }
       if (value !== first?.value && (await isFree(address))) found.push(address)
     }
@@ -90,7 +90,7 @@ export async function freeAddresses(
 /** Addresses of other managers, pending ones included: in an unmanaged subnet no lease shows that they are in use. */
 async function ofManagers(store: Reader, subnetExtId: string): Promise<string[]> {
   const found: string[] = []
-  const managers = await store.referrers(Subnet.kind, subnetExtId, mostManagers, { from: DomainManager.kind })
+  const managers = await store.referrers(Subnet.kind, subnetExtId, maximumManagers, { from: DomainManager.kind })
   for (const { extId } of managers) {
     const network = ((await store.pending(DomainManager, extId)) as EntityOf<typeof DomainManager> | undefined)?.network
     const all = [network?.externalAddress, ...(network?.externalNetworks[0]?.ipAddresses ?? [])]

@@ -27,7 +27,7 @@ export const deployManager = defineTask<Input>({
       name: 'reserve addresses',
       progress: 5,
       record: async (ctx, { extId }) => {
-        const manager = await coming(ctx.store, extId)
+        const manager = await pendingManager(ctx.store, extId)
         const external = manager.network.externalNetworks[0]
         const subnet = await ctx.store.get(Subnet, external?.networkExtId ?? '')
         if (external === undefined || subnet === undefined)
@@ -60,13 +60,13 @@ export const deployManager = defineTask<Input>({
       name: 'reserve host resources',
       progress: 10,
       record: async (ctx, { extId }) => {
-        const manager = await coming(ctx.store, extId)
+        const manager = await pendingManager(ctx.store, extId)
         const clusterExtId = manager.hostingClusterExtId as string
         const size = sizes[manager.config.size]
         const nodes: NodePlan[] = []
         for (const nodeExtId of manager.nodeExtIds ?? []) {
-          const taken = nodes.map(({ hostExtId }) => hostExtId)
-          const choice = await hostForNode(ctx, clusterExtId, size, taken)
+          const usedHosts = nodes.map(({ hostExtId }) => hostExtId)
+          const choice = await hostForNode(ctx, clusterExtId, size, usedHosts)
           if ('reasons' in choice) throw doesNotFit(choice.reasons.join('; ') || 'no other host')
           const { hostExtId } = choice
           await holdNode(ctx.store, { extId: nodeExtId, hostExtId, clusterExtId }, size)
@@ -82,7 +82,7 @@ export const deployManager = defineTask<Input>({
         return { keep: nodes }
       },
       unrecord: async (ctx, { extId }) => {
-        const manager = await coming(ctx.store, extId)
+        const manager = await pendingManager(ctx.store, extId)
         await releaseNodes(ctx.store, manager.nodeExtIds ?? [])
       },
     },
@@ -94,7 +94,7 @@ export const deployManager = defineTask<Input>({
     {
       name: 'copy image',
       progress: 40,
-      run: (ctx) => untilDone(ctx, 'start copying'),
+      run: (ctx) => untilTaskEnds(ctx, 'start copying'),
       undo: (ctx) => removeDisks(ctx, nodesIn(ctx)),
     },
     {
@@ -105,7 +105,7 @@ export const deployManager = defineTask<Input>({
     {
       name: 'boot nodes',
       progress: 70,
-      run: (ctx) => untilDone(ctx, 'start booting'),
+      run: (ctx) => untilTaskEnds(ctx, 'start booting'),
       undo: (ctx) => removeNodes(ctx, nodesIn(ctx)),
     },
     {
@@ -127,7 +127,7 @@ export const deployManager = defineTask<Input>({
   onUndone: (ctx, { extId }) => ctx.store.remove(DomainManager, extId),
 })
 
-const coming = async (store: Reader, extId: string): Promise<Manager> =>
+const pendingManager = async (store: Reader, extId: string): Promise<Manager> =>
   (await store.pending(DomainManager, extId)) as Manager
 
 const nodesIn = (ctx: Pick<Running, 'outputs'>): readonly NodePlan[] =>
@@ -139,7 +139,7 @@ async function startPart(
   part: TaskDefinition<Drivers, { readonly nodes: readonly NodePlan[] }>,
   description: string,
 ): Promise<{ keep: string }> {
-  const manager = await coming(ctx.store, extId)
+  const manager = await pendingManager(ctx.store, extId)
   const task = await ctx.startTask(
     part,
     { nodes: nodesIn(ctx) },
@@ -156,7 +156,7 @@ async function startPart(
 }
 
 /** @throws DriverError with the message of a failed subtask */
-async function untilDone(ctx: Running, started: string): Promise<void> {
+async function untilTaskEnds(ctx: Running, started: string): Promise<void> {
   const [end] = await ctx.untilEnded([ctx.outputs[started] as string])
   if (end?.status === 'SUCCEEDED') return
   const [appMessage] = end?.errorMessages ?? []

@@ -4,7 +4,7 @@ import { implement, type ReadContext } from '../context.ts'
 import { createDomainManager } from './deploy.ts'
 import { createNodes, fetchSoftware } from './deploy-parts.ts'
 import { deployManager } from './deploy-task.ts'
-import { describeOwn, sizeOfTier, takenBeyondSize } from './manager-size.ts'
+import { describeOwn, resourcesBeyondSize, sizeOfTier } from './manager-size.ts'
 import type { Manager } from './own-manager.ts'
 import { register } from './register.ts'
 import { registerRemote } from './register-task.ts'
@@ -25,7 +25,7 @@ export const domainManager = implement(
 
 async function presentManagers(ctx: ReadContext, managers: readonly Manager[]): Promise<readonly Manager[]> {
   const { tier, version } = ctx.services
-  const extra = await takenBeyondSize(ctx.store)
+  const extra = await resourcesBeyondSize(ctx.store)
   return managers.map((manager) =>
     manager.isOwn === true ? describeOwn(manager, sizeOfTier[tier], version, extra) : manager,
   )

@@ -15,20 +15,20 @@ async function withFreeSpace(ctx: ReadContext, storages: readonly Storage[]): Pr
   return Promise.all(
     storages.map(async (storage) => ({
       ...storage,
-      freeCapacityBytes: Math.max(0, (storage.totalCapacityBytes ?? 0) - (await takenBytes(ctx, storage.extId))),
+      freeCapacityBytes: Math.max(0, (storage.totalCapacityBytes ?? 0) - (await usedBytesOf(ctx, storage.extId))),
     })),
   )
 }
 
 /** For each container the larger of reserved and written bytes: data is written into the reservation first. */
-async function takenBytes(ctx: ReadContext, storageExtId: string): Promise<number> {
+async function usedBytesOf(ctx: ReadContext, storageExtId: string): Promise<number> {
   const filter = equals(pathOf(StorageContainer, 'externalStorageExtId'), storageExtId)
-  let taken = 0
+  let usedBytes = 0
   for (const container of await ctx.store.find(StorageContainer, { filter })) {
     const pool = await poolUsage(ctx, container.clusterExtId as string)
     // The array makes its own copies, so the copies of the cluster do not count.
     const written = pool.containers.get(container.extId)?.logicalBytes ?? 0
-    taken += Math.max(container.logicalExplicitReservedCapacityBytes ?? 0, written)
+    usedBytes += Math.max(container.logicalExplicitReservedCapacityBytes ?? 0, written)
   }
-  return taken
+  return usedBytes
 }

@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Product, type ProductName } from '@hyperplane/contract/platform/product'
 import type { Tier } from '../../core/access/rate-limit.ts'
 import type { Reader } from '../../store/store.ts'
-import { takenByController } from '../admission/network-controllers.ts'
+import { controllerResources } from '../admission/network-controllers.ts'
 import { products } from '../admission/products.ts'
 import type { NodeSize } from '../scheduling/manager-nodes.ts'
 import type { Manager } from './own-manager.ts'
@@ -46,8 +46,8 @@ export function describeOwn(manager: Manager, size: Size, version: string, extra
   return { ...manager, config: { ...manager.config, size, buildInfo: { version }, resourceConfig } }
 }
 
-export async function takenBeyondSize(store: Reader): Promise<NodeSize> {
-  let { vcpus, memoryBytes } = await takenByController(store)
+export async function resourcesBeyondSize(store: Reader): Promise<NodeSize> {
+  let { vcpus, memoryBytes } = await controllerResources(store)
   for (const { name, enablementState } of await store.find(Product)) {
     const { isDefault, cpuCount, memorySizeBytes } = products[name as ProductName]
     // A product that is enabled by default is part of the size: disabling it frees its share.

@@ -23,11 +23,11 @@ import {
 import { makeAccount, removeAccount } from '../accounts/manager-accounts.ts'
 import { defineTask } from '../context.ts'
 import { newRegistration, registrationIdOf } from '../registrations/registrations.ts'
-import { bringIn } from './cluster-inventory.ts'
+import { insertInventory } from './cluster-inventory.ts'
 import { managerOfRemote } from './manager-of-remote.ts'
 import { ownManager } from './own-manager.ts'
 import { RegistrationAttempt } from './registration-attempt.ts'
-import { asAddress, asRefusal, couldNotBeTold, precheckFailed, reasonsAgainst } from './registration-rules.ts'
+import { asAddress, asRefusal, notNotifiedWarning, precheckFailed, reasonsAgainst } from './registration-rules.ts'
 
 export interface RegisterInput {
   readonly attemptExtId: string
@@ -45,7 +45,7 @@ interface Reached {
 
 const keyBytes = 32
 /** A rollback gives up on a remote manager that has not answered for this long. */
-const longestFarewellMillis = 3_600_000
+const farewellTimeoutMillis = 3_600_000
 
 export const registerRemote = defineTask<RegisterInput>({
   name: 'platform.register-remote',
@@ -75,7 +75,7 @@ export const registerRemote = defineTask<RegisterInput>({
       progress: 40,
       record: async (ctx, input) => {
         const remote = remoteOf(ctx)
-        const reasons = await reasonsAgainst(ctx, remote, input.type, reachedIn(ctx).skewMillis)
+        const reasons = await reasonsAgainst(ctx, remote, input.type, remoteSide(ctx).skewMillis)
         if (reasons.length > 0) throw precheckFailed(input.address, reasons)
         const manager = await ownManager(ctx.store)
         // Reserves the registration's id: of two registrations of one remote side, only one reaches the trust exchange.
@@ -94,7 +94,7 @@ export const registerRemote = defineTask<RegisterInput>({
               tenantId: ctx.tenantId,
               domainManagerExtId: manager.extId,
               address: input.address,
-              certificate: reachedIn(ctx).certificate,
+              certificate: remoteSide(ctx).certificate,
               ...(input.cloudType === undefined ? {} : { attributes: { cloudType: input.cloudType } }),
             },
           ),
@@ -125,7 +125,7 @@ export const registerRemote = defineTask<RegisterInput>({
         const extId = registrationIdOf(remoteOf(ctx).extId)
         if (key !== undefined) await ctx.store.update(Registration, extId, { trustKey: key })
         await ctx.store.remove(RegistrationAttempt, input.attemptExtId)
-        ctx.complete([{ name: 'certificateSha256', value: reachedIn(ctx).certificate }])
+        ctx.complete([{ name: 'certificateSha256', value: remoteSide(ctx).certificate }])
         // The registration stores the key encrypted; keep it out of the task's outputs.
         return { keep: null }
       },
@@ -142,7 +142,7 @@ export const registerRemote = defineTask<RegisterInput>({
       record: async (ctx, input, rows: readonly InventoryRow[]) => {
         const remote = remoteOf(ctx)
         if (remote.type === 'AOS')
-          await bringIn(ctx.store, rows, { tenantId: ctx.tenantId, ownerExtId: ctx.owner.extId })
+          await insertInventory(ctx.store, rows, { tenantId: ctx.tenantId, ownerExtId: ctx.owner.extId })
         else await ctx.store.insert(DomainManager, managerOfRemote(remote, input.address, ctx))
         await ctx.store.publish(Registration, registrationIdOf(remote.extId))
         return { keep: null }
@@ -175,7 +175,7 @@ async function reach(ctx: Running, { address }: RegisterInput): Promise<Reached>
 async function authenticate(ctx: Running, input: RegisterInput): Promise<RemoteSide> {
   const credentials = await credentialsOf(ctx, input)
   const manager = await ownManager(ctx.store)
-  const place: RemotePlace = { address: input.address, certificate: reachedIn(ctx).certificate }
+  const place: RemotePlace = { address: input.address, certificate: remoteSide(ctx).certificate }
   return asRefusal(input.address, () => ctx.drivers.remoteManagers.identify(place, credentials, manager))
 }
 
@@ -214,14 +214,14 @@ async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
   } catch (error) {
     const { type, name } = remoteOf(ctx)
     if (!(error instanceof RemoteFault) || type === 'AOS' || !(await isHopeless(ctx, error))) throw error
-    await ctx.checkpoint(undefined, async ({ warn }) => warn(couldNotBeTold(name, error)))
+    await ctx.checkpoint(undefined, async ({ warn }) => warn(notNotifiedWarning(name, error)))
   }
 }
 
 async function isHopeless(ctx: Running, { reason }: RemoteFault): Promise<boolean> {
   if (reason === 'authentication' || reason === 'certificate') return true
   const since = (await ctx.store.get(Task, ctx.taskExtId))?.lastUpdatedTime
-  return ctx.clock.now() - (parseTime(since ?? '') ?? Number.POSITIVE_INFINITY) >= longestFarewellMillis
+  return ctx.clock.now() - (parseTime(since ?? '') ?? Number.POSITIVE_INFINITY) >= farewellTimeoutMillis
 }
 
 async function credentialsOf(ctx: Pick<Running, 'store' | 'secrets'>, input: RegisterInput): Promise<Credentials> {
@@ -253,9 +253,9 @@ async function planRegistration(ctx: Running, input: RegisterInput): Promise<Pla
   }
 }
 
-const reachedIn = (ctx: Pick<Running, 'outputs'>): Reached => ctx.outputs['reach the address'] as Reached
+const remoteSide = (ctx: Pick<Running, 'outputs'>): Reached => ctx.outputs['reach the address'] as Reached
 const remoteOf = (ctx: Pick<Running, 'outputs'>): RemoteSide => ctx.outputs['authenticate'] as RemoteSide
 const placeOf = (ctx: Pick<Running, 'outputs'>, { address }: RegisterInput): RemotePlace => ({
   address,
-  certificate: reachedIn(ctx).certificate,
+  certificate: remoteSide(ctx).certificate,
 })

@@ -84,8 +84,8 @@ export async function asRefusal<T>(address: string, ask: () => Promise<T>): Prom
 }
 
 /** A warning only: the account of the remote manager was removed here nevertheless. */
-export const couldNotBeTold = (name: string, fault: RemoteFault): string =>
-  `The manager "${name}" could not be told (${fault.message}): unregister this manager there as well.`
+export const notNotifiedWarning = (name: string, fault: RemoteFault): string =>
+  `The manager "${name}" could not be notified (${fault.message}): unregister this manager there as well.`
 
 export function asAddress(text: string): ValueOf<typeof IPAddressOrFQDN> {
   if (isIPv4(text)) return { ipv4: { value: text, prefixLength: 32 } }

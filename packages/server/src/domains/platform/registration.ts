@@ -25,13 +25,13 @@ const probeRegistrations = {
   async run(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
     const registrations = await ctx.store.find(Registration)
     if (registrations.length === 0) return
-    const mustAsk = registrations.some(({ address }) => !ctx.drivers.remoteManagers.knows(address as string))
+    const hasUnknown = registrations.some(({ address }) => !ctx.drivers.remoteManagers.knows(address as string))
     const manager = await ownManager(ctx.store)
     const slots = new Semaphore(probesAtOnce)
-    const seen = await Promise.all(
+    const probed = await Promise.all(
       registrations.map((row) => slots.use(async () => [row, await faultOf(ctx, row, manager)] as const)),
     )
-    const changed = seen.flatMap(([row, fault]) => {
+    const changed = probed.flatMap(([row, fault]) => {
       const changes = changesOf(row, fault)
       return changes === undefined ? [] : [[row.extId, changes] as const]
     })
@@ -42,7 +42,7 @@ const probeRegistrations = {
             await transaction.observe(Registration, extId, changes)
         }
       })
-    return mustAsk ? 'again' : undefined
+    return hasUnknown ? 'again' : undefined
   },
 }
 

@@ -24,8 +24,8 @@ type StoredTask = TaskEntity & { readonly allAffected?: readonly AffectedEntity[
 const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
 
 const day = 24 * 3600 * 1000
-const keptMilliseconds = 30 * day
-const batchKeptMilliseconds = 90 * day
+const retentionMilliseconds = 30 * day
+const batchRetentionMilliseconds = 90 * day
 const maximumFinished = 1_000_000
 /** Per transaction, so that other writers get their turn. */
 const removedAtOnce = 200
@@ -118,8 +118,8 @@ export async function removeOld(store: Store, now: number): Promise<void> {
     text: { kind: 'field', from: 0, names: ['operation'], type: 'text' },
     pattern: { kind: 'literal', value: 'BATCH-' },
   }
-  await removeTasks(store, and(isRoot, not(isBatch), endedBefore(now - keptMilliseconds)))
-  await removeTasks(store, and(isRoot, isBatch, endedBefore(now - batchKeptMilliseconds)))
+  await removeTasks(store, and(isRoot, not(isBatch), endedBefore(now - retentionMilliseconds)))
+  await removeTasks(store, and(isRoot, isBatch, endedBefore(now - batchRetentionMilliseconds)))
   const finished = anyOf(pathOf(Task, 'status'), ended as string[])
   for (let excess = (await store.count(Task, { filter: finished })) - maximumFinished; excess > 0; ) {
     const removed = await removeTasks(store, and(isRoot, finished), Math.min(excess, removedAtOnce))

@@ -22,7 +22,11 @@ const titles = new Map(
 )
 
 /** @param ownTask the task that checks, which is no reason itself */
-export async function reasonsToStay(store: Reader, clusterExtId: string, ownTask?: string): Promise<string[]> {
+export async function reasonsAgainstUnregistering(
+  store: Reader,
+  clusterExtId: string,
+  ownTask?: string,
+): Promise<string[]> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) return []
   const reasons: string[] = []

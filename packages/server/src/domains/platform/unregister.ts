@@ -14,10 +14,10 @@ import { accountIdOf, removeAccount } from '../accounts/manager-accounts.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { type RegistrationRow, registrationIdOf, registrationOf } from '../registrations/registrations.ts'
-import { rowsOf, takeOut } from './cluster-inventory.ts'
+import { removeInventory, rowsOf } from './cluster-inventory.ts'
 import { type Manager, ownManager, requireOwn } from './own-manager.ts'
-import { couldNotBeTold } from './registration-rules.ts'
-import { reasonsToStay } from './unregister-rules.ts'
+import { notNotifiedWarning } from './registration-rules.ts'
+import { reasonsAgainstUnregistering } from './unregister-rules.ts'
 
 interface Input {
   readonly remoteExtId: string
@@ -50,7 +50,7 @@ export const unregisterRemote = defineTask<Input>({
         }
         // Something may have changed since the previous step.
         await requireFree(ctx, input, ctx.taskExtId)
-        return { keep: await takeOut(ctx.store, input.remoteExtId) }
+        return { keep: await removeInventory(ctx.store, input.remoteExtId) }
       },
     },
     {
@@ -129,7 +129,7 @@ async function requireRegistered(store: Running['store'], extId: string): Promis
 }
 
 async function requireFree(ctx: Pick<Running, 'store'>, input: Input, ownTask?: string): Promise<void> {
-  const reasons = await reasonsToStay(ctx.store, input.remoteExtId, ownTask)
+  const reasons = await reasonsAgainstUnregistering(ctx.store, input.remoteExtId, ownTask)
   if (reasons.length > 0) throw inUse(input, reasons)
 }
 
@@ -151,7 +151,7 @@ async function revoke(ctx: Running, input: Input): Promise<string | null> {
   } catch (error) {
     if (!(error instanceof RemoteFault) || input.isCluster) throw error
     // The manager learns it from its own probes.
-    return couldNotBeTold(input.name, error)
+    return notNotifiedWarning(input.name, error)
   }
 }
 
@@ -161,7 +161,7 @@ async function planDeparture(ctx: Running, input: Input): Promise<Plan> {
   const counts = new Map<string, number>()
   for (const { part } of await rowsOf(ctx.store, input.remoteExtId))
     counts.set(part.resource.kind, (counts.get(part.resource.kind) ?? 0) + 1)
-  const reasons = await reasonsToStay(ctx.store, input.remoteExtId, ctx.taskExtId)
+  const reasons = await reasonsAgainstUnregistering(ctx.store, input.remoteExtId, ctx.taskExtId)
   const cluster = await ctx.store.get(Cluster, input.remoteExtId)
   return {
     changes: [...counts].map(([kind, count]) => ({ attribute: kind, from: String(count), to: '0' })),

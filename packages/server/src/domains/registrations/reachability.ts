@@ -1,7 +1,4 @@
-/**
- * Unreachable clusters: mutations of the cluster, and of everything on it in every namespace, are refused; reads show
- * the last known state. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18.
- */
+/** Mutations of anything on an unreachable cluster are refused. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ApiError } from '../../core/api-error.ts'
@@ -31,14 +28,13 @@ export function requireReachable(
   if (!ctx.drivers.hardware.isReachable(cluster.extId)) throw unreachable(cluster.name)
 }
 
-/** Like `requireReachable`, for an optional cluster id. */
 export async function requireClusterReachable(ctx: Asking, clusterExtId: string | undefined): Promise<void> {
   if (clusterExtId === undefined || ctx.drivers.hardware.isReachable(clusterExtId)) return
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   throw unreachable(cluster?.name ?? clusterExtId)
 }
 
-/** @throws ApiError 409 for a cluster in operation mode READ_ONLY, which accepts nothing new */
+/** @throws ApiError 409 for operation mode READ_ONLY */
 export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string): void {
   if (cluster.config?.operationMode !== 'READ_ONLY') return
   throw new ApiError('CONFLICT', {
@@ -46,7 +42,7 @@ export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string):
   })
 }
 
-/** First step of a task on a cluster, which may have left or become unreachable since the request was accepted. */
+/** First step of a task: the cluster may have left or become unreachable since the request was accepted. */
 export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): Step<Drivers, I> => ({
   name: 'check',
   progress: 5,

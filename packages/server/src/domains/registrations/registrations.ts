@@ -1,7 +1,4 @@
-/**
- * Registrations of clusters and managers. The id of a registration is derived from the id of the remote side.
- * Source: behaviour platform.md 4, 6, 13.
- */
+/** A registration's id is derived from that of the remote side. Source: behaviour platform.md 4, 6, 13. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -22,7 +19,6 @@ interface Trusted {
   readonly domainManagerExtId: string
   readonly address: string
   readonly certificate: string
-  /** Further metadata, by name. */
   readonly attributes?: Readonly<Record<string, string>>
 }
 

@@ -1,7 +1,4 @@
-/**
- * The CPU model to which a VM is bound (APC): the VM runs and migrates only on hosts with at least its clock rate.
- * Source: behaviour vmm.md 1.1 (APC), 3.2.
- */
+/** A VM with APC runs only on hosts with the clock rate of its model. Source: behaviour vmm.md 1.1 (APC), 3.2. */
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../core/api-error.ts'
@@ -15,7 +12,7 @@ export interface CpuModel {
   readonly hertz: number
 }
 
-/** Ascending by clock rate. If hosts with the same model have different rates, the lowest one counts. */
+/** Ascending by clock rate; of hosts with one model and different rates the lowest counts. */
 export async function cpuModelsOf(store: Reader, clusterExtId: string): Promise<readonly CpuModel[]> {
   const models = new Map<string, CpuModel>()
   for (const { cpuModel: name, cpuFrequencyHz: hertz = 0 } of await store.findWhere(Host, {
@@ -27,10 +24,7 @@ export async function cpuModelsOf(store: Reader, clusterExtId: string): Promise<
   return [...models.values()].sort((a, b) => a.hertz - b.hertz || (a.name < b.name ? -1 : 1))
 }
 
-/**
- * Resolves the CPU model that the body names by id or name; by default the one with the lowest clock rate.
- * @throws ApiError 404 when no host of the cluster has the model
- */
+/** Default: the model with the lowest clock rate. @throws ApiError 404 when no host of the cluster has the model */
 export async function apcConfigOf(
   store: Reader,
   { apcConfig }: VmBody,
@@ -48,7 +42,7 @@ export async function apcConfigOf(
   return { isApcEnabled: true, cpuModel: { extId: found.extId, name: found.name } }
 }
 
-/** Hosts with a lower clock rate may not run the VM; undefined: every host may. */
+/** Undefined: every host may run the VM. */
 export async function baselineOf(store: Reader, { apcConfig, cluster }: VmEntity): Promise<CpuModel | undefined> {
   const name = apcConfig?.isApcEnabled === true ? apcConfig.cpuModel?.name : undefined
   if (name === undefined) return undefined

@@ -1,9 +1,9 @@
-/** Reservations on hosts: an internal record that no operation shows. Source: behaviour vmm.md 3.1, 3.2. */
+/** Source: behaviour vmm.md 3.1, 3.2. */
 import { boolean, integer, resource, uuid } from '@hyperplane/contract'
 
 /**
- * Memory and CPUs that one host reserves for a VM, from placement until power-off. A VM that migrates has a reservation
- * on both hosts. The scheduler writes it in the transaction that counted the free capacity.
+ * Memory and CPUs that a host reserves for a VM from placement until power-off; during a migration on both hosts.
+ * Written in the transaction that counted the free capacity.
  */
 export const HostAllocation = resource(
   'internal.v1.vmm.HostAllocation',

@@ -1,4 +1,4 @@
-/** Whether a host accepts new work. Source: behaviour vmm.md 3.2; networking.md 1.5 (gateway nodes). */
+/** Source: behaviour vmm.md 3.2; networking.md 1.5 (gateway nodes). */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 

@@ -1,7 +1,4 @@
-/**
- * Reservations for the nodes of domain managers: system VMs that no list shows, but that run on hosts like other VMs.
- * Source: behaviour platform.md 4, 5, 13.
- */
+/** Nodes of domain managers run on hosts as system VMs that no list shows. Source: behaviour platform.md 4, 5, 13. */
 
 import { ApiError } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -21,7 +18,7 @@ interface Asking<S extends Reader = Reader> {
   readonly drivers: Pick<Drivers, 'hardware'>
 }
 
-/** The host for a new node, or the reasons against each host. `taken`: hosts that run another node of the manager. */
+/** @param taken hosts with another node of the manager @returns a host, or the reasons against each one */
 export async function hostForNode(
   ctx: Asking,
   clusterExtId: string,
@@ -56,7 +53,7 @@ export async function releaseNodes(store: Transaction, nodeExtIds: readonly stri
   for (const held of await heldBy(store, nodeExtIds)) await store.remove(HostAllocation, held.extId)
 }
 
-/** Why the hosts of these nodes cannot take the growth, as text for people; undefined: they can. */
+/** @returns the reasons as text; undefined if the hosts have room */
 export async function growthShortfall(
   ctx: Asking,
   nodeExtIds: readonly string[],
@@ -67,7 +64,7 @@ export async function growthShortfall(
     const others = (await ctx.store.findWhere(HostAllocation, { clusterExtId: node.clusterExtId })).filter(
       ({ extId }) => extId !== node.extId,
     )
-    // A host that accepts no new VMs (maintenance) may still let its own VMs grow.
+    // A host in maintenance may let its own VMs grow.
     const hosts = (await candidatesOf(ctx, node.clusterExtId))
       .filter(({ extId }) => extId === node.hostExtId)
       .map(({ closed: _, ...open }): HostCandidate => open)
@@ -78,7 +75,7 @@ export async function growthShortfall(
   return reasons.length === 0 ? undefined : reasons.join('; ')
 }
 
-/** Adds `growth` to the reservation of each node; negative numbers shrink it. */
+/** Negative numbers shrink. */
 export async function growNodes(store: Transaction, nodeExtIds: readonly string[], growth: NodeSize): Promise<void> {
   for (const { extId, vcpus, memoryBytes } of await heldBy(store, nodeExtIds)) {
     await store.update(HostAllocation, extId, {

@@ -39,12 +39,12 @@ const chosen = (...given: Parameters<typeof chooseHost>): string | readonly stri
   return 'hostExtId' in choice ? choice.hostExtId : choice.reasons
 }
 
-test('a host keeps 40 GiB for itself; a host of 40 GiB has nothing to give', () => {
+test('a host reserves 40 GiB for itself, so a host of 40 GiB has no room for VMs', () => {
   assert.equal(usableMemoryBytes(host('a')), 100 * GiB)
   assert.equal(usableMemoryBytes({ memorySizeBytes: 40 * GiB }), 0)
 })
 
-test('with overcommitment a VM holds 60 % of its memory, at least 1 GiB, never more than all of it', () => {
+test('with overcommitment a VM reserves 60 % of its memory, at least 1 GiB, and never more than its size', () => {
   const holding = (memorySizeBytes: number): number =>
     heldMemoryBytes({ memorySizeBytes, isMemoryOvercommitEnabled: true })
   assert.equal(holding(10 * GiB), 6 * GiB)
@@ -53,14 +53,14 @@ test('with overcommitment a VM holds 60 % of its memory, at least 1 GiB, never m
   assert.equal(heldMemoryBytes({ memorySizeBytes: 10 * GiB }), 10 * GiB)
 })
 
-test('the emptier host wins, then the one with less CPU taken, then the last one, then the name', () => {
+test("the host with more free memory is chosen, then with fewer reserved CPUs, then the VM's last host, then by name", () => {
   assert.equal(chosen([host('a'), host('b')], [held('a', 50)], demand(1)), 'b')
   assert.equal(chosen([host('a'), host('b')], [held('a', 0, { vcpus: 4 })], demand(1)), 'b')
   assert.equal(chosen([host('a'), host('b')], [], demand(1, { lastHostExtId: 'b' })), 'b')
   assert.equal(chosen([host('b'), host('a')], [], demand(1)), 'a')
 })
 
-test('the host with fewer peers wins, also when it is fuller; VMs that are no peers do not count', () => {
+test('the host with fewer peers is chosen even if it has less free memory, and VMs that are no peers do not count', () => {
   const peers = demand(1, { peerVmExtIds: new Set(['peer']) })
   const taken = [held('a', 1, { vmExtId: 'peer' }), held('b', 80)]
   assert.equal(chosen([host('a'), host('b')], taken, peers), 'b')
@@ -72,7 +72,7 @@ test('differences of memory below 2 % do not decide', () => {
   assert.equal(chosen([host('a'), host('b')], [held('a', 0.5), held('b', 0, { vcpus: 2 })], demand(1)), 'a')
 })
 
-test('each host that does not fit says why', () => {
+test('each host without room is reported with its reason', () => {
   const hosts = [
     host('full'),
     host('small', 100, { threads: 1 }),
@@ -94,14 +94,14 @@ test('an agent VM runs on its host or nowhere', () => {
   )
 })
 
-test('pinned CPUs have threads of their own', () => {
+test('pinned CPUs have exclusive hardware threads', () => {
   const pinned = held('a', 1, { vcpus: 15, isPinned: true })
   assert.equal(chosen([host('a')], [pinned], demand(1, { vcpus: 4 })), 'a')
   assert.match((chosen([host('a')], [pinned], demand(1, { vcpus: 5 })) as string[])[0] as string, /CPU/)
   assert.match((chosen([host('a')], [pinned], demand(1, { vcpus: 2, isPinned: true })) as string[])[0] as string, /CPU/)
 })
 
-test('whatever comes and goes, no host gives more memory or CPUs than it has', () => {
+test('random placements and releases never reserve more memory or CPUs than a host has', () => {
   const step = fc.record({
     memoryGiB: fc.integer({ min: 1, max: 70 }),
     vcpus: fc.integer({ min: 1, max: 20 }),

@@ -1,10 +1,7 @@
-/**
- * Filters and scores hosts for a VM: pure rules over capacities and reservations.
- * Source: behaviour vmm.md 3.2 (Placement).
- */
+/** Source: behaviour vmm.md 3.2 (Placement). */
 
 const GiB = 1024 ** 3
-/** Each host keeps memory for the hypervisor itself, and for the controller VM of its storage. */
+/** Each host keeps memory for the hypervisor and for its controller VM. */
 const hypervisorBytes = 8 * GiB
 const controllerVmBytes = 32 * GiB
 /** Shared vCPUs per hardware thread. */
@@ -16,7 +13,7 @@ export interface HostCandidate {
   readonly name: string
   readonly memorySizeBytes: number
   readonly threads: number
-  /** Why the host accepts no VM now: maintenance, unreachable. */
+  /** Reason against new VMs: maintenance, unreachable. */
   readonly closed?: string
   readonly switchExtIds: ReadonlySet<string>
   readonly cpuHertz?: number
@@ -38,7 +35,6 @@ export interface Demand {
   readonly baseline?: { readonly name: string; readonly hertz: number }
   readonly onlyHostExtId?: string
   readonly lastHostExtId?: string
-  /** VMs that should run on other hosts than this one. */
   readonly peerVmExtIds?: ReadonlySet<string>
 }
 
@@ -49,14 +45,14 @@ export const systemMemoryBytes = controllerVmBytes + hypervisorBytes
 export const usableMemoryBytes = (host: Pick<HostCandidate, 'memorySizeBytes'>): number =>
   Math.max(0, host.memorySizeBytes - systemMemoryBytes)
 
-/** Memory that a running VM reserves; with overcommitment a part of its memory size. */
+/** A part of the memory size with overcommitment. */
 export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercommitEnabled?: boolean }): number => {
   const memoryBytes = vm.memorySizeBytes ?? 0
   if (vm.isMemoryOvercommitEnabled !== true) return memoryBytes
   return Math.min(memoryBytes, Math.max(GiB, Math.ceil((memoryBytes * overcommittedPercent) / 100)))
 }
 
-/** The best host that passes every filter; if none passes, one reason for each host. */
+/** @returns the best host, or one reason for each host */
 export function chooseHost(
   hosts: readonly HostCandidate[],
   allocations: readonly Allocation[],
@@ -120,7 +116,7 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
 
 type Score = readonly [peers: number, memoryFill: number, cpuFill: number, isLastHost: number, name: string]
 
-/** Lower is better; the first difference decides. Memory counts in steps of 2 %: within a step, CPU decides. */
+/** Lower is better; the first difference decides. Memory counts in steps of 2 %, so that CPU decides between equals. */
 function scoreOf(host: HostCandidate, load: Load, demand: Demand): Score {
   const memoryFill = (load.memoryBytes + demand.memoryBytes) / usableMemoryBytes(host)
   const cpuFill = (load.sharedVcpus + load.pinnedVcpus + demand.vcpus) / host.threads

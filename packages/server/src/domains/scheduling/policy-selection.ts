@@ -1,7 +1,4 @@
-/**
- * Which VMs a policy selects by category, and which of several policies governs a VM.
- * Source: behaviour vmm.md 1.12 (a VM belongs to at most one policy of a kind: the oldest), 3.2 (score).
- */
+/** Only the oldest policy of a kind governs a VM. Source: behaviour vmm.md 1.12, 3.2 (score). */
 import { VmAntiAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../core/standard.ts'
@@ -19,7 +16,6 @@ export const idsOf = (references: readonly Reference[] = []): string[] => refere
 export const carriesOneOf = (vm: Categorised, categoryExtIds: readonly string[]): boolean =>
   idsOf(vm.categories).some((extId) => categoryExtIds.includes(extId))
 
-/** VMs that carry one of the categories, oldest first. */
 export const vmsCarrying = (
   store: Reader,
   categoryExtIds: readonly string[],
@@ -30,10 +26,9 @@ export const vmsCarrying = (
   return store.find(Vm, { filter })
 }
 
-/** VMs of all clusters from which the VM should be kept apart, by the anti-affinity policy that governs both. */
+/** VMs of all clusters that the governing policy keeps apart from the VM. */
 export async function antiAffinityPeers(store: Reader, vm: VmEntity): Promise<ReadonlySet<string>> {
   if (vm.categories === undefined) return new Set()
-  // Oldest first.
   const policies = await store.find(VmAntiAffinityPolicy)
   const governing = policies.findIndex(({ categories }) => carriesOneOf(vm, idsOf(categories)))
   if (governing < 0) return new Set()
@@ -44,7 +39,7 @@ export async function antiAffinityPeers(store: Reader, vm: VmEntity): Promise<Re
   return peers
 }
 
-/** Ids of the VMs that carry one of the categories. Reads references only, because thousands of VMs may carry one. */
+/** Reads references only, because thousands of VMs may have the category. */
 async function carriersOf(store: Reader, categoryExtIds: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>()
   for (const extId of new Set(categoryExtIds)) {

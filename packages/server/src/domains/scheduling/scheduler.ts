@@ -1,7 +1,4 @@
-/**
- * Places VMs on hosts. One transaction counts the free capacity and writes the reservation, so that two placements
- * cannot reserve the same memory. Source: behaviour vmm.md 3.2.
- */
+/** One transaction counts the free capacity and writes the reservation. Source: behaviour vmm.md 3.2. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -39,10 +36,7 @@ interface Scheduling {
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
   store.findWhere(HostAllocation, { vmExtId })
 
-/**
- * Reserves memory and CPUs on the best host; an existing reservation is kept.
- * @throws ApiError NO_HOST_FOR_VM with one reason for each host
- */
+/** Keeps an existing reservation. @throws ApiError NO_HOST_FOR_VM with one reason for each host */
 export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vm.extId)
   if (held !== undefined) return held.hostExtId
@@ -50,10 +44,7 @@ export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
   return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx.store, vm))
 }
 
-/**
- * Reserves memory and CPUs on another host than the VM's own; an existing reservation there is kept. Hosts in `tried`
- * are skipped, and their reasons are added to the result.
- */
+/** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
 export async function placeElsewhere(
   ctx: Scheduling,
   vm: VmEntity,
@@ -69,23 +60,25 @@ export async function placeElsewhere(
   return choice
 }
 
-/** Reserves memory and CPUs on this host, beside the reservation on the VM's own. The caller has chosen the host. */
+/** The caller has chosen the host. */
 export async function reserve(store: Transaction, vm: VmEntity, hostExtId: string): Promise<void> {
   await store.insert(HostAllocation, chosenFor(vm, { hostExtId }, await demandOf(store, vm)))
 }
 
-/**
- * Reserves the new size of a running VM that grows: on its own host, or else in addition on another one.
- * @returns the host that has room for the new size
- * @throws ApiError NO_HOST_FOR_VM
- */
+/** Reserves memory and CPUs on this host, if it passes the filters. @throws ApiError NO_HOST_FOR_VM */
+export async function reserveOn(ctx: Scheduling, vm: VmEntity, hostExtId: string): Promise<void> {
+  const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => extId === hostExtId)
+  await hold(ctx.store, vm, hosts, await demandOf(ctx.store, vm))
+}
+
+/** Reserves the new size on the own host, or else also on the returned one. @throws ApiError NO_HOST_FOR_VM */
 export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): Promise<string> {
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
   const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
   const demand = await demandAmongPeers(ctx.store, grown)
-  // A host that accepts no new VMs (maintenance) may still let its own VMs grow.
+  // A host in maintenance may let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
   const inPlace = chooseHost(stay, others, demand)
   if ('hostExtId' in inPlace && own !== undefined) {
@@ -98,7 +91,6 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   return hold(ctx.store, grown, elsewhere, demand, refused)
 }
 
-/** Releases the reservations of the VM: all of them, or only the one on `hostExtId`. */
 export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
   for (const held of await allocationsOf(store, vmExtId)) {
     if (hostExtId === undefined || held.hostExtId === hostExtId) await store.remove(HostAllocation, held.extId)
@@ -110,7 +102,7 @@ export async function giveBackElsewhere(store: Transaction, vm: VmEntity): Promi
     if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)
 }
 
-/** Rolls `makeRoom` back: the reservation on the VM's host gets the size in its row, all others are removed. */
+/** Rolls `makeRoom` back. */
 export async function shrinkBack(store: Transaction, vm: VmEntity): Promise<void> {
   for (const held of await allocationsOf(store, vm.extId)) {
     if (held.hostExtId !== vm.host?.extId) await store.remove(HostAllocation, held.extId)
@@ -118,7 +110,7 @@ export async function shrinkBack(store: Transaction, vm: VmEntity): Promise<void
   }
 }
 
-/** Usable memory of the hosts that accept VMs, less all reservations in the cluster. */
+/** Counts only hosts that accept VMs. */
 export async function freeMemoryBytes(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
   clusterExtId: string,
@@ -143,7 +135,7 @@ async function hold(
   return held.hostExtId
 }
 
-/** The reservation on the chosen host. @throws ApiError NO_HOST_FOR_VM */
+/** @throws ApiError NO_HOST_FOR_VM */
 export function chosenFor(
   vm: VmEntity,
   choice: Choice,
@@ -155,7 +147,7 @@ export function chosenFor(
     throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: reasons.join('; ') || 'the cluster has no host' })
   }
   return {
-    // Unique: a VM has at most one reservation on a host.
+    // A VM has at most one reservation on a host.
     extId: `${vm.extId}/${choice.hostExtId}`,
     vmExtId: vm.extId,
     hostExtId: choice.hostExtId,
@@ -194,7 +186,7 @@ export async function candidatesOf(
   })
 }
 
-/** The demand with the VMs from which a policy keeps the VM apart, for a choice among hosts that may run some of them. */
+/** For hosts that may run VMs from which a policy keeps the VM apart. */
 const demandAmongPeers = async (store: Reader, vm: VmEntity): Promise<Demand> => ({
   ...(await demandOf(store, vm)),
   peerVmExtIds: await antiAffinityPeers(store, vm),

@@ -1,7 +1,4 @@
-/**
- * Responses of the statistics operations, for native and for external VMs.
- * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
- */
+/** Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17. */
 
 import type { AnyResource, EntityOf, Fields, ObjectSchema } from '@hyperplane/contract'
 import type { ListResult } from '../../core/handlers.ts'
@@ -15,9 +12,9 @@ import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
 
-/** Over all entities of the page. */
+/** Over all entities. */
 const maximumOfPage = 60_000
-/** Number of entities after which the event loop gets a turn. */
+/** After so many entities the event loop gets a turn. */
 const together = 20
 
 type Tuple<P> = ObjectSchema<Fields> & { readonly is?: P }
@@ -33,7 +30,7 @@ interface MeasuredKind<R extends AnyResource, P> extends Measured<EntityOf<R>, P
 
 export type StatsOfVm<P> = { readonly extId: string; readonly stats?: P[] }
 
-/** One item per visible VM. `$filter` and `$orderby` compare aggregates of the VM over the whole span. */
+/** `$filter` and `$orderby` compare aggregates of the VM over the whole span. */
 export async function listStatistics<R extends AnyResource, P>(
   ctx: ReadContext,
   request: Request,
@@ -149,7 +146,7 @@ export function gridFor(ctx: ReadContext, { query }: Request, span: { from: numb
 const namesIn = (tuple: ObjectSchema<Fields>): string[] =>
   Object.keys(tuple.fields).filter((name) => name !== 'timestamp')
 
-/** Undefined when no points are selected. Adds the timestamp to the selection: every shown point has its time. */
+/** Adds the timestamp. Undefined: no points are selected. */
 function wantedNames(select: Selection | undefined, tuple: ObjectSchema<Fields>): string[] | undefined {
   if (select === undefined || select.fields === 'all') return namesIn(tuple)
   const stats = select.fields.get('stats')

@@ -1,4 +1,4 @@
-/** External VMs as subjects of statistics. Source: behaviour vmm.md 1.15, 3.8. */
+/** Source: behaviour vmm.md 1.15, 3.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
@@ -17,7 +17,6 @@ export async function externSubjects(ctx: ReadContext, vms: readonly ExternVmEnt
 async function subjectOf(ctx: ReadContext, vm: ExternVmEntity, hypervisorType: string): Promise<Subject> {
   const disks = vm.disks ?? []
   return {
-    // The age of an external VM is unknown.
     createdAt: 0,
     hypervisorType,
     disks: disks.map(({ backingInfo }) => {

@@ -1,11 +1,8 @@
-/**
- * Computes the values of a point by name; each figure is defined once, and tuples of external VMs use a subset.
- * Source: specification 2.7; behaviour vmm.md 1.15, 3.8.
- */
+/** Source: specification 2.7; behaviour vmm.md 1.15, 3.8. */
 import { readingSeconds, type VmReading } from '../../drivers/telemetry.ts'
 import { type Io, ioFigures } from './io.ts'
 
-/** State of a VM or of one of its disks: a single reading, or the mean of several. */
+/** A single reading, or the mean of several, of a VM or one disk. */
 export interface Moment {
   /** Seconds since 1970. */
   readonly at: number
@@ -27,7 +24,7 @@ export interface Running extends Omit<VmReading, 'disks' | 'hypervisorIoPpm'> {
 
 export type Figure = (moment: Moment) => number | string | undefined
 
-/** These figures have values also while the VM is off. */
+/** Have values while the VM is off, too. */
 const storageFigures: Readonly<Record<string, Figure>> = {
   controllerUserBytes: ({ storage }) => storage.usedBytes,
   controllerStorageTierSsdUsageBytes: ({ storage }) => Math.floor(storage.usedBytes * 0.3),
@@ -61,13 +58,13 @@ const named = (
 const KiB = 1024
 const readBytes = ({ io }: Moment): number => io.readKbps * readingSeconds * KiB
 const writtenBytes = ({ io }: Moment): number => io.writeKbps * readingSeconds * KiB
-/** Rounded down. Local SSD reads and SSD writes are computed as the remainder, so that all parts add up. */
+/** Rounded down; local SSD reads and SSD writes are the remainder, so that all parts add up. */
 const part = (whole: number, share: number): number => Math.floor(whole * share)
 const remote = 0.05
 const onDisk = 0.1
 const fromLog = 0.1
 
-/** Working set in MiB: bytes touched during the window, at most a tenth of the used bytes. */
+/** MiB: bytes touched during the window, at most a tenth of the used bytes. */
 const workingSet = (bytesPerReading: number, seconds: number, { storage }: Moment): number =>
   Math.min(
     Math.ceil((bytesPerReading * Math.min(seconds, 900)) / readingSeconds / KiB / KiB),

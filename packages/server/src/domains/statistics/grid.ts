@@ -1,7 +1,4 @@
-/**
- * The times of points, and the readings that make up each point.
- * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
- */
+/** Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17. */
 
 import { formatTime, parseTime } from '../../core/time/clock.ts'
 import { readingSeconds } from '../../drivers/telemetry.ts'
@@ -10,7 +7,7 @@ import { fault } from '../virtual-machines/fault.ts'
 export const statTypes = ['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'] as const
 export type StatType = (typeof statTypes)[number]
 
-/** Points lie in (from, to], at multiples of the interval. Seconds since 1970. */
+/** Points in (from, to], at multiples of the interval. Seconds since 1970. */
 export interface Grid {
   readonly from: number
   readonly to: number
@@ -23,15 +20,15 @@ export interface Bucket {
   /** End of the interval; seconds since 1970. */
   readonly at: number
   readonly timestamp: string
-  /** Times of readings, seconds since 1970. */
+  /** Seconds since 1970. */
   readonly times: readonly number[]
-  /** Number of readings that each of `times` represents. */
+  /** Readings that each of `times` represents. */
   readonly weight: number
 }
 
 const retentionSeconds = 90 * 24 * 3600
 export const maximumPoints = 3000
-/** Maximum of readings for one point; if an interval has more, evenly spaced ones are used. */
+/** If an interval has more readings, evenly spaced ones are used. */
 const readingsOfPoint = 10
 const readingsOfSpan = 240
 
@@ -42,11 +39,10 @@ export function spanOf(parameters: Parameters, now: number): { readonly from: nu
   const [start, end] = [parameters['$startTime'], parameters['$endTime']] as [string, string]
   const [from, to] = [parseTime(start) ?? 0, parseTime(end) ?? 0]
   if (from >= to) throw fault('$startTime', `a time before $endTime (${end})`, start)
-  // A reading exists once its 30 s are over, so none is later than `now`.
+  // A reading exists only after its 30 s.
   return { from: Math.max(from / 1000, now / 1000 - retentionSeconds), to: Math.min(to, now) / 1000 }
 }
 
-/** @param most maximum of points */
 export function gridOf(
   span: { readonly from: number; readonly to: number },
   askedSeconds: number,
@@ -61,7 +57,6 @@ export function gridOf(
   return { from, to, intervalSeconds: interval, widenedFrom: asked }
 }
 
-/** @param most maximum of readings per point */
 export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   const { from, to, intervalSeconds } = grid
   const buckets: Bucket[] = []

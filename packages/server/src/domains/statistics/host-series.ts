@@ -1,7 +1,4 @@
-/**
- * Statistics of hosts and clusters: one series of points per figure. The figures of a cluster are computed from the
- * sums over all of its hosts. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
- */
+/** Cluster figures derive from sums over all hosts. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator). */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -67,9 +64,8 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
   storageUsageBytes: ({ usageBytes }) => usageBytes,
 }
 
-/** Points of all series of an answer together. */
+/** Over all series. */
 const maximumOfAnswer = 60_000
-/** Figures that need the storage of the cluster. */
 const storageFigures: ReadonlySet<string> = new Set([
   'freePhysicalStorageBytes',
   'logicalStorageUsageBytes',
@@ -84,13 +80,13 @@ const bound = /^(.*)(Lower|Upper)Buf$/
 
 interface Measured {
   readonly cluster: EntityOf<typeof Cluster>
-  /** All hosts of the cluster, or the single host whose statistics are shown. */
+  /** All hosts of the cluster, or one. */
   readonly hosts: readonly EntityOf<typeof Host>[]
   readonly extId: string
   readonly kind: AnyResource
 }
 
-/** @throws ApiError 400 for a span that is empty or turned round */
+/** @throws ApiError 400 unless the span has a positive length */
 export async function hostStatistics(
   ctx: ReadContext,
   request: Request,
@@ -115,20 +111,19 @@ export async function hostStatistics(
       bounds.set(figureName, own)
       shown[name] = boundSeries(sampled.buckets, own, side)
     }
-    // Other requests get a turn between two series.
     await new Promise(setImmediate)
   }
   const answer = { extId, ...Object.fromEntries(Object.entries(shown).filter(([, values]) => values.length > 0)) }
   return select === undefined ? answer : applySelection(select, answer)
 }
 
-/** Few readings for each of many points, at most ten for each of few. */
+/** Fewer readings per point for more points, at most ten. */
 function bucketsWithin(grid: Grid): readonly Bucket[] {
   const points = Math.max(1, Math.ceil((grid.to - grid.from) / grid.intervalSeconds))
   return bucketsOf(grid, Math.max(1, Math.min(10, Math.floor(maximumPoints / points))))
 }
 
-/** Requests of version v4.0 may leave out the span; the default is the last hour. */
+/** Version v4.0 defaults to the last hour. */
 function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<string, unknown>> {
   const end = (query.parameters['$endTime'] as string | undefined) ?? ctx.clock.iso()
   const start = query.parameters['$startTime'] ?? formatTime(Date.parse(end) - hourMillis)
@@ -137,13 +132,13 @@ function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<s
 
 interface Sampled {
   readonly buckets: readonly SampledBucket[]
-  /** Means of earlier hours, by slot; empty unless a series of bounds is requested. */
+  /** Means of earlier hours, by slot; empty unless bounds are requested. */
   readonly slots: ReadonlyMap<number, HostSums | undefined>
 }
 
 interface SampledBucket extends Bucket {
   readonly sums: readonly HostSums[]
-  /** undefined: no host was up. */
+  /** Undefined: no host was up. */
   readonly mean: HostSums | undefined
 }
 
@@ -187,7 +182,7 @@ function figureSeries(buckets: readonly SampledBucket[], figure: HostFigure, typ
   return buckets.flatMap(({ timestamp, sums, mean, weight }): TimeValue[] => {
     const last = sums.at(-1)
     if (last === undefined || mean === undefined) return []
-    // Sums are averaged before figures are derived, so that shares and latencies stay consistent.
+    // Averages sums before deriving figures, so that shares and latencies stay consistent.
     if (type === 'AVG') return [{ timestamp, value: figure(mean) }]
     if (type === 'LAST') return [{ timestamp, value: figure(last) }]
     const value = folded(
@@ -199,10 +194,9 @@ function figureSeries(buckets: readonly SampledBucket[], figure: HostFigure, typ
   })
 }
 
-/** Bounds of a figure, by slot. */
 type Bounds = ReadonlyMap<number, { readonly Lower: number; readonly Upper: number }>
 
-/** The mean of the same hour of the last seven days, minus and plus two standard deviations. */
+/** Mean of the same hour of the last seven days, minus and plus two standard deviations. */
 function boundsOf({ buckets, slots }: Sampled, figure: HostFigure): Bounds {
   const bounds = new Map<number, { readonly Lower: number; readonly Upper: number }>()
   for (const slot of new Set(buckets.map(({ at }) => slotOf(at)))) {
@@ -222,13 +216,13 @@ const boundSeries = (buckets: readonly SampledBucket[], bounds: Bounds, side: st
     return own === undefined || mean === undefined ? [] : [{ timestamp, value: own[side as 'Lower' | 'Upper'] }]
   })
 
-/** A slot is an hour, counted from 1970. A point belongs to the hour in which its interval ends. */
+/** Hours since 1970; a point belongs to the hour in which its interval ends. */
 const slotOf = (second: number): number => Math.ceil((second * 1000) / hourMillis) - 1
 const daysBefore = (slot: number): number[] => Array.from({ length: daysOfBounds }, (_, day) => slot - 24 * (day + 1))
 const slotsBefore = (buckets: readonly Bucket[]): number[] => [
   ...new Set(buckets.flatMap(({ at }) => daysBefore(slotOf(at)))),
 ]
-/** One reading in each half of the hour; milliseconds since 1970. */
+/** A reading in each half of the hour; milliseconds since 1970. */
 const timesOfSlot = (slot: number): number[] => [
   slot * hourMillis + hourMillis / 4,
   slot * hourMillis + (3 * hourMillis) / 4,

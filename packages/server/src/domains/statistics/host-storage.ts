@@ -1,4 +1,4 @@
-/** Storage of hosts over time, for the statistics of hosts and clusters. Source: behaviour clustermgmt.md 1.17, 3 (Capacity). */
+/** Source: behaviour clustermgmt.md 1.17, 3 (Capacity). */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -9,11 +9,11 @@ import type { StorageOfHosts } from './host-sums.ts'
 type HostEntity = EntityOf<typeof Host>
 
 const dayMillis = 24 * 3600 * 1000
-/** Each sample reads every disk of the cluster, so a long span has samples further apart. */
+/** Each sample reads every disk of the cluster. */
 const maximumSamples = 8
 
 /**
- * Storage is computed at some midnights of the span, and interpolated between them. A host has the share of its drives.
+ * Computed at some midnights of the span and interpolated. A host has the share of its drives.
  * @param times milliseconds since 1970
  */
 export async function storageOver(

@@ -1,4 +1,3 @@
-/** Sums the load of VMs by host and time, and adds the capacity and the own load of each host. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { HostReading, Telemetry } from '../../drivers/telemetry.ts'
@@ -6,12 +5,12 @@ import { systemMemoryBytes } from '../scheduling/placement.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
 import type { Subject } from './series.ts'
 
-/** Sums over the hosts that were up: at one time, or on average over several times. */
+/** Over hosts that were up: at one time, or on average. */
 export interface HostSums extends Io {
   readonly hosts: number
   readonly cpuHz: number
   readonly cpuCapacityHz: number
-  /** Memory in use: by guests, hypervisors and controller VMs. */
+  /** Guests, hypervisors and controller VMs. */
   readonly memoryBytes: number
   readonly memoryCapacityBytes: number
   readonly capacityBytes: number
@@ -23,9 +22,8 @@ export interface HostSums extends Io {
 
 export type StorageOfHosts = Pick<HostSums, 'capacityBytes' | 'usageBytes' | 'logicalBytes' | 'unreducedBytes'>
 
-/** Number of readings after which the event loop gets a turn. */
+/** After so many readings the event loop gets a turn. */
 const readingsInTurn = 4000
-/** Times, likewise. */
 const timesInTurn = 500
 
 export const noStorage: StorageOfHosts = { capacityBytes: 0, usageBytes: 0, logicalBytes: 0, unreducedBytes: 0 }
@@ -41,9 +39,9 @@ interface Load {
 }
 
 /**
- * Sums at each time (milliseconds since 1970, ascending); undefined where every host was down.
+ * @param times milliseconds since 1970, ascending; the result is undefined where every host was down
  * @param subjects every VM that may have run on these hosts
- * @param storageAt storage of all these hosts at a time
+ * @param storageAt storage of all these hosts
  */
 export async function sumsOfHosts(
   telemetry: Telemetry,
@@ -89,7 +87,7 @@ export async function sumsOfHosts(
   return all
 }
 
-/** CPUs and memory may be overcommitted: the load of the VMs counts up to the capacity of the host. */
+/** Load counts up to the capacity of the host, because CPUs and memory may be overcommitted. */
 function withHost(sums: HostSums, host: EntityOf<typeof Host>, state: HostReading, load: Load): HostSums {
   const { cpuCapacityHz = 0, memorySizeBytes = 0 } = host
   const systemHz = Math.floor((state.cpuPpm * cpuCapacityHz) / 1e6)

@@ -1,13 +1,13 @@
-/** Figures of disk I/O that are derived from readings, and the sum over several disks. Source: behaviour vmm.md 3.8. */
+/** Source: behaviour vmm.md 3.8. */
 import { type DiskReading, readingSeconds } from '../../drivers/telemetry.ts'
 
-/** I/O of one disk or of all disks of a VM. All I/O figures are derived from these numbers. */
+/** I/O of one disk, or of all disks of a VM. */
 export interface Io {
   readonly readIops: number
   readonly writeIops: number
   readonly readKbps: number
   readonly writeKbps: number
-  /** Operations per second times their latency, summed over disks. */
+  /** Operations per second times their latency. */
   readonly readWait: number
   readonly writeWait: number
   readonly randomIo: number
@@ -75,7 +75,7 @@ export function meanOf(parts: readonly Io[]): Io {
 
 const per = (value: number, operations: number): number => (operations === 0 ? 0 : Math.round(value / operations))
 
-/** By name without the prefix `controller` or `hypervisor`: VMs and disks share these names. */
+/** By name without the prefix `controller` or `hypervisor`. */
 export const ioFigures: Readonly<Record<string, (io: Io) => number>> = {
   NumReadIops: (io) => io.readIops,
   NumWriteIops: (io) => io.writeIops,

@@ -1,4 +1,4 @@
-/** Native VMs as subjects of statistics: when they ran, and what their disks hold. Source: behaviour vmm.md 3.8. */
+/** Source: behaviour vmm.md 3.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { type Clock, parseTime } from '../../core/time/clock.ts'
 import type { Run } from '../../drivers/telemetry.ts'
@@ -10,7 +10,7 @@ import type { Subject, SubjectDisk } from './series.ts'
 
 type Event = EntityOf<typeof PowerEvent>
 
-/** For more VMs than this, one query reads the journals of all VMs. */
+/** For more VMs one query reads all journals. */
 const readAlone = 100
 
 export async function nativeSubjects(

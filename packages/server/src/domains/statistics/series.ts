@@ -1,4 +1,4 @@
-/** Computes points from readings, for a VM or for one of its disks. Source: behaviour vmm.md 1.15, 3.8. */
+/** Source: behaviour vmm.md 1.15, 3.8. */
 import type { DiskReading, MeasuredVm, Telemetry, VmReading } from '../../drivers/telemetry.ts'
 import { type Figure, isGpuFigure, isStorageFigure, type Moment, type Running, type StorageUse } from './figures.ts'
 import type { Bucket, StatType } from './grid.ts'
@@ -6,7 +6,7 @@ import { type Io, ioOf, meanOf, noIo, sumOf } from './io.ts'
 
 export interface Subject {
   readonly vm: MeasuredVm
-  /** Seconds since 1970; there are no points before it. */
+  /** Seconds since 1970; no points before. */
   readonly createdAt: number
   readonly hypervisorType: string
   /** In the order of `vm.disks`. */
@@ -20,7 +20,7 @@ export interface SubjectDisk {
 }
 
 export interface Wanted {
-  /** Index of one disk in `vm.disks`; absent: the whole VM. */
+  /** Index in `vm.disks`; absent: the whole VM. */
   readonly disk?: number
   readonly figures: Readonly<Record<string, Figure>>
   readonly names: readonly string[]
@@ -29,7 +29,7 @@ export interface Wanted {
 
 export type Values = Record<string, number | string>
 
-/** One point per bucket; buckets without values are left out. */
+/** Omits buckets without values. */
 export async function pointsOf(
   telemetry: Telemetry,
   subject: Subject,
@@ -59,10 +59,9 @@ type NamedFigure = readonly [name: string, figure: Figure]
 
 /** Computed once for each VM, because a page evaluates each figure thousands of times. */
 interface Prepared {
-  /** Figures to show while the VM runs; each of them has a value then. */
   readonly running: readonly NamedFigure[]
   readonly off: readonly NamedFigure[]
-  /** Template with every name: filling a copy is several times as fast as adding names one by one. */
+  /** A template with every name: a copy is filled several times as fast as an object that grows. */
   readonly blank: Values
 }
 
@@ -75,7 +74,7 @@ function preparedFor({ vm }: Subject, { figures, names }: Wanted): Prepared {
   return {
     running,
     off: running.filter(([name]) => isStorageFigure(name)),
-    // V8 copies an object that JSON.parse created much faster than one that grew name by name.
+    // V8 copies an object from JSON.parse much faster than one that grew.
     blank: JSON.parse(JSON.stringify(Object.fromEntries(fields))),
   }
 }
@@ -88,7 +87,7 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
   const { at, timestamp, times, readings } = sampled
   switch (type) {
     case 'AVG': {
-      // Readings are averaged before figures are derived, so that sums and shares stay consistent.
+      // Averages readings before deriving figures, so that sums and shares stay consistent.
       const all = readings.filter((reading) => reading !== undefined)
       return figuresOf(figures, momentOf(subject, disk, at, all), timestamp)
     }
@@ -113,7 +112,7 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
   }
 }
 
-/** @param weight number of readings that each item represents */
+/** @param weight readings that each item represents */
 export function folded(
   type: 'SUM' | 'MIN' | 'MAX' | 'COUNT',
   each: readonly Values[],
@@ -146,7 +145,7 @@ function figuresOf({ running, off, blank }: Prepared, moment: Moment, timestamp:
   return values
 }
 
-/** The mean of these readings. Without readings the VM is off: the moment shows only its storage. */
+/** Without readings the VM is off, and only its storage has values. */
 function momentOf(subject: Subject, disk: number | undefined, at: number, readings: readonly VmReading[]): Moment {
   const disks = disk === undefined ? subject.disks : subject.disks.slice(disk, disk + 1)
   const storage = storageOf(disks, at)
@@ -194,11 +193,11 @@ function runningOf(subject: Subject, io: Io, readings: readonly VmReading[]): Ru
   }
 }
 
-/** I/O as the hypervisor counts it: a little more than the storage controller does. */
+/** The hypervisor counts a little more I/O than the storage controller. */
 function beyond(io: Io, ppm: number): Io {
   const more = (value: number): number => value + Math.floor((value * ppm) / 1e6)
   const [readIops, writeIops] = [more(io.readIops), more(io.writeIops)]
-  // In proportion to the operations, so that average latencies and sizes stay the same.
+  // In proportion to the operations, so that average latencies and sizes stay.
   const scaled = (value: number, operations: number, before: number): number =>
     before === 0 ? 0 : Math.round((value * operations) / before)
   return {

@@ -10,7 +10,7 @@ import { bucketsOf, gridOf, spanOf, wholeOf } from './grid.ts'
 const namesOf = (tuple: { fields: object }): string[] =>
   Object.keys(tuple.fields).filter((name) => name !== 'timestamp')
 
-test('every value that a tuple names has a figure', () => {
+test('every statistic of a tuple is computed', () => {
   for (const tuple of [VmStatsTuple, ExternVmStatsTuple])
     assert.deepEqual(
       namesOf(tuple).filter((name) => vmFigures[name] === undefined),
@@ -23,7 +23,7 @@ test('every value that a tuple names has a figure', () => {
     )
 })
 
-test('points lie at multiples of the interval, after the start and up to the end', () => {
+test('points are at multiples of the interval, after the start and up to the end', () => {
   const at = (from: number, to: number, interval: number): number[] =>
     bucketsOf(gridOf({ from, to }, interval)).map((bucket) => bucket.at)
   assert.deepEqual(at(60, 150, 30), [90, 120, 150])
@@ -33,7 +33,7 @@ test('points lie at multiples of the interval, after the start and up to the end
   assert.deepEqual(at(100, 100, 30), [])
 })
 
-test('a point stands for all readings of its interval, of which the last is always looked at', () => {
+test('a point represents all readings of its interval and always samples the last one', () => {
   const [five] = bucketsOf(gridOf({ from: 0, to: 300 }, 300))
   assert.deepEqual(five, {
     at: 300,
@@ -54,7 +54,7 @@ test('an interval with too many points becomes the next multiple of 30 s that fi
   assert.equal(gridOf({ from: 0, to: 30 * 3000 }, 30).widenedFrom, undefined)
 })
 
-test('a span ends now at the latest, begins 90 days ago at the earliest, and is not turned round', () => {
+test('a span ends now at the latest and starts at most 90 days ago, and an end before the start is refused', () => {
   const now = Date.parse('2026-03-02T09:00:00Z')
   const span = spanOf({ $startTime: '2020-01-01T00:00:00Z', $endTime: '2030-01-01T00:00:00Z' }, now)
   assert.deepEqual(span, { from: now / 1000 - 90 * 86_400, to: now / 1000 })

@@ -1,7 +1,4 @@
-/**
- * Counts VMs that were idle or over-sized in the last 24 hours. The specification gives no thresholds: these are ours.
- * Source: behaviour clustermgmt.md 1.2 (inefficientVmCount).
- */
+/** VMs that were idle or over-sized in the last 24 hours; thresholds are chosen. Source: behaviour clustermgmt.md 1.2. */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../core/standard.ts'
 import type { Clock } from '../../core/time/clock.ts'
@@ -12,9 +9,9 @@ import type { Reader } from '../../store/store.ts'
 import { nativeSubjects } from './native.ts'
 
 const million = 1_000_000
-/** Idle: the mean CPU usage is lower. */
+/** Mean CPU usage of idle VMs is lower. */
 const idleBelow = 0.05 * million
-/** Over-sized: the peaks of CPU and memory usage are lower. */
+/** Peaks of over-sized VMs are lower. */
 const oversizedBelow = { cpu: 0.25 * million, memory: 0.5 * million }
 const hours = 24
 /** VMs with fewer readings are not counted. */

@@ -12,7 +12,7 @@ const poolOf = (freeBytes: number, usage: object = {}): PoolUsage => ({
 })
 const container = (more: object = {}): any => ({ extId: 'own', name: 'own', replicationFactor: 2, ...more })
 
-test('a drive gives 95 % of its size', () => {
+test('a drive contributes 95 % of its size to the pool', () => {
   assert.equal(hostCapacity({ disk: [{ sizeInBytes: 1000 }, { sizeInBytes: 200 }] } as never), 1140)
 })
 
@@ -23,7 +23,7 @@ test('guests fill their disks towards 65 %, most of it within twenty days', () =
   assert.ok(Math.abs(filled(100 * GiB) - 65 * GiB) < GiB / 1000)
 })
 
-test('free bytes are logical, and the own reservation is there to be used', () => {
+test("free bytes are logical and include the container's own reservation", () => {
   assert.equal(containerFree(poolOf(100 * GiB), container()), 50 * GiB)
   assert.equal(containerFree(poolOf(100 * GiB, { reservedBytes: 40 * GiB }), container()), 70 * GiB)
 })
@@ -35,7 +35,7 @@ test('an advertised capacity bounds what can be written and how large a disk may
   assert.equal(largestDisk(1000 * GiB, container()), 500 * GiB)
 })
 
-test('what stays when the largest hosts fail', () => {
+test('the fault-tolerant capacity is that of the pool without its largest hosts', () => {
   const host = (bytes: number): any => ({ disk: [{ sizeInBytes: bytes }] })
   const cluster = { config: { redundancyFactor: 2 } } as never
   assert.equal(faultTolerantCapacity(cluster, [host(1000), host(3000), host(1000)]), 950)

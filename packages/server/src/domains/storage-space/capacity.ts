@@ -1,6 +1,5 @@
 /**
- * Storage of a cluster in bytes. Everything is computed from rows at each call; no totals are stored.
- *
+ * Storage of a cluster in bytes, computed from rows at each call.
  * The model: each working drive of a host that is up gives the pool 95 % of its size. Guests fill their disks towards
  * 65 % of the size with a time constant of 20 days; images take their whole size. A written byte takes one byte per
  * copy, less the savings of `data-reduction.ts`. A reservation takes the bytes of all its copies, written or not.
@@ -43,7 +42,7 @@ type Counting = Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Driver
 type Container = EntityOf<typeof StorageContainer>
 
 export interface ContainerUsage {
-  /** Bytes that users wrote; bytes that several disks share count for each of them. */
+  /** Written by users; bytes that several disks share count for each of them. */
   readonly logicalBytes: number
   readonly physicalBytes: number
   readonly reservedBytes: number
@@ -51,18 +50,17 @@ export interface ContainerUsage {
 
 export interface PoolUsage {
   readonly clusterExtId: string
-  /** Physical bytes, as is `freeBytes`. */
+  /** Physical, as `freeBytes`. */
   readonly capacityBytes: number
   readonly freeBytes: number
   readonly containers: ReadonlyMap<string, ContainerUsage>
 }
 
-/** A cluster has one storage pool. */
 export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-pool/${clusterExtId}`)
 
 export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
 
-/** Physical bytes that the host gives to the pool; without `hardware`, failures of drives and host are ignored. */
+/** In physical bytes; without `hardware`, failures of drives and host are ignored. */
 export function hostCapacity(
   host: EntityOf<typeof Host>,
   hardware?: Pick<Drivers['hardware'], 'failedDrives' | 'isHostUp'>,
@@ -86,7 +84,7 @@ export async function reservedBytes(store: Reader, clusterExtId: string): Promis
   return containers.reduce((sum, one) => sum + (one.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(one), 0)
 }
 
-/** Usage of the pool and of each container. Reads every disk of the cluster: too slow for lists. */
+/** Reads every disk of the cluster: too slow for lists. */
 export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Promise<PoolUsage> {
   const { store } = ctx
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
@@ -121,7 +119,7 @@ export function containerFree(pool: PoolUsage, container: Container): number {
   return Math.max(0, Math.floor(Math.min(pool.freeBytes + ownReserve, untilAdvertised) / copies))
 }
 
-/** The default container of a cluster, which stores the backups of domain managers. */
+/** The default container stores the backups of domain managers. */
 export async function backupContainerOf(store: Reader, clusterExtId: string): Promise<Container | undefined> {
   return backupContainerAmong(await store.findWhere(StorageContainer, { clusterExtId }))
 }
@@ -131,13 +129,13 @@ function backupContainerAmong(containers: readonly Container[]): Container | und
   return usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
 }
 
-/** Free space does not limit a thin disk: it takes no bytes until they are written. */
+/** Free space does not limit a thin disk. */
 export function largestDisk(capacityBytes: number, container: Container): number {
   const whole = Math.floor(capacityBytes / copiesOf(container))
   return Math.min(whole, container.logicalAdvertisedCapacityBytes ?? whole)
 }
 
-/** Size of the largest thin disk that can be created now; 0 while no byte can be written to the container. */
+/** The largest thin disk that can be created now; 0 while the container is full. */
 export async function roomForDisk(
   ctx: Counting & { readonly drivers: Pick<Drivers, 'hypervisor'> },
   container: Container,
@@ -153,7 +151,7 @@ export async function hasRoom(ctx: CapacityContext, containerExtId: string, byte
   return bytes <= containerFree(await poolUsage(ctx, container.clusterExtId), container)
 }
 
-/** Logical capacity that remains when the largest hosts fail: as many as the redundancy factor allows. */
+/** Logical bytes that remain when the largest hosts fail, as many as the redundancy factor allows. */
 export function faultTolerantCapacity(
   cluster: EntityOf<typeof Cluster>,
   hosts: readonly EntityOf<typeof Host>[],
@@ -177,7 +175,7 @@ async function writtenBytes(
   const now = ctx.clock.now()
   const byId = new Map(containers.map((container) => [container.extId, container]))
   const written = new Map<string, Written>()
-  /** `unique`: the bytes that take space on drives; the others are shared with another disk. */
+  /** @param unique bytes that no other disk stores; default: all */
   const add = (containerExtId: string | undefined, bytes: number, data: Omit<Data, 'uniqueBytes'>, unique = bytes) => {
     const container = byId.get(containerExtId ?? '')
     if (container === undefined) return
@@ -208,7 +206,7 @@ async function writtenBytes(
     for (const [extId, { writtenBytes, uniqueBytes }] of usage)
       add(container.extId, writtenBytes, { extId }, uniqueBytes)
   }
-  // Foreign files are stored as they are, without compression.
+  // Foreign files are not compressed.
   for (const { extId } of containers)
     add(extId, ctx.drivers.hardware.foreignBytes(extId), { extId, isIncompressible: true })
   const backups = await store.get(BackupTarget, clusterExtId)
@@ -232,7 +230,7 @@ const ageOf = (time: string | undefined, now: number): number | undefined => {
   return since === undefined ? undefined : Math.max(0, now - since)
 }
 
-/** Bytes that the guest has written to a disk of this size; without an age, the final level. */
+/** Bytes that the guest has written; without an age, the final level. */
 export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
   const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
   return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))

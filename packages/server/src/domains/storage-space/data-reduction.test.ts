@@ -10,7 +10,7 @@ const container = (more: object): any => ({ extId: 'c', replicationFactor: 2, ..
 const at = (hours: number, hosts = 4): { hosts: number; now: number } => ({ hosts, now: start + hours * hour })
 const disk = { extId: 'disk-1', uniqueBytes: 100 * GiB }
 
-test('without reductions each byte takes as many as there are copies', () => {
+test('without reductions each byte takes one byte per copy', () => {
   assert.equal(physicalBytes(container({}), at(0), disk), 200 * GiB)
   assert.equal(physicalBytes(container({ replicationFactor: 3 }), at(0), disk), 300 * GiB)
 })
@@ -48,13 +48,13 @@ test('erasure coding turns four fifths of two copies into strips, whose cost dep
   assert.equal(end(3), 200)
 })
 
-test('data is reduced no longer than it has been there', () => {
+test('savings grow only from the time when the data was written', () => {
   const compressed = container({ isCompressionEnabled: true, reductionsSince: { compression: begun } })
   const young = physicalBytes(compressed, at(1000), { ...disk, ageMillis: hour })
   assert.ok(young > physicalBytes(compressed, at(1000), disk))
 })
 
-test('a reduction counts from when it was switched on, and one that goes on keeps its time', () => {
+test('a reduction counts from its activation, and one that stays enabled keeps its start time', () => {
   const later = '2026-03-03T09:00:00.000000Z'
   const stored = container({ isCompressionEnabled: true, reductionsSince: { compression: begun } })
   assert.deepEqual(reductionsSince(container({ isCompressionEnabled: true, erasureCode: 'ON' }), stored, later), {

@@ -1,7 +1,6 @@
 /**
- * How compression, deduplication and erasure coding reduce the bytes on drives. Each works in the background: its
- * savings grow from the time when it was enabled on the container or the data was written, whichever is later.
- * Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
+ * Compression, deduplication and erasure coding. Savings grow with time since the reduction was enabled or the data was
+ * written, whichever is later. Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -13,12 +12,12 @@ type Container = EntityOf<typeof StorageContainer>
 type Since = NonNullable<Container['reductionsSince']>
 
 export interface Data {
-  /** Seed of the ratios: the same data always has the same ones. */
+  /** Seed of the ratios, so that data keeps its ratios. */
   readonly extId: string
   readonly uniqueBytes: number
-  /** Milliseconds since the data was created; absent: unlimited. */
+  /** Milliseconds since the data was written; absent: unlimited. */
   readonly ageMillis?: number
-  /** Compression has no effect: images, for example, are compressed already. */
+  /** For example images, which are compressed already. */
   readonly isIncompressible?: boolean
 }
 
@@ -29,7 +28,7 @@ const dedupRatio = { least: 1, most: 1.5, hours: 12 }
 const erasure = { mostCold: 0.8, hours: 6 }
 const defaultErasureDelaySeconds = 604_800
 
-/** Physical bytes per logical byte under erasure coding; undefined: the cluster has too few hosts for it. */
+/** Physical bytes per logical byte; undefined: too few hosts for erasure coding. */
 function strip(copies: number, hosts: number): number | undefined {
   if (copies === 2) return hosts >= 6 ? 1.25 : hosts === 5 ? 1.33 : hosts === 4 ? 1.5 : undefined
   if (copies === 3) return hosts >= 7 ? 1.5 : hosts === 6 ? 1.67 : undefined
@@ -81,7 +80,7 @@ const grown = (millis: number, hours: number): number => 1 - Math.exp(-millis / 
 const ratio = (range: { least: number; most: number; hours: number }, seed: string, millis: number): number =>
   1 + (range.least + (range.most - range.least) * drawsFrom(seed)() - 1) * grown(millis, range.hours)
 
-/** When each enabled reduction was switched on: `now`, unless it was on before. */
+/** Start of each enabled reduction: `now`, unless it was enabled before. */
 export function reductionsSince(
   container: Pick<Container, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
   stored: Container | undefined,

@@ -1,7 +1,6 @@
 /**
- * How many more hosts of a cluster may fail without loss of data. A host that is down, in maintenance or has a broken
- * drive counts as failed until the other hosts have copied its data.
- * Source: behaviour clustermgmt.md 1.4, 3 (Fault tolerance).
+ * Hosts that may still fail without loss of data. A host that is down, in maintenance or has a broken drive counts as
+ * failed until its data has been copied. Source: behaviour clustermgmt.md 1.4, 3 (Fault tolerance).
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -19,14 +18,14 @@ interface Asking extends CapacityContext {
 
 interface Loss {
   readonly host: HostRow
-  /** False: only some drives of the host are lost. */
+  /** False: only some drives are lost. */
   readonly isWhole: boolean
   readonly lostBytes: number
-  /** Milliseconds since 1970. Undefined: not copied, because the host is in maintenance or the time is unknown. */
+  /** Milliseconds since 1970. Undefined: never copied, because of maintenance or an unknown time. */
   readonly since: number | undefined
 }
 
-/** Failures that the redundancy factor allows, less losses that are not copied yet, limited by the space for copies. */
+/** Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies. */
 export async function currentFaultTolerance(
   ctx: Asking,
   cluster: EntityOf<typeof Cluster>,
@@ -52,7 +51,6 @@ export async function currentFaultTolerance(
   return 0
 }
 
-/** Whether the other hosts can still hold all copies when `gone` of the largest ones fail. */
 function hasRoom(left: readonly number[], copies: number, used: number, gone: number): boolean {
   const rest = left.toSorted((a, b) => a - b).slice(0, Math.max(0, left.length - gone))
   return rest.length >= copies && rest.reduce((sum, bytes) => sum + bytes, 0) >= used

@@ -1,6 +1,5 @@
 /**
- * Maps the fields of a storage container between older and current names. Older fields without a counterpart are stored
- * in `legacy` and returned unchanged.
+ * Maps older to current field names. Older fields without a counterpart are stored in `legacy` and returned unchanged.
  * Source: behaviour volumes-storage.md 1.8 (map of names).
  */
 
@@ -12,7 +11,6 @@ import { defined } from '../../core/defined.ts'
 export type Older = ValueOf<typeof OlderContainer>
 type Entity = EntityOf<typeof Container>
 
-/** Older name -> current name. */
 const newerNames = {
   advertisedCapacity: 'logicalAdvertisedCapacityBytes',
   affinityHostUuid: 'affinityHostExtId',
@@ -31,7 +29,7 @@ const newerNames = {
   totalImplicitReservedCapacity: 'logicalImplicitReservedCapacityBytes',
 } as const
 
-/** Older name -> current name, of fields whose values differ as well. */
+/** Fields whose values differ as well. */
 const switches = {
   erasureCode: 'erasureCode',
   fingerPrintOnWrite: 'cacheDeduplication',
@@ -40,7 +38,7 @@ const switches = {
 
 const olderFields: Fields = OlderContainer.fields
 const sameNames = Object.keys(olderFields).filter((name) => name in Container.schema.fields && !(name in switches))
-/** Fields that clients write and that clustermgmt does not have. */
+/** Writable fields that clustermgmt does not have. */
 const withoutCounterpart = Object.keys(olderFields).filter(
   (name) =>
     olderFields[name]?.readOnly !== true && !(name in newerNames) && !(name in switches) && !sameNames.includes(name),
@@ -65,7 +63,6 @@ export function olderContainer(container: Entity, containerId: string | undefine
   return defined(older) as Older
 }
 
-/** The equivalent body for clustermgmt. */
 export function newerBody(older: Partial<Older>): BodyOf<typeof Container> {
   const given = older as Readonly<Record<string, unknown>>
   const body: Record<string, unknown> = {}
@@ -78,7 +75,6 @@ export function newerBody(older: Partial<Older>): BodyOf<typeof Container> {
   return defined(body) as BodyOf<typeof Container>
 }
 
-/** The fields of the body without a counterpart. */
 export function legacyFields(older: Partial<Older>): object | undefined {
   const given = older as Readonly<Record<string, unknown>>
   const legacy = defined(Object.fromEntries(withoutCounterpart.map((name) => [name, given[name]])))

@@ -1,4 +1,4 @@
-/** The datastores of clustermgmt in an older shape, with the same tasks. Source: behaviour volumes-storage.md 1.8. */
+/** Datastores of clustermgmt in an older shape. Source: behaviour volumes-storage.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -48,7 +48,7 @@ export const dataStore = implement(dataStoreOperations, {
   },
 })
 
-/** Union of the hosts in both lists; empty means all hosts. @throws ApiError 404 for unknown numbers */
+/** No hosts in both lists means all hosts. @throws ApiError 404 for unknown numbers */
 async function united(
   ctx: WriteContext,
   container: Container,

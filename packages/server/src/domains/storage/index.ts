@@ -1,4 +1,3 @@
-/** Handlers of storage v4.0.a3: one line for each kind, sorted. */
 import { dataStore } from './data-store.ts'
 import { iscsiClient } from './iscsi-client.ts'
 import { storageContainer } from './storage-container.ts'

@@ -1,4 +1,4 @@
-/** The iSCSI clients of volumes in an older shape. Source: specification 2.2; behaviour volumes-storage.md 1.8. */
+/** iSCSI clients of volumes in an older shape. Source: specification 2.2; behaviour volumes-storage.md 1.8. */
 import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
@@ -58,7 +58,6 @@ async function shown(ctx: ReadContext, client: ClientEntity): Promise<Older> {
   return older(withOwn as ClientEntity)
 }
 
-/** The older shape has two lists of targets, in the same order. */
 function older({ attachedTargets, numVirtualTargets: _, clientSecret: __, ...same }: ClientEntity): Older {
   if (attachedTargets === undefined) return same as Older
   return {

@@ -1,5 +1,5 @@
 /**
- * Lists of this namespace: a page beyond the last one returns the last one, and a limit of 0 returns no items.
+ * A page beyond the end returns the last one, and a limit of 0 no items.
  * Source: specification 4.1 ($page, $limit); behaviour volumes-storage.md 1.8.
  */
 
@@ -8,7 +8,7 @@ import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { applySelection } from '../../odata/index.ts'
 
-/** @param present adds derived fields; called for the items of the page only */
+/** @param present called for the items of the page only */
 export async function clampedList<T extends object>(
   items: readonly T[],
   { query }: Pick<RequestInput, 'query'>,

@@ -1,4 +1,4 @@
-/** The containers of clustermgmt in an older shape, with the same tasks. Source: behaviour volumes-storage.md 1.8. */
+/** Containers of clustermgmt in an older shape. Source: behaviour volumes-storage.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'
@@ -57,7 +57,7 @@ export const storageContainer = implement(
   },
 )
 
-/** The contract of the older shape declares no defaults; these equal the defaults of the current shape. */
+/** The older contract declares no defaults; these equal the current ones. */
 const defaults = {
   logicalExplicitReservedCapacityBytes: 0,
   erasureCode: 'OFF',
@@ -72,7 +72,7 @@ const defaults = {
 const shown = async (ctx: ReadContext, container: Container): Promise<Older> =>
   olderContainer(container, await containerNumber(ctx.store, container.extId))
 
-/** The pipeline compares immutable fields by name, and this one is stored under another name. */
+/** Checked here, because the pipeline compares immutable fields by name and this one is stored under another name. */
 function requireSameHost({ affinityHostExtId: expected }: Container, { affinityHostUuid: found }: Older): void {
   if (found === undefined || found === expected) return
   throw new ApiError('IMMUTABLE_ATTRIBUTE', {

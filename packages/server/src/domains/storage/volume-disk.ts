@@ -1,4 +1,4 @@
-/** The disks of volumes in an older shape. Source: behaviour volumes-storage.md 1.3, 1.8. */
+/** Source: behaviour volumes-storage.md 1.3, 1.8. */
 import { volumeDiskOperations } from '@hyperplane/contract/storage/volume-disk'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'

@@ -1,4 +1,4 @@
-/** The volume groups of volumes in an older shape. Source: behaviour volumes-storage.md 1.8. */
+/** Source: behaviour volumes-storage.md 1.8. */
 import { volumeGroupOperations } from '@hyperplane/contract/storage/volume-group'
 import type { Group } from '../block-volumes/attachments.ts'
 import { presentVolumeGroups } from '../block-volumes/groups.ts'
@@ -11,7 +11,7 @@ export const volumeGroup = implement(volumeGroupOperations, {
   },
 })
 
-/** Clients distinguish the variants of an attachment by `$objectType`, which must name the types of this namespace. */
+/** Clients tell attachments apart by `$objectType`, which must name types of this namespace. */
 function inOlderTypes(group: Group): Group {
   const attachments = group.attachments?.map(({ attachment }) => ({
     attachment: { ...attachment, $objectType: attachment.$objectType?.replace(/^volumes\./, 'storage.') },

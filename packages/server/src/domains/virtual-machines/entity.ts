@@ -1,4 +1,3 @@
-/** Types of a VM and its parts: disks, NICs and CD-ROM drives are stored in the document of the VM. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
 
@@ -8,13 +7,13 @@ export type DiskEntity = NonNullable<VmEntity['disks']>[number]
 export type CdRomEntity = NonNullable<VmEntity['cdRoms']>[number]
 export type NicEntity = NonNullable<VmEntity['nics']>[number]
 export type SerialPortEntity = NonNullable<VmEntity['serialPorts']>[number]
-/** Backing of a disk that has its own file, and of a CD-ROM drive that is not empty. */
+/** For a disk with its own file, and a CD-ROM drive that is not empty. */
 export type FileBacking = NonNullable<CdRomEntity['backingInfo']>
 export type SourceReference = NonNullable<NonNullable<FileBacking['dataSource']>['reference']>
 
 const groupType = 'vmm.v4.ahv.config.ADSFVolumeGroupReference'
 
-/** The file behind a disk; undefined for a disk that represents a volume group. */
+/** Undefined for a disk that represents a volume group. */
 export function fileOf(disk: DiskEntity): FileBacking | undefined {
   return disk.backingInfo === undefined || volumeGroupOf(disk) !== undefined
     ? undefined
@@ -26,14 +25,14 @@ export function volumeGroupOf(disk: DiskEntity): string | undefined {
   return backing?.$objectType === groupType ? backing.volumeGroupExtId : undefined
 }
 
-/** Ids of the files for firmware variables (NVRAM) and for the state of a virtual TPM. */
+/** Firmware variables (NVRAM) and the state of a virtual TPM. */
 export function firmwareFilesOf(vm: VmEntity): string[] {
   const boot = vm.bootConfig as { nvramDevice?: { backingStorageInfo?: FileBacking } } | undefined
   const ids = [boot?.nvramDevice?.backingStorageInfo?.diskExtId, vm.vtpmConfig?.vtpmDevice?.diskExtId]
   return ids.filter((extId) => extId !== undefined)
 }
 
-/** Files of disks and CD-ROM drives, without firmware files. */
+/** Without firmware files. */
 export function filesOf(vm: VmEntity): FileBacking[] {
   const disks = (vm.disks ?? []).flatMap((disk) => fileOf(disk) ?? [])
   return [...disks, ...(vm.cdRoms ?? []).flatMap((drive) => drive.backingInfo ?? [])]

@@ -1,4 +1,4 @@
-/** Leases of MAC addresses: an internal record that no operation shows. Source: behaviour vmm.md 1.4. */
+/** Source: behaviour vmm.md 1.4. */
 import { optional, resource, text, uuid } from '@hyperplane/contract'
 
 export const MacLease = resource(

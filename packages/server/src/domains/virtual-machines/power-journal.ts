@@ -1,7 +1,4 @@
-/**
- * History of power state, host and size of each VM, which statistics read. A row describes the VM from `time` until the
- * next row. Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
- */
+/** A row describes the VM from `time` until the next row. Source: behaviour vmm.md 3.8 (journals). */
 
 import { type EntityOf, enumeration, integer, optional, resource, timestamp, uuid } from '@hyperplane/contract'
 import type { Ids } from '../../core/caller.ts'
@@ -28,7 +25,7 @@ export const PowerEvent = resource(
 
 export type PowerChange = EntityOf<typeof PowerEvent>['change']
 
-/** Appends the state of the VM from `time` on. Call in the transaction that changes the VM, with the changed row. */
+/** Called in the transaction that changes the VM, with the changed row. */
 export async function notePower(
   store: Transaction,
   ids: Pick<Ids, 'uuid'>,

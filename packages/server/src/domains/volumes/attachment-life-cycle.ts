@@ -1,6 +1,6 @@
 /**
- * Attach and detach of a volume group, equal for VMs and for clients outside the cluster: the request claims or finds
- * the attachment, a task connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
+ * Attach and detach of a volume group, for VMs and for external clients: the request claims the attachment, a task
+ * connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
  */
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { AffectedEntity, RecordContext, StepContext } from '../../core/tasks/define-task.ts'
@@ -25,9 +25,8 @@ export interface OfAttachment {
 }
 
 interface Steps {
-  /** Completes the names of the tasks: `vm` in `volumes.attach-vm`. */
+  /** `vm` in `volumes.attach-vm`. */
   readonly name: string
-  /** Names of the steps that connect and disconnect. */
   readonly verbs: readonly [connect: string, disconnect: string]
   readonly check?: Act
   readonly connect: Act
@@ -35,15 +34,13 @@ interface Steps {
   readonly disconnected?: (ctx: RecordContext<Drivers>, output: unknown) => void
   readonly attached: Write
   readonly detached: Write
-  /** Drops the claim of an attach that failed. */
+  /** Removes the claim of a failed attach. */
   readonly abandoned: Write
 }
 
 interface ConsumerKind<C> extends Steps {
-  /** For the descriptions of tasks. */
   readonly title: string
   readonly affected: (consumer: C) => AffectedEntity
-  /** For errors. */
   readonly called: (consumer: C) => string
 }
 
@@ -61,14 +58,11 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
       await requireUsable(ctx, group)
       const attachment = await claim()
       const description = `Volume group attach to ${kind.title}`
-      const told = { operation: 'VolumeGroupAttachExternal', description, ...about(group, consumer) }
-      return ctx.startTask(attachTask, { attachment }, told)
+      const options = { operation: 'VolumeGroupAttachExternal', description, ...about(group, consumer) }
+      return ctx.startTask(attachTask, { attachment }, options)
     },
 
-    /**
-     * @param find the consumer, once the group is known to be usable
-     * @param check of the body against the attachment
-     */
+    /** @param find runs after the check of the group @param check compares the body with the attachment */
     async detach(
       ctx: WriteContext,
       group: Group,
@@ -81,8 +75,8 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
       check?.(attachment)
       await touchEnds(ctx.store, attachment)
       const description = `Volume group detach from ${kind.title}`
-      const told = { operation: 'VolumeGroupDetachExternal', description, ...about(group, consumer) }
-      return ctx.startTask(detachTask, { attachment }, told)
+      const options = { operation: 'VolumeGroupDetachExternal', description, ...about(group, consumer) }
+      return ctx.startTask(detachTask, { attachment }, options)
     },
   }
 }

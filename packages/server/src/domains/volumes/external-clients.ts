@@ -1,7 +1,4 @@
-/**
- * Rules that iSCSI and NVMe-TCP clients outside the cluster share: the first attach of a client creates it.
- * Source: behaviour volumes-storage.md 1.1, 1.5, 1.6.
- */
+/** Clients outside the cluster; their first attach creates them. Source: behaviour volumes-storage.md 1.1, 1.5, 1.6. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import type { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
@@ -11,14 +8,13 @@ import type { Group } from '../block-volumes/attachments.ts'
 
 type ClientKind = typeof IscsiClient | typeof NvmfClient
 
-/** A limit that no cluster reaches. */
 const everyClient = 1_000_000
 
 /**
- * Inserts a new client, which stays pending until its attach succeeds. If its identity is taken, returns the existing
- * client for which `isSame` holds, published or still pending in another attach.
+ * Inserts a new client, pending until its attach succeeds. If the identity is in use, returns the published or pending
+ * client for which `isSame` holds.
  */
-export async function heldClient<K extends ClientKind>(
+export async function claimClient<K extends ClientKind>(
   store: Transaction,
   kind: K,
   client: EntityOf<K>,

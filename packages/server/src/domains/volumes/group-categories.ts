@@ -1,4 +1,4 @@
-/** Categories and metadata of a volume group. Source: behaviour volumes-storage.md 1.2. */
+/** Source: behaviour volumes-storage.md 1.2. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
@@ -38,7 +38,7 @@ export const referenceFaults = (categories: readonly CategoryReference[]): ApiEr
       : [invalid(`categories[${index}]/entityType`, `expected CATEGORY, found ${entityType}`)],
   )
 
-/** Associating a category twice, or disassociating an absent one, succeeds and changes nothing. */
+/** Associating a category twice, or removing an absent one, changes nothing. */
 export async function associateCategories(
   ctx: WriteContext,
   group: Group,
@@ -87,8 +87,8 @@ const tasks = {
         progress: 100,
         record: async (ctx, { groupExtId, categoryIds }) => {
           const group = await ctx.store.get(VolumeGroup, groupExtId)
-          const kept = (group?.categoryIds ?? []).filter((extId) => !categoryIds.includes(extId))
-          await ctx.store.update(VolumeGroup, groupExtId, { categoryIds: kept })
+          const remaining = (group?.categoryIds ?? []).filter((extId) => !categoryIds.includes(extId))
+          await ctx.store.update(VolumeGroup, groupExtId, { categoryIds: remaining })
         },
       },
     ],

@@ -1,4 +1,4 @@
-/** createVolumeGroup. Source: behaviour volumes-storage.md 1.2. */
+/** Source: behaviour volumes-storage.md 1.2. */
 import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
@@ -32,7 +32,7 @@ export const groupCreationFaults = (body: BodyOf<typeof VolumeGroup>): ApiError[
   ...diskFaults(body.disks ?? [], pathInGroup),
 ]
 
-/** Inserts group and disks as pending rows, which hold names and indexes. The task publishes them when it succeeds. */
+/** Pending rows reserve names and indexes until the task publishes them. */
 export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeGroup>): Promise<TaskStarted> {
   const extId = ctx.ids.uuid()
   const { access } = accessAfter(body)
@@ -53,7 +53,7 @@ export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeG
   const maximum = limitOf(ctx, maximumGroups)
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Volume groups of the cluster', maximum, found })
   const group: Group = created(ctx, VolumeGroup, body, {
-    // Disks are entities of their own; `access` has the features that are stored.
+    // Disks are separate entities; `access` has the stored features.
     disks: undefined,
     iscsiFeatures: undefined,
     ...access,

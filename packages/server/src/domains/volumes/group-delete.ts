@@ -1,4 +1,4 @@
-/** deleteVolumeGroupById. Source: behaviour volumes-storage.md 1.2. */
+/** Source: behaviour volumes-storage.md 1.2. */
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError } from '../../core/api-error.ts'
@@ -18,7 +18,7 @@ interface Removal {
 export async function deleteGroup(ctx: WriteContext, group: Group): Promise<TaskStarted> {
   await requireUsable(ctx, group)
   await requireUnused(ctx.store, group)
-  // From here on the group takes no attachments and no disks.
+  // The group refuses attachments and disks from now on.
   await ctx.store.update(VolumeGroup, group.extId, { isDeleting: true })
   return ctx.startTask(
     removeGroup,

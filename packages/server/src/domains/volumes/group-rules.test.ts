@@ -9,7 +9,7 @@ const withChap = {
   iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: secret },
 } as const
 
-test('an authentication shows in the places that a body named, now or before', () => {
+test('the authentication is shown in the fields that this or an earlier body used', () => {
   assert.deepEqual(accessAfter({ enabledAuthentications: 'NONE' }).access, { enabledAuthentications: 'NONE' })
   const { iscsiFeatures } = withChap
   assert.deepEqual(accessAfter({ iscsiFeatures }), { access: { iscsiFeatures }, faults: [] })
@@ -18,7 +18,7 @@ test('an authentication shows in the places that a body named, now or before', (
   assert.deepEqual(accessAfter({ iscsiFeatures }, own).access, withChap)
 })
 
-test('two places that differ, CHAP without a secret, and a secret without CHAP are faults', () => {
+test('different values in both authentication fields, CHAP without a secret, and a secret without CHAP are faults', () => {
   const faultsOf = (...given: Parameters<typeof accessAfter>) =>
     accessAfter(...given).faults.map((fault) => fault.appMessage.argumentsMap?.['attributePath'])
   assert.deepEqual(faultsOf({ enabledAuthentications: 'CHAP', iscsiFeatures: { enabledAuthentications: 'NONE' } }), [
@@ -31,7 +31,7 @@ test('two places that differ, CHAP without a secret, and a secret without CHAP a
   ])
 })
 
-test('a body without a secret keeps the stored one, and leaving CHAP drops it', () => {
+test('a body without a secret keeps the stored one, and disabling CHAP removes it', () => {
   assert.deepEqual(accessAfter({}, withChap).access, withChap)
   assert.deepEqual(accessAfter({ enabledAuthentications: 'CHAP' }, withChap).access, withChap)
   assert.deepEqual(accessAfter({ enabledAuthentications: 'NONE' }, withChap).access, {
@@ -40,7 +40,7 @@ test('a body without a secret keeps the stored one, and leaving CHAP drops it', 
   })
 })
 
-test('the target is called after the prefix, else after the group', () => {
+test('the target name starts with the prefix, else with the name of the group', () => {
   const nameOf = (...given: Parameters<typeof namingAfter>) => namingAfter(...given).naming
   assert.deepEqual(nameOf(extId, { name: 'Orders DB_1' }), { targetName: `orders-db-1-${extId}` })
   assert.deepEqual(nameOf(extId, { name: 'x', targetPrefix: 'VG1' }), {
@@ -50,7 +50,7 @@ test('the target is called after the prefix, else after the group', () => {
   assert.deepEqual(nameOf(extId, { targetName: 'iqn.some.target' }), { targetName: 'iqn.some.target' })
 })
 
-test('what was read may be sent back whole; two new names may not', () => {
+test('a body that repeats both stored names is accepted, one with two new names is refused', () => {
   const stored = { targetPrefix: 'vg1', targetName: `vg1-${extId}` }
   assert.deepEqual(namingAfter(extId, stored, stored), { naming: stored, faults: [] })
   assert.equal(namingAfter(extId, { targetPrefix: 'a', targetName: 'twelve-chars' }, stored).faults.length, 1)

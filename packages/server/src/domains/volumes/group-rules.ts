@@ -1,8 +1,4 @@
-/**
- * Rules between the fields of a volume group: one authentication in two fields, CHAP only with a secret, and the name
- * of the target.
- * Source: behaviour volumes-storage.md 1.2.
- */
+/** Source: behaviour volumes-storage.md 1.2. */
 import type { BodyOf } from '@hyperplane/contract'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid } from '../../core/api-error.ts'
@@ -11,7 +7,7 @@ import { authenticationOf, type Group } from '../block-volumes/attachments.ts'
 export type GroupBody = Partial<BodyOf<typeof VolumeGroup>>
 type Authentication = Group['enabledAuthentications']
 
-/** A target name has at most 512 characters; 37 of them are a hyphen and the id. */
+/** Target names have at most 512 characters: the prefix, a hyphen and the id. */
 const maximumPrefix = 512 - 37
 
 export interface Access {
@@ -19,13 +15,11 @@ export interface Access {
   readonly iscsiFeatures?: Group['iscsiFeatures']
 }
 
-/** Faults of a creation that the body alone reveals. */
 export const newGroupFaults = (body: GroupBody): ApiError[] => [
   ...accessAfter(body).faults,
   ...namingAfter('', body).faults,
 ]
 
-/** Faults of an update that the body alone reveals. */
 export const changedGroupFaults = (body: GroupBody): ApiError[] => [
   ...contradictions(body),
   ...prefixFaults(body.targetPrefix),
@@ -43,7 +37,7 @@ const prefixFaults = (prefix: string | undefined): ApiError[] =>
     ? []
     : [invalid('targetPrefix', `expected at most ${maximumPrefix} characters, found ${prefix.length}`)]
 
-/** Authentication and secret after this body. A body without a secret keeps the stored one. */
+/** A body without a secret keeps the stored one. */
 export function accessAfter(body: GroupBody, stored?: Access): { access: Access; faults: ApiError[] } {
   const contradicting = contradictions(body)
   if (contradicting.length > 0) return { access: {}, faults: contradicting }
@@ -54,15 +48,15 @@ export function accessAfter(body: GroupBody, stored?: Access): { access: Access;
       given === undefined
         ? []
         : [invalid('iscsiFeatures/targetSecret', 'expected only with enabledAuthentications CHAP')]
-    return { access: shownWhereGiven(authentication, [body, stored]), faults }
+    return { access: inRequestedFields(authentication, [body, stored]), faults }
   }
   const secret = given ?? stored?.iscsiFeatures?.targetSecret
   const faults = secret === undefined ? [invalid('iscsiFeatures/targetSecret', 'is required with CHAP')] : []
-  return { access: shownWhereGiven(authentication, [body, stored], secret), faults }
+  return { access: inRequestedFields(authentication, [body, stored], secret), faults }
 }
 
-/** Clients compare responses with their requests, so the authentication appears only in the fields that a body used. */
-function shownWhereGiven(
+/** Clients compare responses with their requests, so only the fields that a body used show the authentication. */
+function inRequestedFields(
   enabledAuthentications: Authentication,
   bodies: readonly (Access | undefined)[],
   targetSecret?: string,
@@ -85,23 +79,23 @@ export interface TargetNaming {
   readonly targetName: string
 }
 
-/** Target name after this body: the given name, or the prefix (default: the group's name) followed by the id. */
+/** The requested target name, or the prefix (default: the group's name) followed by the id. */
 export function namingAfter(
   extId: string,
   body: GroupBody,
   stored?: Partial<TargetNaming>,
 ): { naming: TargetNaming; faults: ApiError[] } {
-  // A client that sends back what it read repeats both fields; only a changed field counts.
+  // Clients send back both fields as read; only a changed field is a request.
   const prefix = body.targetPrefix === stored?.targetPrefix ? undefined : body.targetPrefix
   const name = body.targetName === stored?.targetName ? undefined : body.targetName
   const faults = prefixFaults(prefix)
   if (prefix !== undefined && name !== undefined) {
     faults.push(invalid('targetName', 'expected at most one of targetName and targetPrefix, found both'))
   }
-  const kept = stored?.targetPrefix === undefined ? {} : { targetPrefix: stored.targetPrefix }
+  const storedPrefix = stored?.targetPrefix === undefined ? {} : { targetPrefix: stored.targetPrefix }
   if (prefix !== undefined) return { naming: { targetPrefix: prefix, targetName: targetNameOf(prefix, extId) }, faults }
   if (name !== undefined) return { naming: { targetName: name }, faults }
-  if (stored?.targetName !== undefined) return { naming: { ...kept, targetName: stored.targetName }, faults }
+  if (stored?.targetName !== undefined) return { naming: { ...storedPrefix, targetName: stored.targetName }, faults }
   return { naming: { targetName: targetNameOf(body.name ?? '', extId) }, faults }
 }
 

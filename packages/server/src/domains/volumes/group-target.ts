@@ -1,4 +1,3 @@
-/** Converts a volume group to the form that the block storage takes. */
 import type { SecretReader } from '../../core/world.ts'
 import type { Target } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'

@@ -1,4 +1,4 @@
-/** updateVolumeGroupById: a sparse PUT. Source: behaviour volumes-storage.md 1.1, 1.2. */
+/** A sparse PUT. Source: behaviour volumes-storage.md 1.1, 1.2. */
 
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
@@ -33,7 +33,7 @@ interface Reading {
 }
 
 export async function updateGroup(ctx: WriteContext, group: Group, given: GroupBody): Promise<TaskStarted> {
-  // Disks have their own operations; the other two fields are derived from attachments.
+  // Disks have their own operations; the other two fields are derived.
   const { disks: _, attachmentType: __, protocol: ___, ...body } = given
   await groupAfter(ctx, group, body)
   await requireUsable(ctx, group)
@@ -84,7 +84,7 @@ async function presentGroup(store: Reader, extId: string): Promise<Group> {
   return group
 }
 
-/** The group after this body. @throws ApiError 400, 409 when other fields or attachments forbid the change */
+/** @throws ApiError 400, 409 when other fields or attachments forbid the change */
 async function groupAfter(ctx: Reading, group: Group, body: GroupBody): Promise<Group> {
   const { access, faults } = accessAfter(body, group)
   const { naming, faults: namingFaults } = namingAfter(group.extId, body, group)
@@ -99,7 +99,7 @@ async function groupAfter(ctx: Reading, group: Group, body: GroupBody): Promise<
   return next
 }
 
-/** A client that uses CHAP needs CHAP on the group as well, with a different secret. */
+/** A client with CHAP needs CHAP on the group too, with a different secret. */
 async function clientFaults(
   ctx: Reading,
   group: Group,
@@ -141,7 +141,7 @@ function attachmentRefusals(group: Group, next: Group, claims: readonly Attachme
   return refusals
 }
 
-/** An early check. The task takes the new name when it records it: if two updates want one name, the later fails. */
+/** Early check only: of two concurrent updates to one name the later task fails when it records the name. */
 async function requireFreeName(store: Reader, group: Group, { name }: GroupBody): Promise<void> {
   if (name === undefined || name === group.name) return
   const other = await store.findOne(VolumeGroup, { clusterReference: group.clusterReference, name })

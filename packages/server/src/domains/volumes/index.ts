@@ -1,4 +1,3 @@
-/** Handlers of volumes: one line for each kind, sorted. */
 import { iscsiClient } from './iscsi-client.ts'
 import { nvmfClient } from './nvmf-client.ts'
 import { vmAttachment } from './vm-attachment.ts'

@@ -1,7 +1,4 @@
-/**
- * Attaches volume groups to iSCSI clients. The first attach of a client creates it; the last detach does not remove it.
- * Source: behaviour volumes-storage.md 1.1, 1.5.
- */
+/** The last detach does not remove the client. Source: behaviour volumes-storage.md 1.1, 1.5. */
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
@@ -31,10 +28,10 @@ import {
 } from '../block-volumes/iscsi-clients.ts'
 import type { WriteContext } from '../context.ts'
 import { attachmentLifeCycle } from './attachment-life-cycle.ts'
-import { heldClient, requireOneCluster } from './external-clients.ts'
+import { claimClient, requireOneCluster } from './external-clients.ts'
 
 const defaultTargets = 32
-const keptUnusedMillis = 90 * 24 * 3600 * 1000
+const unusedRetentionMillis = 90 * 24 * 3600 * 1000
 
 export type ClientBody = Partial<ClientEntity>
 
@@ -58,10 +55,10 @@ const lifeCycle = attachmentLifeCycle<ClientEntity>({
     await ctx.store.observe(IscsiClient, client.extId, { unusedSince: undefined })
     await ctx.store.publish(IscsiClient, client.extId)
   },
-  detached: async ({ store, clock }, made) => {
-    await drop(store, made)
-    if ((await claimsOn(store, 'IscsiClient', made.iscsiClientExtId!)).length > 0) return
-    await store.observe(IscsiClient, made.iscsiClientExtId!, { unusedSince: clock.iso() })
+  detached: async ({ store, clock }, attachment) => {
+    await drop(store, attachment)
+    if ((await claimsOn(store, 'IscsiClient', attachment.iscsiClientExtId!)).length > 0) return
+    await store.observe(IscsiClient, attachment.iscsiClientExtId!, { unusedSince: clock.iso() })
   },
   abandoned: ({ store }, claimed) => abandon(store, IscsiClient, claimed),
 })
@@ -79,7 +76,6 @@ export async function attachClient(ctx: WriteContext, group: Group, given: Clien
 export const detachClient = (ctx: WriteContext, group: Group, clientExtId: string): Promise<TaskStarted> =>
   lifeCycle.detach(ctx, group, async () => (await ctx.store.get(IscsiClient, clientExtId)) as ClientEntity)
 
-/** Faults of a body that does not identify exactly one client. */
 export function identityFaults({
   extId,
   iscsiInitiatorName,
@@ -102,7 +98,7 @@ export function identityFaults({
   return faults
 }
 
-/** The client that the body names, or a new one. @throws ApiError 409 for a client of another cluster */
+/** @returns a new client unless the body names one @throws ApiError 409 for a client of another cluster */
 async function clientOf(
   ctx: WriteContext,
   group: Group,
@@ -117,23 +113,23 @@ async function clientOf(
     numVirtualTargets: body.numVirtualTargets ?? defaultTargets,
     clusterReference: group.clusterReference,
   })
-  return heldClient(ctx.store, IscsiClient, client, (other) => identityOf(other) === identityOf(client))
+  return claimClient(ctx.store, IscsiClient, client, (other) => identityOf(other) === identityOf(client))
 }
 
-/** Stores an IPv6 address in one spelling, so that one address is one client. */
+/** Makes all spellings of an IPv6 address one client. */
 function canonicalAddress({ iscsiInitiatorNetworkId: address }: ClientBody): ClientBody {
   const parsed = address?.ipv6 === undefined ? undefined : parseAddress('IPV6', address.ipv6.value)
   if (address?.ipv6 === undefined || parsed === undefined) return {}
   return { iscsiInitiatorNetworkId: { ipv6: { ...address.ipv6, value: formatAddress(parsed) } } }
 }
 
-/** A key that compares without case; IPv6 addresses are canonical already. */
+/** Compares without case. */
 function identityOf({ iscsiInitiatorName, iscsiInitiatorNetworkId: address }: ClientBody): string {
   if (iscsiInitiatorName !== undefined) return `name ${iscsiInitiatorName.toLowerCase()}`
   return `address ${(address?.ipv4 ?? address?.ipv6 ?? address?.fqdn)?.value.toLowerCase()}`
 }
 
-/** An attach cannot change an existing client, so the fields of the body must equal the stored ones. */
+/** Fields of the body must equal the stored ones, because an attach cannot change a client. */
 function differences(ctx: WriteContext, client: ClientEntity, body: ClientBody): ApiError[] {
   const faults: ApiError[] = []
   const differs = (field: string, expected: string | number): void =>
@@ -165,7 +161,7 @@ function called({ extId, iscsiInitiatorName }: ClientEntity): string {
 }
 
 export async function removeUnused({ store, clock }: ScheduleContext<Drivers>): Promise<void> {
-  const before = formatTime(clock.now() - keptUnusedMillis)
+  const before = formatTime(clock.now() - unusedRetentionMillis)
   await store.transaction(async (transaction) => {
     for (const client of await transaction.find(IscsiClient)) {
       if (client.unusedSince === undefined || client.unusedSince >= before) continue

@@ -1,4 +1,4 @@
-/** iSCSI clients. Source: behaviour volumes-storage.md 1.5. */
+/** Source: behaviour volumes-storage.md 1.5. */
 import { IscsiClient, iscsiClientOperations } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { refuseAll } from '../../core/api-error.ts'

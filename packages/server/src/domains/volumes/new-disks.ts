@@ -1,7 +1,4 @@
-/**
- * New disks of a volume group, created with the group or later: validation, planning, and parts of their tasks.
- * Source: behaviour volumes-storage.md 1.3.
- */
+/** Disks that are created with their group or later. Source: behaviour volumes-storage.md 1.3. */
 import type { AnyResource, BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -34,7 +31,7 @@ export interface Place {
   readonly cluster: EntityOf<typeof Cluster>
   readonly groupExtId: string
   readonly groupName: string
-  /** Path of each disk in the request body: empty, or with a slash at the end. */
+  /** Path of a disk in the body: empty, or with a slash at the end. */
   readonly pathOf: (index: number) => string
 }
 
@@ -44,13 +41,13 @@ interface Origin {
   readonly sourceBytes?: number
 }
 
-/** Faults that the bodies reveal, each alone and compared with each other. */
+/** Checks each body alone, then all together. */
 export const diskFaults = (bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] => [
   ...bodies.flatMap((body, index) => bodyFaults(body, pathOf(index))),
-  ...twiceTaken(bodies, pathOf),
+  ...duplicateIndexes(bodies, pathOf),
 ]
 
-/** Plans disks for bodies that passed `diskFaults`. @throws ApiError 400, 404, 409, 422 */
+/** Bodies must have passed `diskFaults`. @throws ApiError 400, 404, 409, 422 */
 export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], place: Place): Promise<PlannedDisk[]> {
   const origins: Origin[] = []
   for (const [index, body] of bodies.entries()) {
@@ -58,28 +55,28 @@ export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], 
     refuseAll(copyFaults(body, origin, place.pathOf(index)))
     origins.push(origin)
   }
-  const taken = await takenIndexes(ctx.store, place.groupExtId)
-  if (taken.size + bodies.length > maximumDisks) {
-    const found = taken.size + bodies.length
+  const usedIndexes = await indexesInUse(ctx.store, place.groupExtId)
+  if (usedIndexes.size + bodies.length > maximumDisks) {
+    const found = usedIndexes.size + bodies.length
     throw new ApiError('LIMIT_EXCEEDED', { limit: 'Disks of a volume group', maximum: maximumDisks, found })
   }
   for (const { index } of bodies) {
-    if (index !== undefined && taken.has(index)) throw new ApiError('INDEX_IN_USE', { fields: `index, ${index}` })
-    if (index !== undefined) taken.add(index)
+    if (index !== undefined && usedIndexes.has(index)) throw new ApiError('INDEX_IN_USE', { fields: `index, ${index}` })
+    if (index !== undefined) usedIndexes.add(index)
   }
   const planned: PlannedDisk[] = []
   for (const [position, body] of bodies.entries()) {
     const { container, source, sourceBytes } = origins[position] as Origin
     const diskSizeBytes = (body.diskSizeBytes ?? sourceBytes) as number
     await requireDiskRoom(ctx, container.extId, diskSizeBytes, `${place.pathOf(position)}diskSizeBytes`)
-    const index = body.index ?? lowestFree(taken)
-    taken.add(index)
+    const index = body.index ?? lowestFree(usedIndexes)
+    usedIndexes.add(index)
     const disk: DiskEntity = created(ctx, VolumeDisk, body, {
       index,
       diskSizeBytes,
       storageContainerId: container.extId,
       volumeGroupExtId: place.groupExtId,
-      // This reference prevents deletion of the source until the copy is complete.
+      // The reference prevents deletion of the source during the copy.
       copyOf: source?.kind === 'volumeDisk' ? source.extId : undefined,
     })
     planned.push({ disk, ...(source === undefined ? {} : { source }) })
@@ -106,7 +103,7 @@ function bodyFaults(body: DiskBody, path: string): ApiError[] {
 
 const sourceTypes: readonly string[] = ['STORAGE_CONTAINER', 'VOLUME_DISK', 'VM_DISK', 'DISK_RECOVERY_POINT']
 
-function twiceTaken(bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] {
+function duplicateIndexes(bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] {
   const seen = new Set<number>()
   return bodies.flatMap(({ index }, position) => {
     if (index === undefined) return []
@@ -153,7 +150,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
       return { container, source: { kind: 'vmDisk', extId }, sourceBytes: backing.diskSizeBytes ?? 0 }
     }
     default:
-      // Volume groups have no recovery points yet, so the id cannot exist.
+      // Volume groups have no recovery points, so no id can exist.
       throw new ApiError('VOLUME_UNKNOWN_ENTITY_ERROR', { kind: 'disk recovery point', id: extId })
   }
 }
@@ -181,7 +178,7 @@ async function usable(store: Reader, containerExtId: string, place: Place, path:
   return container
 }
 
-/** The oldest container that is neither internal nor being removed. */
+/** The oldest container that is neither internal nor being deleted. */
 async function defaultContainer(store: Reader, { cluster }: Place): Promise<Origin['container']> {
   const all = await store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
   const container = all.find((one) => one.isInternal !== true && one.isMarkedForRemoval !== true)
@@ -192,15 +189,15 @@ async function defaultContainer(store: Reader, { cluster }: Place): Promise<Orig
   return container
 }
 
-/** Includes the indexes of disks that are still being created. */
-async function takenIndexes(store: Reader, groupExtId: string): Promise<Set<number>> {
+/** Includes disks in creation. */
+async function indexesInUse(store: Reader, groupExtId: string): Promise<Set<number>> {
   const rows = await store.referrers('VolumeGroup', groupExtId, 2 * maximumDisks, { from: VolumeDisk.kind })
   const disks = await Promise.all(rows.map(({ extId }) => store.pending(VolumeDisk, extId)))
   return new Set(disks.flatMap((disk) => disk?.index ?? []))
 }
 
-function lowestFree(taken: ReadonlySet<number>): number {
-  for (let index = 0; index <= maximumIndex; index++) if (!taken.has(index)) return index
+function lowestFree(usedIndexes: ReadonlySet<number>): number {
+  for (let index = 0; index <= maximumIndex; index++) if (!usedIndexes.has(index)) return index
   throw new Error('a volume group has fewer disks than indexes')
 }
 
@@ -225,7 +222,7 @@ export async function checkDisk(
   }
 }
 
-/** Creates the disk, not visible to consumers yet. Idempotent. */
+/** Idempotent. Consumers do not see the disk yet. */
 export async function allocateDisk(
   ctx: Pick<StepContext<Drivers>, 'store' | 'drivers'>,
   clusterExtId: string,

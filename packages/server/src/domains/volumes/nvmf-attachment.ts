@@ -1,8 +1,4 @@
-/**
- * Attaches volume groups to NVMe-TCP clients. As with iSCSI, the first attach of a client creates it and the last
- * detach does not remove it; there is no CHAP, and clients cannot be updated.
- * Source: behaviour volumes-storage.md 1.1, 1.6.
- */
+/** As for iSCSI, but without CHAP and updates of clients. Source: behaviour volumes-storage.md 1.1, 1.6. */
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { invalid } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
@@ -21,7 +17,7 @@ import {
 } from '../block-volumes/attachments.ts'
 import type { WriteContext } from '../context.ts'
 import { attachmentLifeCycle } from './attachment-life-cycle.ts'
-import { heldClient, requireOneCluster } from './external-clients.ts'
+import { claimClient, requireOneCluster } from './external-clients.ts'
 
 type ClientBody = Pick<Partial<NvmfEntity>, 'extId' | 'nvmfInitiatorName'>
 
@@ -38,7 +34,7 @@ const lifeCycle = attachmentLifeCycle<NvmfEntity>({
     await confirm(store, extId)
     await store.publish(NvmfClient, nvmfClientExtId!)
   },
-  detached: ({ store }, made) => drop(store, made),
+  detached: ({ store }, attachment) => drop(store, attachment),
   abandoned: ({ store }, claimed) => abandon(store, NvmfClient, claimed),
 })
 
@@ -60,7 +56,7 @@ async function allow(
   await drivers.blockStorage.allow(volumeGroupExtId!, defined({ clientExtId: extId, paths: 1, name }))
 }
 
-/** The client that the body names, or a new one. @throws ApiError 400; 409 for a client of another cluster */
+/** @returns a new client unless the body names one @throws ApiError 400; 409 for a client of another cluster */
 async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Promise<NvmfEntity> {
   if (body.extId !== undefined) {
     const client = await namedClient(ctx, body)
@@ -73,10 +69,10 @@ async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Prom
   }
   const client = created(ctx, NvmfClient, body, { clusterReference: group.clusterReference })
   const isSame = (other: NvmfEntity): boolean => other.nvmfInitiatorName === nvmfInitiatorName
-  return (await heldClient(ctx.store, NvmfClient, client, isSame)).client
+  return (await claimClient(ctx.store, NvmfClient, client, isSame)).client
 }
 
-/** The client that `extId` names. @throws ApiError 400 when the body gives another name for it */
+/** @throws ApiError 400 when the body has another name for `extId` */
 async function namedClient(ctx: WriteContext, { extId, nvmfInitiatorName }: ClientBody): Promise<NvmfEntity> {
   const client = (await ctx.store.get(NvmfClient, extId as string)) as NvmfEntity
   if (nvmfInitiatorName === undefined || nvmfInitiatorName === client.nvmfInitiatorName) return client

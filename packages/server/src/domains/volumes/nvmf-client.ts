@@ -1,4 +1,4 @@
-/** NVMe-TCP clients, and the targets that each sees. Source: behaviour volumes-storage.md 1.6. */
+/** Source: behaviour volumes-storage.md 1.6. */
 
 import { NvmfClient, nvmfClientOperations } from '@hyperplane/contract/volumes/nvmf-client'
 import { groupsOfClients, type NvmfEntity } from '../block-volumes/attachments.ts'

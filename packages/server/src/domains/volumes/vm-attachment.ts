@@ -1,4 +1,4 @@
-/** Attachments of volume groups to VMs of their cluster. Source: behaviour volumes-storage.md 1.4. */
+/** Source: behaviour volumes-storage.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VmAttachment, vmAttachmentOperations } from '@hyperplane/contract/volumes/vm-attachment'
@@ -26,10 +26,10 @@ const lifeCycle = attachmentLifeCycle<VmEntity>({
   disconnect: ({ drivers }, { volumeGroupExtId, vmExtId }) => drivers.blockStorage.unplug(volumeGroupExtId!, vmExtId!),
   disconnected: (ctx, output) => {
     const { isForced } = output as Unplugged
-    if (isForced) ctx.warn('The guest did not let go of the disks within 60 s; they were taken away by force.')
+    if (isForced) ctx.warn('The guest did not release the disks within 60 s; they were detached by force.')
   },
   attached: ({ store }, { extId }) => confirm(store, extId),
-  detached: ({ store }, made) => drop(store, made),
+  detached: ({ store }, attachment) => drop(store, attachment),
   abandoned: ({ store }, claimed) => drop(store, claimed),
 })
 

@@ -1,4 +1,4 @@
-/** Disks of volume groups. Source: behaviour volumes-storage.md 1.3. */
+/** Source: behaviour volumes-storage.md 1.3. */
 import { VolumeDisk, volumeDiskOperations } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { replacingChanges } from '../../core/updates.ts'
@@ -97,7 +97,7 @@ export const volumeDisk = implement(
   },
 )
 
-/** Shows the effective flash mode, and omits the data source, which public clients cannot read back. */
+/** Omits the data source, which public clients cannot read back. */
 async function presentDisks(ctx: ReadContext, disks: readonly DiskEntity[]): Promise<readonly DiskEntity[]> {
   const groups = new Map<string, Group>()
   for (const extId of new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))) {

@@ -1,4 +1,4 @@
-/** Volume groups; `group-*.ts` implement their operations. Source: behaviour volumes-storage.md 1.2. */
+/** Source: behaviour volumes-storage.md 1.2. */
 import { VolumeGroup, volumeGroupOperations } from '@hyperplane/contract/volumes/volume-group'
 import { presentVolumeGroups } from '../block-volumes/groups.ts'
 import { volumeRules } from '../block-volumes/invariants.ts'

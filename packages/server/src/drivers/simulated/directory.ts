@@ -23,7 +23,7 @@ import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Stored under the key `world`. */
 export interface DirectorySettings {
-  /** Of users without their own password. */
+  /** Default for users without their own password. */
   readonly passwordHash: string
 }
 

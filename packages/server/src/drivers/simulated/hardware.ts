@@ -39,9 +39,9 @@ export interface HardwareFault {
   readonly isDown?: boolean
   /** Milliseconds since 1970. */
   readonly since?: number
-  /** It is down because of a power loss, which stops its guests too. */
+  /** A power loss also stops the guests of the host. */
   readonly hasLostPower?: boolean
-  /** It is down because all uplinks of its management network are lost. */
+  /** All uplinks of the management network are lost. */
   readonly isCutOff?: boolean
   readonly lostUplinks?: readonly string[]
   readonly isAgentSilent?: boolean

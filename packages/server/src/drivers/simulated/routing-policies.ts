@@ -20,7 +20,7 @@ const fallbackPart = 0.01
 
 export const policyFacts = (world: SimulatedWorld): Collection<PolicyFact> => world.collection('fabric.policy')
 
-/** Of the rule, of the mirrored rule if there is one, and of the fallback if the rule reroutes. */
+/** `reverse` counts a mirrored rule, `fallback` a rule that reroutes. */
 export function countersOf(
   world: SimulatedWorld,
   policyExtId: string,

@@ -41,6 +41,7 @@ export function cutOff(response: ServerResponse, cut: Cut): void {
 export function receivedPart(answer: Answer, cut: Cut | undefined): Answer {
   if (cut === undefined) return answer
   if (cut === 'dropped') return { status: 0, headers: {} }
-  const bytes = Buffer.from(answer.body ?? '')
-  return { ...answer, body: bytes.subarray(0, Math.min(cut.afterBytes, bytes.length - 1)).toString() }
+  const { status, headers, body = '' } = answer
+  const bytes = Buffer.from(body)
+  return { status, headers, body: bytes.subarray(0, Math.min(cut.afterBytes, bytes.length - 1)).toString() }
 }

@@ -15,11 +15,11 @@ export function send(
   profile: Profile,
   head: Head,
 ): void {
-  const { body } = answer
-  const bytes = addContent(head, answer)
+  const body = answer.bytes ?? answer.body
+  const length = addContent(head, answer)
   const start = (all: Head): void => void response.writeHead(answer.status, reasonOf(answer, profile), all)
   // Equal lengths mean ASCII, which needs no encoding.
-  const encoding = bytes === body?.length ? 'latin1' : 'utf8'
+  const encoding = length === body?.length ? 'latin1' : 'utf8'
   lingering.end(response, head, start, isHead(response) ? undefined : body, encoding)
 }
 
@@ -32,12 +32,12 @@ export function answerText(answer: Answer, profile: Profile, head: Head): string
 }
 
 /** @returns the size of the body */
-function addContent(head: Head, { headers, body }: Answer): number {
+function addContent(head: Head, { headers, body, bytes }: Answer): number {
   addHeaders(head, headers)
   if (body === undefined) return 0
-  const bytes = Buffer.byteLength(body)
-  head.push('Content-Type', 'application/json', 'Content-Length', String(bytes))
-  return bytes
+  const length = bytes?.length ?? Buffer.byteLength(body)
+  head.push('Content-Type', 'application/json', 'Content-Length', String(length))
+  return length
 }
 
 function reasonOf({ status }: Answer, profile: Profile): string {

@@ -6,6 +6,7 @@ import { type Profile, pathIn } from '../profiles/names.ts'
 import { discriminatorOf, type Renderer, type RenderSettings, rendererOf } from '../profiles/render.ts'
 import type { AnswerContext } from './answer-context.ts'
 import { answerShape } from './answer-shape.ts'
+import { cachedBodies } from './cached-bodies.ts'
 import { addDeprecation } from './deprecation.ts'
 import { type LinkSelf, linksOf, selectsLinks, selfLinks } from './links.ts'
 import { renderedTexts } from './rendered-texts.ts'
@@ -17,7 +18,7 @@ export type Namespaces = ReadonlyMap<string, Namespace>
 interface Form {
   readonly name: string
   readonly shape: Operation['answer']
-  /** Of the answer, or of one item of a list. */
+  /** Renders the answer, or one item of a list. */
   readonly render: Renderer | undefined
   readonly linkSelf: LinkSelf | undefined
   readonly write: EnvelopeText
@@ -33,15 +34,21 @@ export class ReplyWriter {
   }
 
   write(reply: Reply, operation: Operation | undefined, context: AnswerContext): Answer {
+    const { status } = reply
     const headers = headersOf(reply, operation, context)
-    if (reply.status === 204 || operation === undefined) return { status: reply.status, headers }
+    if (status === 204 || operation === undefined) return { status, headers }
 
     const form = this.#formOf(operation, reply, context)
-    const { total, truncated, truncatedIndexes, warnings } = reply
-    const links = linksOf(reply, operation, context, this.#namespaces)
-    const [data, discriminator] = contentOf(form, reply, operation, context)
-    const body = form.write({ links, total, truncated, truncatedIndexes, warnings }, data, discriminator)
-    return { status: reply.status, headers, body }
+    const write = (): string => {
+      const { total, truncated, truncatedIndexes, warnings } = reply
+      const links = linksOf(reply, operation, context, this.#namespaces)
+      const [data, discriminator] = contentOf(form, reply, operation, context)
+      return form.write({ links, total, truncated, truncatedIndexes, warnings }, data, discriminator)
+    }
+    const key = keyOf(form, reply, context)
+    if (operation.mutates || key === undefined) return { status, headers, body: write() }
+    const { body, bytes } = cachedBodies.of(Array.isArray(reply.data) ? reply.data : [reply.data], key, write)
+    return { status, headers, body, bytes }
   }
 
   #formOf(operation: Operation, reply: Reply, { profile, query }: AnswerContext): Form {
@@ -64,6 +71,14 @@ export class ReplyWriter {
     this.#forms.set(name, form)
     return form
   }
+}
+
+/** Everything that a body depends on beside its entities. undefined: too much to compare. */
+function keyOf({ name }: Form, reply: Reply, { origin, path, query }: AnswerContext): string | undefined {
+  const { total, page, location, truncated, truncatedIndexes, warnings = [] } = reply
+  if (location !== undefined || truncated === true || truncatedIndexes !== undefined || warnings.length > 0)
+    return undefined
+  return `${name} ${origin}${path}?${query} ${page?.page} ${page?.limit} ${total}`
 }
 
 export const renderSettings = (

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { cachedBodies } from '../envelope/cached-bodies.ts'
 import { renderedTexts } from '../envelope/rendered-texts.ts'
 
 export class Metrics {
@@ -44,6 +45,25 @@ export class Metrics {
         this.reset()
         this.inc({ kept: 'yes' }, renderedTexts.hits)
         this.inc({ kept: 'no' }, renderedTexts.misses)
+      },
+    })
+    new Gauge({
+      name: 'hyperplane_cached_bodies_bytes',
+      help: 'Size of the answers that are kept for clients that poll.',
+      registers,
+      collect() {
+        this.set(cachedBodies.bytes)
+      },
+    })
+    new Counter({
+      name: 'hyperplane_cached_bodies_total',
+      help: 'Answers to reads, by whether their body was kept from an earlier answer.',
+      labelNames: ['kept'],
+      registers,
+      collect() {
+        this.reset()
+        this.inc({ kept: 'yes' }, cachedBodies.hits)
+        this.inc({ kept: 'no' }, cachedBodies.misses)
       },
     })
     new Gauge({

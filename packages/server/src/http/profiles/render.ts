@@ -8,7 +8,7 @@ import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './n
 
 export interface RenderSettings {
   readonly profile: Profile
-  /** Those that answer: `clustermgmt`, `v4.0`. */
+  /** Namespace and version of the called operation: `clustermgmt`, `v4.0`. */
   readonly namespace: string
   readonly version: string
   /** Only answers to creations show one-time secrets. */

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { HttpServers } from './http-servers.ts'
 import type { WorldPorts } from './world-ports.ts'
 
-/** Then cut off an incomplete answer: it may be endless. */
+/** Incomplete answers are cut off after this time, because they may be endless. */
 const drainMillis = 3000
 const idleCheckMillis = 20
 

@@ -3,7 +3,7 @@
 export interface Target {
   readonly path: string
   readonly query: string
-  /** Of a target in absolute form; replaces the header Host. */
+  /** Present for a target in absolute form, where it replaces the header Host. */
   readonly authority: string | undefined
 }
 

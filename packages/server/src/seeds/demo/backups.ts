@@ -78,7 +78,7 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
   }
 }
 
-/** One minute old, with everything seeded so far. @param name the id of the restore point is derived from it */
+/** The restore point is one minute old and has everything seeded so far. @param name the id of the restore point is derived from it */
 export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name: string) {
   const described = describeOwn(await ownManager(ctx.store), sizeOfTier[ctx.tier], ctx.version)
   const lastSyncTime = ctx.ago(minute)

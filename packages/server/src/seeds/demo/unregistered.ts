@@ -1,6 +1,6 @@
 /** Seeded like any other cluster, then its rows are removed as by unregistering. Source: behaviour platform.md 13. */
 import { seedId } from '../../core/ids/named-id.ts'
-import { takeOut } from '../../domains/platform/cluster-inventory.ts'
+import { removeInventory } from '../../domains/platform/cluster-inventory.ts'
 import { remoteInventories } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'
 import { seedCluster, seedContainer } from './clusters.ts'
@@ -53,5 +53,5 @@ export async function seedUnregistered(ctx: SeedContext): Promise<void> {
       secondsSinceStart: secondsOn - index * 60,
     })
   }
-  await remoteInventories(ctx.world).put(clusterExtId, await takeOut(ctx.store, clusterExtId))
+  await remoteInventories(ctx.world).put(clusterExtId, await removeInventory(ctx.store, clusterExtId))
 }

@@ -1,4 +1,4 @@
-/** As SQL text and parameters, so that any thread can read the page. */
+/** SQL text and parameters, so that any thread can read the page. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 
 export interface Statement {

@@ -73,7 +73,7 @@ export class SlowQueries {
     const thread = new Worker(threadProgram('query-thread.ts', import.meta.url), {
       ...threadOptions(),
       workerData: this.#threadData,
-      resourceLimits: { maxOldGenerationSizeMb: 256 },
+      resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
     })
     thread.on('message', (answer: ThreadAnswer) => {
       const asked = this.#running

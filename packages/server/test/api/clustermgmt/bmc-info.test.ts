@@ -28,7 +28,7 @@ test('a wrong password is stored with a warning and the status INVALID, the righ
   assert.equal(await statusOf('hp-n01-a'), 'VALID')
 })
 
-test('of two writers with one tag one gets 412', async () => {
+test('of two updates of a BMC with the same ETag one is 412', async () => {
   const path = bmcOf('hp-n01-b')
   const { etag } = await app.call('GET', path)
   const put = () =>
@@ -57,7 +57,7 @@ test('an omitted password keeps its value, and a BMC at another address does not
   assert.equal(await statusOf('hp-n01-c'), 'VALID')
 })
 
-test('the monitor notices a silent BMC within five minutes and leaves the tag alone', async () => {
+test('the monitor reports a silent BMC within five minutes without changing its ETag', async () => {
   const path = bmcOf('hp-n01-d')
   const { etag } = await app.call('GET', path)
   await setFault(app, hostId('hp-n01-d'), { isBmcSilent: true })

@@ -47,7 +47,7 @@ test('the demo profile has one member, which drifted in its mail server', async 
   )
 })
 
-test('a name is used once, whatever its case, and holds no blank', async () => {
+test('a profile name in use, in any case, and one with a blank are refused', async () => {
   const again = await post(profiles, { name: 'BaseLine' })
   assert.equal(again.status, 409)
   assert.match(again.errors[0]?.message ?? '', /profile name already exists on another profile/)
@@ -58,7 +58,7 @@ test('a name is used once, whatever its case, and holds no blank', async () => {
   assert.match(missing.errors[0]?.message ?? '', new RegExp(`Cluster profile ${unknown} not found`))
 })
 
-test('apply makes a member, and the cluster shows the time and name servers of the profile', async () => {
+test('applying a profile makes the cluster a member with the time and name servers of the profile', async () => {
   const settings = {
     ntpServerIpList: [ip('10.5.5.5')],
     nameServerIpList: [ip('10.5.5.6')],
@@ -103,7 +103,7 @@ test('apply makes a member, and the cluster shows the time and name servers of t
   assert.equal(nobody.status, 400)
 })
 
-test('a change of a managed setting through the cluster is drift at once, in an overridden section it is none', async () => {
+test('changing a managed setting through the cluster is reported as drift at once, but not in an overridden section', async () => {
   const smtpServer = {
     emailAddress: 'a@example.com',
     type: 'PLAIN',
@@ -168,7 +168,7 @@ test('a profile with SNMP users is read and written back without their keys, and
   await leave(profile, ids.cloud)
 })
 
-test('a new SNMP user needs its key, a V3 trap a user of the profile, and all faults are told together', async () => {
+test('a new SNMP user without a key and a V3 trap without a user of the profile are reported together', async () => {
   const answer = await post(profiles, {
     name: 'faulty',
     nameServerIpList: [{}],
@@ -218,7 +218,7 @@ test('a dry run of apply names exactly the sections that differ, and changes not
   assert.equal(blocked.status, 400)
 })
 
-test('a change behind the interface is found by the monitor within half an hour; the tag stays', async () => {
+test('the monitor finds a setting that was changed on the cluster itself within half an hour, without changing the ETag', async () => {
   const profile = await aProfile('monitored', { nameServerIpList: [ip('10.7.7.1')] })
   await apply(profile, ids.cloud)
   const { etag } = await app.call('GET', `${profiles}/${profile}`)
@@ -244,7 +244,7 @@ test('a change behind the interface is found by the monitor within half an hour;
   await leave(profile, ids.cloud)
 })
 
-test('of one cluster all sections take effect or none, and the other cluster stays done', async () => {
+test('when one section fails on a cluster none takes effect there, and the other cluster keeps the profile', async () => {
   const profile = await aProfile('halves', {
     nameServerIpList: [ip('10.8.8.1')],
     nfsSubnetWhitelist: ['10.8.0.0/255.255.0.0'],
@@ -282,7 +282,7 @@ test('an update applies the new text to the members; a member that fails stays d
   await leave(profile, ids.cloud)
 })
 
-test('clusters are named by uuid or name, once, and agree', async () => {
+test('a request that repeats a cluster, or whose uuid and name disagree, is refused', async () => {
   const profile = await aProfile('named', { nameServerIpList: [ip('10.8.8.1')] })
   const act = (clusters: object[]) => post(`${profiles}/${profile}/$actions/apply`, { clusters })
   assert.equal((await act([{}])).status, 400)
@@ -342,7 +342,7 @@ test('a dry run of an update names the sections that members would see change, a
   await leave(profile, ids.cloud)
 })
 
-test('apply and disassociate raise the tags of profile and cluster; drift that is found raises none', async () => {
+test('apply and disassociate change the ETags of profile and cluster, and found drift changes none', async () => {
   const profile = await aProfile('tagged', { nameServerIpList: [ip('10.9.2.1')] })
   const tags = async (): Promise<(string | undefined)[]> => [
     (await app.call('GET', `${profiles}/${profile}`)).etag,
@@ -371,7 +371,7 @@ test('the counts of a profile equal the members that it shows', async () => {
   }
 })
 
-test('a creation can be cancelled until it is recorded', async () => {
+test('the creation of a profile can be cancelled until it is recorded', async () => {
   const reached = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const gated = await startApp({

@@ -26,7 +26,7 @@ test('a task that loses its cluster while it runs fails with a time-out and chan
   }
 })
 
-test('more copies are recorded at once, and failures tolerated when the data has been copied in the background', async () => {
+test('a higher redundancy factor is stored at once, and more failures are tolerated after the data was copied in the background', async () => {
   const path = `${clustermgmt}/clusters/${ids.cloud}`
   const seen: number[] = []
   const tolerance = async (of: TestApp): Promise<number> =>
@@ -61,7 +61,7 @@ test('more copies are recorded at once, and failures tolerated when the data has
   }
 })
 
-test('VMs that were idle for a day are counted with their cluster by the hour; tags stay', async () => {
+test('VMs that were idle for a day are counted every hour with their cluster, without changing its ETag', async () => {
   const app = await startApp()
   try {
     const cluster = { extId: ids.native } as NativeCluster

@@ -64,7 +64,7 @@ test('derived values can be filtered and ordered by, and selected', async () => 
   assert.deepEqual(Object.keys(selected.data[0]).sort(), ['extId', 'name'])
 })
 
-test('expansion shows the profile and the fault tolerant capacity', async () => {
+test('$expand returns the profile and the fault tolerant capacity of a cluster', async () => {
   const cluster = await get(`${clusters}/${ids.extern}?$expand=clusterProfile,storageSummary`)
   assert.equal(cluster.clusterProfileProjection.name, 'baseline')
   // Three hosts of 19.84 TB, 95 % of it usable, one may fail, two copies.
@@ -106,7 +106,7 @@ test('of two updates with the same tag one is accepted', async () => {
   for (const answer of answers) if (answer.status === 202) await app.task(answer)
 })
 
-test('creating and starting a VM changes counts, and keeps the tags of cluster and host', async () => {
+test('creating and starting a VM changes the counts of cluster and host but not their ETags', async () => {
   const cluster = await app.call('GET', native)
   const running = async (): Promise<number> =>
     (await app.call('GET', `${native}/hosts`)).data.reduce(
@@ -132,7 +132,7 @@ test('creating and starting a VM changes counts, and keeps the tags of cluster a
   assert.equal((await get(native)).vmCount, cluster.data.vmCount)
 })
 
-test('settings of the network are told to the cluster; a list is replaced, an empty one clears', async () => {
+test('network settings are sent to the cluster: a list replaces the old one, and an empty list clears it', async () => {
   const servers = [{ fqdn: { value: 'one.example.com' } }, { ipv4: { value: '10.9.9.9' } }]
   const put = await putFresh(app, native, { network: { ntpServerIpList: servers, nfsSubnetWhitelist: [] } })
   assert.equal((await app.task(put)).status, 'SUCCEEDED')
@@ -185,7 +185,7 @@ test('two-node mode is for clusters of two nodes', async () => {
   )
 })
 
-test('copies need hosts: three copies do not fit four hosts, and the tolerance agrees with the copies', async () => {
+test('three copies on four hosts, and a fault tolerance that does not match the copies, are refused', async () => {
   assert.equal((await putFresh(app, native, { config: { redundancyFactor: 3 } })).status, 400)
   const disagreeing = { redundancyFactor: 2, faultToleranceState: { desiredClusterFaultTolerance: 'CFT_2N_OR_2D' } }
   assert.equal((await putFresh(app, native, { config: disagreeing })).status, 400)
@@ -202,7 +202,7 @@ test('the hardware of a cluster cannot be changed', async () => {
   assert.equal((await putFresh(app, native, { containerName: 'late' })).status, 400)
 })
 
-test('addresses and names are used once', async () => {
+test('an address or name of another cluster is refused', async () => {
   const address = await putFresh(app, native, { network: { externalAddress: { ipv4: { value: '10.44.2.21' } } } })
   assert.equal(address.status, 409)
   assert.equal(address.errors[0]?.errorGroup, 'ADDRESS_IN_USE')
@@ -213,7 +213,7 @@ test('addresses and names are used once', async () => {
   assert.equal(name.errors[0]?.errorGroup, 'CLUSTER_NAME_EXISTS')
 })
 
-test('the manager itself takes a name and a network, nothing else', async () => {
+test("of the manager's own cluster only name and network can be changed", async () => {
   const path = `${clusters}/${ids.manager}`
   const refused = await putFresh(app, path, { config: { operationMode: 'READ_ONLY' } })
   assert.equal(refused.status, 400)
@@ -222,7 +222,7 @@ test('the manager itself takes a name and a network, nothing else', async () => 
   assert.equal((await app.task(accepted)).status, 'SUCCEEDED')
 })
 
-test('categories are listed in the order of their association, counted with the category, and gone with the last', async () => {
+test('categories of a cluster are listed in the order of association and counted, and the field is absent without any', async () => {
   const category = async (value: string): Promise<string> =>
     (await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'Tier', value } })).data.extId
   const [gold, silver] = [await category('Gold'), await category('Silver')]
@@ -372,7 +372,7 @@ test('a read-only cluster takes no new VM, disk or container: 409', async () => 
   }
 })
 
-test('of two clusters that ask for one name, or one address, at the same time one gets it', async () => {
+test('when two clusters are given the same name or address at the same time, one update succeeds', async () => {
   const put = (path: string, body: object) => putFresh(app, path, body)
   for (const body of [{ name: 'wanted' }, { network: { externalDataServiceIp: { ipv4: { value: '10.44.1.200' } } } }]) {
     const answers = await Promise.all([put(cloud, body), put(`${clusters}/${ids.extern}`, body)])
@@ -384,7 +384,7 @@ test('of two clusters that ask for one name, or one address, at the same time on
   }
 })
 
-test('a target is at most once in the proxy allowlist', async () => {
+test('a repeated target in the proxy allowlist is refused', async () => {
   const target = { target: 'example.com', targetType: 'DOMAIN_NAME_SUFFIX' }
   const refused = await putFresh(app, native, { network: { httpProxyWhiteList: [target, target] } })
   assert.equal(refused.errors[0]?.argumentsMap?.['attributePath'], 'network/httpProxyWhiteList[1]')
@@ -442,7 +442,7 @@ test('of two clusters that are given one name at the same time one update fails,
   }
 })
 
-test('a host in maintenance or down takes one from the fault tolerance', async () => {
+test('a host that is down or in maintenance lowers the fault tolerance by one', async () => {
   const tolerance = async () => (await get(native)).config.faultToleranceState.currentMaxFaultTolerance
   assert.equal(await tolerance(), 1)
   await setFault(app, hostId('hp-n01-b'), { isDown: true })

@@ -72,7 +72,7 @@ test('101 addresses in the whitelist are too many, 100 are not; with addresses n
   assert.equal(shown.isNfsWhitelistInherited, false)
 })
 
-test('one copy without a host gets one of its cluster, and an update that leaves the host out keeps it', async () => {
+test('a container with a single copy gets a host of its cluster, and an update without the host keeps it', async () => {
   const paths = [
     await aContainer('once', { replicationFactor: 1 }),
     await aContainer('twice', { replicationFactor: 1 }),
@@ -88,13 +88,13 @@ test('one copy without a host gets one of its cluster, and an update that leaves
   assert.equal((await app.call('GET', paths[0]!)).data.affinityHostExtId, hosts[0])
 })
 
-test('two copies cannot become one: the host of a single copy is chosen when the container is created', async () => {
+test('two copies cannot be reduced to one, because the host of a single copy is chosen at creation', async () => {
   const path = await aContainer('pair')
   const refused = await putFresh(app, path, { name: 'pair', replicationFactor: 1 })
   assert.deepEqual([refused.status, pathOf(refused)], [400, 'affinityHostExtId'])
 })
 
-test('one copy is tied to its host, which does not change', async () => {
+test('the host of a single copy cannot be changed', async () => {
   const path = await aContainer('single', { replicationFactor: 1, affinityHostExtId: hostId('hp-n01-a') })
   const moved = await putFresh(app, path, {
     name: 'single',
@@ -115,7 +115,7 @@ test('an advertised capacity cannot be smaller than the used capacity', async ()
   assert.equal((await app.task(enough)).status, 'SUCCEEDED')
 })
 
-test('a small reservation is one as well; the owner is the caller and stays through updates', async () => {
+test('a small reservation is accepted, and the owner is the creator even after updates', async () => {
   const path = await aContainer('small', { logicalExplicitReservedCapacityBytes: 20 })
   const before = (await app.call('GET', path)).data
   assert.equal(before.logicalExplicitReservedCapacityBytes, 20)
@@ -124,7 +124,7 @@ test('a small reservation is one as well; the owner is the caller and stays thro
   assert.deepEqual([after.ownerExtId, after.logicalExplicitReservedCapacityBytes], [before.ownerExtId, 0])
 })
 
-test('inline and higher fault domain preferences of erasure coding are kept as they are given', async () => {
+test('the inline and fault domain preferences of erasure coding are stored as sent', async () => {
   const path = await aContainer('preferring', { isInlineEcEnabled: true, hasHigherEcFaultDomainPreference: true })
   const { isInlineEcEnabled, hasHigherEcFaultDomainPreference } = (await app.call('GET', path)).data
   assert.deepEqual([isInlineEcEnabled, hasHigherEcFaultDomainPreference], [true, true])
@@ -137,7 +137,7 @@ test('an update ignores the header of a cluster', async () => {
   assert.equal((await app.task(await app.call('PUT', path, sent))).status, 'SUCCEEDED')
 })
 
-test('how a datastore is mounted is the world’s to know: read-only, its path, on these hosts; its name is free once per host', async () => {
+test('a mount sends path and access mode to the requested hosts, and a datastore name is unique on each host', async () => {
   const path = await aContainer('shared', {}, ids.extern)
   const mount = (body: object): Promise<CallResult> =>
     app.call('POST', `${path}/$actions/mount`, { body: { containerName: 'shared', ...body } })
@@ -168,7 +168,7 @@ test('how a datastore is mounted is the world’s to know: read-only, its path, 
   ])
 })
 
-test('a container of the manager cannot be: it has none', async () => {
+test('a container cannot be created on the manager, which has no storage', async () => {
   const refused = await create({ name: 'x' }, ids.manager)
   assert.deepEqual([refused.status, refused.errors[0]?.code], [400, 'CLUSTER-10001'])
   assert.equal((await app.call('GET', `${containers}/${seedId('container/hp-native-01/default')}`)).status, 200)

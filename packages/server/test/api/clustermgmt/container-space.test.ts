@@ -80,7 +80,7 @@ test('a guest that writes into a compressed container uses less of the pool than
   assert.ok(0 < compressed && compressed < plain, `${compressed} < ${plain}`)
 })
 
-test('erasure coding: two days past its delay the same data takes less; on three hosts it is 409', async () => {
+test('erasure coding reduces the space of data two days after its delay, and is 409 on three hosts', async () => {
   const fresh = await startApp()
   try {
     const body = { name: 'extern-store', erasureCode: 'ON', erasureCodeDelaySecs: 3600 }
@@ -101,7 +101,7 @@ test('erasure coding: two days past its delay the same data takes less; on three
   }
 })
 
-test('a container with the disk of a VM is kept; once the VM is deleted it goes', async () => {
+test('a container with the disk of a VM can be deleted only after the VM', async () => {
   const path = await aContainer('holding-a-vm')
   const vm = await aVm(app, native, { name: 'tenant', disks: [diskIn(path)] })
   const refused = await remove(path)
@@ -112,7 +112,7 @@ test('a container with the disk of a VM is kept; once the VM is deleted it goes'
   assert.equal((await app.call('GET', path)).status, 404)
 })
 
-test('a delete that races the creation of a disk: exactly one of the two succeeds, twenty times', async () => {
+test('of a container deletion and a concurrent disk creation exactly one succeeds, in twenty rounds', async () => {
   for (let round = 0; round < 20; round++) {
     const path = await aContainer(`raced-${round}`)
     const disks = [diskIn(path)]
@@ -126,7 +126,7 @@ test('a delete that races the creation of a disk: exactly one of the two succeed
   await checkInvariants(app)
 })
 
-test('while a container is being removed nothing is put into it: no disk of a VM, no disk of a volume group, no datastore', async () => {
+test('a container that is being deleted refuses disks of VMs, disks of volume groups and datastores', async () => {
   let path = ''
   const refusals: CallResult[] = []
   let gated: TestApp | undefined
@@ -157,7 +157,7 @@ test('while a container is being removed nothing is put into it: no disk of a VM
   }
 })
 
-test('of a removal and a mount of one container the second is refused or fails, and no datastore is left without its container', async () => {
+test('of a deletion and a mount of one container the second is refused or fails, and no datastore remains without its container', async () => {
   const path = await aContainer('contested', {}, ids.extern)
   const mount = (): Promise<CallResult> =>
     app.call('POST', `${path}/$actions/mount`, { body: { containerName: 'contested' } })
@@ -173,7 +173,7 @@ test('of a removal and a mount of one container the second is refused or fails, 
   assert.ok(!(await datastores()).some(({ containerName }) => containerName === 'contested'))
 })
 
-test('a datastore with a running external VM is not unmounted from its host: 409 that names it; once it is off it is', async () => {
+test('unmounting a datastore with a running external VM is 409 naming the VM, and succeeds once the VM is off', async () => {
   const unmount = (nodeExtIds?: string[]): Promise<CallResult> =>
     app.call('POST', `${externStore}/$actions/unmount`, { body: { datastoreName: 'extern-store', nodeExtIds } })
   const before = await datastores()

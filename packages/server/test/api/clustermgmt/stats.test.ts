@@ -32,7 +32,7 @@ const seriesIn = (data: any): [string, { timestamp: string; value: number }[]][]
   Object.entries<any>(data).filter(([, value]) => Array.isArray(value) && value[0]?.timestamp !== undefined)
 const valuesOf = (series: readonly { value: number }[]): number[] => series.map(({ value }) => value)
 
-describe('points of a cluster', () => {
+describe('data points of a cluster', () => {
   test('the last five minutes have ten points in each series, at multiples of 30 s, oldest first', async () => {
     const data = await read(`${stats}/${cluster}`, during(300))
     const series = seriesIn(data)
@@ -97,7 +97,7 @@ describe('points of a cluster', () => {
     assert.ok(points > 40_000 && points <= 60_000, `${points} points`)
   })
 
-  test('the same window has the same bytes twice, also after time has gone on, except for storage', async () => {
+  test('repeating a query returns equal values even later, except for storage', async () => {
     const own = await startApp()
     try {
       const first = await own.call('GET', `${stats}/${cluster}?${during(3600)}`)
@@ -111,7 +111,7 @@ describe('points of a cluster', () => {
     }
   })
 
-  test('operators fold the readings of an interval: least, most, number, sum', async () => {
+  test('operators return minimum, maximum, number and sum of the readings of an interval', async () => {
     const values: Record<string, number[]> = {}
     for (const type of ['MIN', 'AVG', 'MAX', 'COUNT', 'SUM', 'LAST']) {
       const query = `${during(3600)}&$samplingInterval=300&$statType=${type}&$select=controllerNumIops`
@@ -124,7 +124,7 @@ describe('points of a cluster', () => {
     }
   })
 
-  test('bounds surround what was usual at that hour', async () => {
+  test('bounds surround the values that are usual at that hour', async () => {
     const query = `${during(600)}&$select=controllerNumIops,controllerNumIopsLowerBuf,controllerNumIopsUpperBuf`
     const data = await read(`${stats}/${cluster}`, query)
     assert.deepEqual(
@@ -139,7 +139,7 @@ describe('points of a cluster', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('requests that are refused', () => {
   const bad: readonly [string, string][] = [
     ['an interval of 0', `${during(300)}&$samplingInterval=0`],
     ['an unknown operator', `${during(300)}&$statType=FOO`],
@@ -159,7 +159,7 @@ describe('what is refused', () => {
   })
 })
 
-test('v4.0 may leave the span out: the last hour', async () => {
+test('v4.0 without a span returns the last hour', async () => {
   const { status, data } = await app.call('GET', `/clustermgmt/v4.0/stats/clusters/${cluster}`)
   assert.equal(status, 200)
   assert.equal(data.cpuUsageHz.length, 120)
@@ -170,7 +170,7 @@ test('v4.0 may leave the span out: the last hour', async () => {
   assert.equal(end.data.cpuUsageHz.at(-1).timestamp.slice(0, 19), iso(3600).slice(0, 19))
 })
 
-test('the time at which a host was down has no points, also after the host came back', async () => {
+test('the time in which a host was down has no points, even after the host returns', async () => {
   const own = await startApp()
   try {
     const [host = '', other = ''] = hosts

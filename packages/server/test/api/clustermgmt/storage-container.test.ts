@@ -86,7 +86,7 @@ test('a creation needs the header of its cluster, and a minimal body gets the de
   for (const [name, value] of Object.entries(expected)) assert.equal(shown[name], value, name)
 })
 
-test('of two creations of one name in one cluster one is refused; in two clusters both succeed', async () => {
+test('two containers may have the same name only in different clusters', async () => {
   const answers = await Promise.all([create({ name: 'Twin' }), create({ name: 'twin' })])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409])
   assert.equal(answers.find(({ status }) => status === 409)?.errors[0]?.errorGroup, 'STORAGE_CONTAINER_NAME_EXISTS')
@@ -94,7 +94,7 @@ test('of two creations of one name in one cluster one is refused; in two cluster
   assert.equal((await app.task(await create({ name: 'twin' }, ids.cloud))).status, 'SUCCEEDED')
 })
 
-test('more copies than the cluster has, less advertised than reserved: 400; more reserved than the pool has: 409', async () => {
+test('more copies than the cluster has and less advertised than reserved capacity are 400, more reserved than the pool has is 409', async () => {
   assert.equal((await create({ name: 'c', replicationFactor: 3 })).status, 400)
   assert.equal(
     (await create({ name: 'c', logicalAdvertisedCapacityBytes: 5, logicalExplicitReservedCapacityBytes: 6 })).status,
@@ -141,7 +141,7 @@ test('erasure coding needs four hosts for two copies', async () => {
   assert.equal((await get(`${containers}/${extId}`)).erasureCodeDelaySecs, 604_800)
 })
 
-test('an update replaces, needs the tag, and keeps encryption on', async () => {
+test('an update needs the ETag, replaces the container and cannot disable encryption', async () => {
   const extId = await aContainer('changing', { isCompressionEnabled: true, isSoftwareEncryptionEnabled: true })
   const path = `${containers}/${extId}`
   assert.equal((await app.call('PUT', path, { body: { name: 'changing' }, requestId: requestId() })).status, 428)
@@ -164,7 +164,7 @@ test('an update replaces, needs the tag, and keeps encryption on', async () => {
   assert.equal(moved.errors[0]?.code, 'PLAT-10012')
 })
 
-test('a container with a VM disk is kept, and goes when the disk is gone', async () => {
+test('a container with a VM disk can be deleted only after the disk', async () => {
   const extId = await aContainer('holding')
   const vm = await aVmWithDisk(extId, TiB)
   const refused = await remove(extId)
@@ -176,14 +176,14 @@ test('a container with a VM disk is kept, and goes when the disk is gone', async
   assert.equal((await app.call('GET', `${containers}/${extId}`)).status, 404)
 })
 
-test('while a container is being removed it says so, and no second removal starts', async () => {
+test('of two concurrent deletions of a container one is refused', async () => {
   const extId = await aContainer('leaving')
   const answers = await Promise.all([remove(extId), remove(extId)])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409])
   for (const answer of answers) if (answer.status === 202) await app.task(answer)
 })
 
-test('leftover files keep a container, small ones only if the caller does not ignore them', async () => {
+test('leftover files prevent the deletion of a container, but small ones do not if the caller ignores them', async () => {
   const extId = await aContainer('littered')
   const collection = app.world.collection<ContainerFact>('hardware.containers')
   await collection.put(extId, { ...(collection.get(extId) as ContainerFact), files: [4096] })
@@ -201,7 +201,7 @@ test('internal and mounted containers are not deleted, and a mounted one is not 
   assert.equal((await putFresh(app, `${containers}/${mounted}`, { name: 'other' })).status, 409)
 })
 
-test('a datastore is mounted on all hosts or on none, and on ESX clusters only', async () => {
+test('a datastore is mounted on all requested hosts or on none, and only on ESX clusters', async () => {
   const native = await aContainer('native-only')
   const mount = (extId: string, body: object) => app.call('POST', `${containers}/${extId}/$actions/mount`, { body })
   const refused = await mount(native, { containerName: 'native-only' })
@@ -267,7 +267,7 @@ test('an unreachable or read-only cluster takes no new container', async () => {
   assert.equal((await create({ name: 'x' }, ids.cloud)).status, 409)
 })
 
-test('the same request id makes one container and names one task, also after a restart', async () => {
+test('repeating a creation with its request id returns the same task and creates one container, even after a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
   const id = requestId()
   const once = (to: TestApp) =>

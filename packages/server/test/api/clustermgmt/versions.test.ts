@@ -64,7 +64,7 @@ test('v4.0 shows no field of v4.2, and a PUT through it keeps the hidden fields'
   assert.deepEqual(kept.data.network.ntpServerConfigList, newer.data.network.ntpServerConfigList)
 })
 
-test('a replacing PUT through v4.0 keeps the fields that only v4.2 knows', async () => {
+test('a PUT through v4.0 keeps the fields that only v4.2 has', async () => {
   const headers = { 'x-cluster-id': ids.native, 'svc-request-id': requestId() }
   const made = await http('POST', 'v4.2/config/storage-containers', {
     body: { name: 'two-views', isShared: true, isCompressionEnabled: true },
@@ -193,7 +193,7 @@ test('links, Location and $reserved keep the version of the request; the task is
   }
 })
 
-test('a container leads to itself and to its statistics, and a selection without links has none', async () => {
+test('a container has links to itself and to its statistics, and $select without links omits them', async () => {
   const containers = (await http('GET', 'v4.0/config/storage-containers?$limit=1')).data
   assert.deepEqual(
     containers[0].links.map(({ rel }: any) => rel),
@@ -222,7 +222,7 @@ test('operations of v4.2 alone do not exist in v4.0', async () => {
   }
 })
 
-test('expanded properties are in the answer', async () => {
+test('$expand returns the expanded properties', async () => {
   const { data } = await http('GET', `v4.2/config/clusters/${ids.extern}?$expand=clusterProfile,storageSummary`)
   const [first] = (await http('GET', 'v4.2/config/clusters?$expand=storageSummary&$limit=1')).data
   assert.equal(first.$objectType, 'clustermgmt.v4.config.ClusterProjection')

@@ -46,7 +46,7 @@ const idsIn = async (path: string, apiKey: string): Promise<string[]> =>
     .data.map((one: any) => one.extId)
     .sort()
 
-test('a policy scoped to two categories: list, total, read, change and creation agree with it', async () => {
+test('list, total, read, update and create all honour a policy scoped to two categories', async () => {
   const [one, two, other] = [await aCategory(), await aCategory(), await aCategory()]
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Virtual Machine Admin', extId, {
@@ -85,7 +85,7 @@ test('a policy scoped to two categories: list, total, read, change and creation 
   assert.equal((await app.call('GET', vms, { apiKey })).total, 3)
 })
 
-test('removing the category from a machine removes the machine from the list with the next request', async () => {
+test('removing the category from a VM hides the VM from the next list request', async () => {
   const category = await aCategory()
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Virtual Machine Viewer', extId, inCategories(category))
@@ -99,7 +99,7 @@ test('removing the category from a machine removes the machine from the list wit
   assert.equal((await app.call('GET', path, { apiKey })).status, 404)
 })
 
-test('whoever may see a machine and not change it gets 403, not 404', async () => {
+test('a user who may view but not change a VM gets 403, not 404', async () => {
   const category = await aCategory()
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Virtual Machine Viewer', extId)
@@ -110,7 +110,7 @@ test('whoever may see a machine and not change it gets 403, not 404', async () =
   assert.equal(refused.errors[0]?.code, 'PLAT-10403')
 })
 
-test('SELF_OWNED: the own images are listed and deleted, those of others are not there', async () => {
+test('with a SELF_OWNED policy a user lists and deletes the own images, and the images of others are 404', async () => {
   const [mine, theirs] = [await aRobot(app), await aRobot(app)]
   const own = { image: { owner_uuid: { eq: 'SELF_OWNED' } } }
   const image = async (ownerExtId: string): Promise<string> => {
@@ -134,7 +134,7 @@ test('SELF_OWNED: the own images are listed and deleted, those of others are not
   assert.equal((await remove(a)).status, 202)
 })
 
-test('anyof, allof, noneof and noteq mean what sets mean, on 100 random machines', async () => {
+test('anyof, allof, noneof and noteq follow set semantics on 100 random VMs', async () => {
   const pool = await Promise.all(Array.from({ length: 6 }, () => aCategory()))
   // A small generator with a fixed seed: the same machines every time.
   let state = 7
@@ -167,7 +167,7 @@ test('anyof, allof, noneof and noteq mean what sets mean, on 100 random machines
   }
 })
 
-test('attributes of one entity are asked together, entities and policies reach side by side', async () => {
+test('all attributes of one entity filter must match, while several filters and policies add up', async () => {
   const [one, two] = [await aCategory(), await aCategory()]
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Virtual Machine Viewer', extId, {
@@ -186,7 +186,7 @@ test('attributes of one entity are asked together, entities and policies reach s
   assert.deepEqual(await idsIn(vms, apiKey), [both, second, onlyName, onlyCategory].sort())
 })
 
-test('disks take the scope of their machine', async () => {
+test('the disks of a VM are visible to whoever may see the VM', async () => {
   const category = await aCategory()
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Virtual Machine Viewer', extId, inCategories(category))
@@ -201,7 +201,7 @@ test('disks take the scope of their machine', async () => {
   )
 })
 
-test('a body refers only to what may be seen; a system role that sees nothing of a kind may refer to it', async () => {
+test('a body may reference only visible entities, except kinds that a system role cannot view at all', async () => {
   const category = await aCategory()
   const seen = await aRobot(app)
   await grant(app, 'Virtual Machine Admin', seen.extId, {
@@ -225,7 +225,7 @@ test('a body refers only to what may be seen; a system role that sees nothing of
   assert.equal((await postVm(app, cluster, { name: 'plain' }, { apiKey: custom.apiKey, as: null })).status, 202)
 })
 
-test('tasks are their owners own, without a policy', async () => {
+test('users see their own tasks without a policy', async () => {
   const { extId, apiKey } = await aRobot(app)
   const other = await aRobot(app)
   await grant(app, { id: await aRole(app, ['Create_New_Virtual_Machine', 'View_Cluster']) }, extId)
@@ -236,7 +236,7 @@ test('tasks are their owners own, without a policy', async () => {
   assert.equal(ok(await app.call('GET', '/platform/v4.3/config/tasks', { apiKey: other.apiKey }), 200).total, 0)
 })
 
-test('a task names the machine that it made only while its owner may see that machine', async () => {
+test('a task names the VM that it created only while its owner may view that VM', async () => {
   const { extId, apiKey } = await aRobot(app)
   await grant(app, { id: await aRole(app, ['Create_New_Virtual_Machine', 'View_Cluster']) }, extId)
   const started = await postVm(app, cluster, { name: 'made' }, { apiKey, as: null })
@@ -253,7 +253,7 @@ test('a task names the machine that it made only while its owner may see that ma
   assert.deepEqual(await names(), ['made'])
 })
 
-test('a policy that ends takes its right with it; another keeps it', async () => {
+test('deleting a policy revokes its permission unless another policy still grants it', async () => {
   const { extId, apiKey } = await aRobot(app)
   const first = await grant(app, 'Category Viewer', extId)
   const second = await grant(app, 'Category Admin', extId)
@@ -265,7 +265,7 @@ test('a policy that ends takes its right with it; another keeps it', async () =>
   assert.equal((await app.call('GET', categories, { apiKey })).status, 403)
 })
 
-test('a decision that was begun before a policy ended is not cached for the requests after it', async () => {
+test('an access decision that started before the deletion of a policy is not cached for later requests', async () => {
   const { extId } = await aRobot(app)
   const policy = await grant(app, 'Category Viewer', extId)
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
@@ -291,7 +291,7 @@ test('a decision that was begun before a policy ended is not cached for the requ
   assert.equal(await access.scope(caller, listCategories), undefined)
 })
 
-test('decisions are the same after a restart', async () => {
+test('access decisions are the same after a restart', async () => {
   const { mkdtempSync, rmSync } = await import('node:fs')
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
   const first = await startApp({ folder })
@@ -311,7 +311,7 @@ test('decisions are the same after a restart', async () => {
   }
 })
 
-test('a hundred policies of one identity are one condition', async () => {
+test('a hundred policies of one identity are merged into one query condition', async () => {
   const { extId, apiKey } = await aRobot(app)
   const ids: string[] = []
   for (let i = 0; i < 100; i++) {

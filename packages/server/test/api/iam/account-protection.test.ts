@@ -85,7 +85,7 @@ async function put({ apiKey }: Caller, user: string, changes: object) {
   })
 }
 
-test('a User Admin creates users although a policy gives everybody what they own', async () => {
+test('a User Admin can create users even when a policy gives every user access to what they own', async () => {
   const own = { virtual_machine: { owner_uuid: { eq: 'SELF_OWNED' } } }
   const policy = `${policies}/${await allow('Virtual Machine Viewer', { user: { '*': { eq: '*' } } }, own)}`
   const made = await create(keeper, { userType: 'LOCAL', username: fresh('newcomer'), password: goodPassword })
@@ -110,7 +110,7 @@ describe('a User Admin', () => {
   const strong: readonly RoleName[] = ['Super Admin', 'Internal Super Admin', 'Platform Admin', 'Virtual Machine Admin']
   for (const role of strong) {
     for (const [what, attempt] of attempts) {
-      test(`does not get ${what} of a holder of ${role}`, async () => {
+      test(`is refused ${what} for an account with the role ${role}`, async () => {
         const person = await aUser(app)
         await grant(app, role, person.extId)
         assert.equal(verdict(await attempt(keeper, person.extId)), denied)
@@ -121,14 +121,14 @@ describe('a User Admin', () => {
     }
   }
 
-  test('is told which operation and which filter it lacks', async () => {
+  test('reads in the refusal which operation and which filter it lacks', async () => {
     const person = await aUser(app)
     await grant(app, { id: await aRole(app, ['Delete_Image']) }, person.extId, { image: { name: { eq: 'x' } } })
     const [message] = (await makeKey(keeper, person.extId)).errors
     assert.match(message?.message ?? '', /on "person-\d+", .*Delete_Image on \{"image":\{"name":\{"eq":"x"\}\}\}/)
   })
 
-  test('keeps the accounts of people who hold nothing, or nothing that it does not hold itself', async () => {
+  test('administers accounts that hold nothing beyond its own permissions', async () => {
     for (const role of [undefined, 'User Admin'] as const) {
       for (const [what, attempt] of attempts) {
         const person = await aUser(app)
@@ -139,19 +139,19 @@ describe('a User Admin', () => {
     }
   })
 
-  test('keeps its own account, whatever else it holds', async () => {
+  test('administers its own account, whatever else it holds', async () => {
     const own = await holding('User Admin', { id: await aRole(app, ['View_Image']) })
     ok(await makeKey(own, own.extId), 201)
   })
 
-  test('changes what opens nothing in every account', async () => {
+  test('changes the fields of every account that give no access to it', async () => {
     const person = await aUser(app)
     await grant(app, 'Super Admin', person.extId)
     ok(await put(keeper, person.extId, { displayName: 'Another Name' }), 200)
     ok(await setState(keeper, person.extId, 'ACTIVE'), 200)
   })
 
-  test('brings back nobody who holds more: by change-state, by PUT, or by a PUT that leaves the state out', async () => {
+  test('cannot reactivate an account that holds more: by change-state, by PUT, or by a PUT without the status', async () => {
     const person = await aUser(app, undefined, { status: 'INACTIVE' })
     await grant(app, 'Virtual Machine Admin', person.extId)
     assert.equal(verdict(await setState(keeper, person.extId, 'ACTIVE')), denied)
@@ -160,14 +160,14 @@ describe('a User Admin', () => {
     assert.equal((await app.store.get(User, person.extId))?.status, 'INACTIVE')
   })
 
-  test('learns nothing of the password of a stronger account: a used one is refused like any other', async () => {
+  test('cannot probe the password of a stronger account: a reused password gets the same refusal as any other', async () => {
     const person = await aUser(app)
     await grant(app, 'Virtual Machine Admin', person.extId)
     assert.equal(verdict(await reset(keeper, person.extId, goodPassword)), denied)
     assert.equal(verdict(await put(keeper, person.extId, { password: goodPassword })), denied)
   })
 
-  test('does not come by a batch to what it does not get by itself', async () => {
+  test('cannot do by a batch what is refused as a single request', async () => {
     const submitter = await holding('User Admin', 'Platform User')
     const person = await aUser(app)
     await grant(app, 'Virtual Machine Admin', person.extId)
@@ -193,7 +193,7 @@ describe('a User Admin', () => {
   })
 })
 
-test('a Platform Admin keeps every account but those of Super Admins', async () => {
+test('a Platform Admin administers every account except those of Super Admins', async () => {
   const administrator = await holding('Platform Admin')
   for (const [role, expected] of [
     ['Central Admin', '201'],
@@ -206,7 +206,7 @@ test('a Platform Admin keeps every account but those of Super Admins', async () 
   }
 })
 
-test('reach counts: the same role on other entities, and the own entities of somebody else', async () => {
+test('the scope of a role counts: the same role on other entities, or on the owned entities of another user, is more than the caller holds', async () => {
   const role = { id: await aRole(app, ['View_Image']) }
   const caller = await holding('User Admin')
   const named = { image: { name: { anyof: ['a', 'b'] } } }
@@ -228,8 +228,8 @@ test('reach counts: the same role on other entities, and the own entities of som
   }
 })
 
-describe('a new user is what policies make of it', () => {
-  test('under a name that a policy knows: refused in any case of letters, and of any type', async () => {
+describe('creating a user to whom existing policies would give more than the caller holds is refused', () => {
+  test('when a policy names its user name, in any case and of any type', async () => {
     const username = fresh('expected')
     await allow('Virtual Machine Admin', { user: { username: { eq: username } } })
     assert.equal(verdict(await create(keeper, { userType: 'SERVICE_ACCOUNT', username })), denied)
@@ -240,7 +240,7 @@ describe('a new user is what policies make of it', () => {
     ok(await create(await holding('Platform Admin'), local), 201)
   })
 
-  test('of a type or a provider that a policy speaks of', async () => {
+  test('when a policy names its type or provider', async () => {
     const type = await allow('Virtual Machine Admin', { user: { user_type: { eq: 'SAML' } } })
     const directory = await aDirectory(app)
     await allow('Virtual Machine Admin', { user: { idp_uuid: { eq: directory.extId } } })
@@ -251,7 +251,7 @@ describe('a new user is what policies make of it', () => {
     ok(await app.call('DELETE', path, { ifMatch: await etagOf(app, path) }), 204)
   })
 
-  test('by what a policy does not exclude', async () => {
+  test('when a policy for everybody does not exclude it', async () => {
     const path = `${policies}/${await allow('Virtual Machine Admin', { user: { uuid: { noteq: nobody } } })}`
     // The policy speaks of the caller as well, so it gives nothing that the caller does not hold.
     ok(await create(keeper, { userType: 'SERVICE_ACCOUNT', username: fresh('included') }), 201)
@@ -274,7 +274,7 @@ describe('groups of a directory', () => {
     await allow('Super Admin', toGroup(admins))
   })
 
-  test('count for a key, a state and a new account, of somebody who never signed in', async () => {
+  test('count for a key, a state change and a new account, even before the first sign-in', async () => {
     for (const caller of [keeper, await holding('Platform Admin')]) {
       const boss = await aDirectoryUser(app, directory, 'boss')
       assert.equal(verdict(await makeKey(caller, boss)), denied)
@@ -294,7 +294,7 @@ describe('groups of a directory', () => {
     }
   })
 
-  test('count after a sign-in as before it, and when the directory has closed the account', async () => {
+  test('count equally before and after a sign-in, and when the directory has disabled the account', async () => {
     const boss = await aDirectoryUser(app, directory, 'boss')
     const name = `boss@${directory.domainName}:${adminPassword}`
     ok(await app.call('GET', users, { as: name, address: '198.51.100.7' }), 200)
@@ -307,7 +307,7 @@ describe('groups of a directory', () => {
     assert.equal(verdict(await makeKey(keeper, boss)), denied)
   })
 
-  test('let ordinary people of the directory have keys of a User Admin', async () => {
+  test('without privileges let a User Admin create keys for their members', async () => {
     const extId = await aDirectoryUser(app, directory, 'ordinary')
     const { apiKey } = ok(await makeKey(keeper, extId), 201).data.keyDetails
     assert.equal((await app.call('GET', '/control/v1/worlds', { apiKey })).status, 403)
@@ -316,7 +316,7 @@ describe('groups of a directory', () => {
   })
 
   for (const fault of ['down', 'slow', 'tls', 'wrongBind'] as const) {
-    test(`are not known while the directory is ${fault}: refused`, async () => {
+    test(`are unknown while the directory is ${fault}, so that the change is refused`, async () => {
       const extId = await aDirectoryUser(app, directory, 'ordinary')
       await behave(app, directory, { fault })
       const refused = await makeKey(keeper, extId)
@@ -331,7 +331,7 @@ describe('groups of a directory', () => {
     })
   }
 
-  test('are not asked for where no policy speaks of them', async () => {
+  test('are not read from the directory when no policy names a group', async () => {
     const other = await aDirectory(app)
     const extId = await aDirectoryUser(app, other, 'unconcerned')
     await aGroup(app, other, 'idle')
@@ -340,7 +340,7 @@ describe('groups of a directory', () => {
     ok(await setState(keeper, extId, 'INACTIVE'), 200)
   })
 
-  test('are asked outside the transaction: others write while a slow directory is waited for', async () => {
+  test('are read outside the transaction, so that other writes pass while a slow directory is waited for', async () => {
     const slow = await startApp({ config: { seed: 'empty', durations: 'natural' } })
     try {
       const robot = await aRobot(slow)
@@ -386,7 +386,7 @@ describe('groups of a directory', () => {
     assert.equal(verdict(await makeKey(keeper, extId)), denied)
   })
 
-  test('are not created under a name that a policy knows, unless the caller holds what the policy gives', async () => {
+  test('cannot be created with a name that a policy names, unless the caller holds what the policy gives', async () => {
     const name = fresh('promised')
     await allow('Virtual Machine Admin', { user_group: { uuid: { anyof: [name, nobody] } } })
     const other = await aDirectory(app)
@@ -400,7 +400,7 @@ describe('groups of a directory', () => {
     ok(await make(await holding('Platform Admin')), 201)
   })
 
-  test('are measured whatever their name, where a policy matches everybody who is in any group', async () => {
+  test('are checked under any name when a policy matches members of any group', async () => {
     const path = `${policies}/${await allow('Virtual Machine Admin', { user_group: { '*': { eq: '*' } } })}`
     const make = (apiKey: string) => {
       const distinguishedName = groupIn(directory, fresh('any'))
@@ -414,7 +414,7 @@ describe('groups of a directory', () => {
     ok(await app.call('DELETE', path, { ifMatch: await etagOf(app, path) }), 204)
   })
 
-  test('are not removed where a policy excludes their members and gives more than the caller holds', async () => {
+  test('cannot be deleted when a policy excludes their members and gives more than the caller holds', async () => {
     await putGroup(app, directory, 'guests', [personIn(directory, 'guest')])
     const guests = await aGroup(app, directory, 'guests')
     await allow('Virtual Machine Admin', { user: { username: { eq: 'guest' }, group: { noneof: [guests] } } })
@@ -425,7 +425,7 @@ describe('groups of a directory', () => {
   })
 })
 
-test('a refused request is measured again when it is repeated with its request id, a permitted one is replayed', async () => {
+test('repeating a request id checks a refused request again and replays a permitted one', async () => {
   const person = await aUser(app)
   const role = await grant(app, 'Virtual Machine Admin', person.extId)
   const requestId = crypto.randomUUID()

@@ -55,7 +55,7 @@ async function publicCall(
   }
 }
 
-test('filters under $reserved come back there with their key order, beside the named field', async () => {
+test('filters sent under $reserved are returned there in their key order, beside the named field', async () => {
   const entityFilter = { zebra: { z_uuid: { eq: '1' }, a_uuid: { eq: '2' } }, image: { '*': { eq: '*' } } }
   const identityFilter = { user: { uuid: { anyof: [nobody] } } }
   const body = {
@@ -83,7 +83,7 @@ test('filters under $reserved come back there with their key order, beside the n
   assert.notEqual(back.etag, read.etag)
 })
 
-test('filters in the named field, or as own properties, come back in the named field alone for the specification', async () => {
+test('filters sent in the named field or as own properties are returned only in the named field in the specification profile', async () => {
   const entityFilter = { subnet: { b: { eq: '1' } }, image: { a: { eq: '2' } } }
   for (const element of [{ entityFilter }, entityFilter]) {
     const created = ok(
@@ -99,7 +99,7 @@ test('filters in the named field, or as own properties, come back in the named f
   }
 })
 
-test('an element holds exactly one filter', async () => {
+test('an element with no filter or two is refused', async () => {
   const element = { entityFilter: everything, $reserved: { image: { '*': { eq: '*' } } } }
   assert.equal(
     (await app.call('POST', policies, { body: { ...policyBody(viewer, nobody), entities: [element] } })).status,
@@ -115,7 +115,7 @@ test('an element holds exactly one filter', async () => {
   )
 })
 
-test('a filter under $reserved counts for the request id', async () => {
+test('a filter under $reserved is part of the body that a request id is bound to', async () => {
   const requestId = crypto.randomUUID()
   const body = { ...policyBody(viewer, nobody), entities: [{ $reserved: everything }] }
   ok(await app.call('POST', policies, { body, requestId }), 201)
@@ -146,7 +146,7 @@ test('a filter that breaks the grammar is refused with every fault and its path'
   )
 })
 
-test('a policy that names what is not here is accepted with a warning and grants nothing', async () => {
+test('a policy that names unknown users or entities is accepted with a warning and grants nothing', async () => {
   const { extId, apiKey } = await aRobot(app)
   const body = policyBody(viewer, extId, { marketplace_item: { '*': { eq: '*' } }, image: { shoe_size: { eq: '44' } } })
   const created = ok(await app.call('POST', policies, { body }), 201)
@@ -155,7 +155,7 @@ test('a policy that names what is not here is accepted with a warning and grants
   assert.equal((await app.call('GET', '/vmm/v4.2/content/images', { apiKey })).status, 403)
 })
 
-test('names are unique without case, the role must exist, the type is the clients own', async () => {
+test('a policy needs a name that is unique in any case, an existing role, and a type that clients may set', async () => {
   const body = policyBody(viewer, nobody)
   ok(await app.call('POST', policies, { body }), 201)
   const again = await app.call('POST', policies, { body: { ...body, displayName: body.displayName.toUpperCase() } })
@@ -166,7 +166,7 @@ test('names are unique without case, the role must exist, the type is the client
   assert.equal((await app.call('POST', policies, { body: predefined })).status, 400)
 })
 
-test('PUT needs the tag; a predefined policy stays as it is; of an identity-only one the identities change', async () => {
+test('PUT needs the ETag, is refused for a predefined policy, and changes only the identities of an identity-only one', async () => {
   const [predefined] = (await app.call('GET', `${policies}?$filter=authorizationPolicyType eq 'PREDEFINED_READ_ONLY'`))
     .data
   const path = `${policies}/${predefined.extId}`
@@ -209,7 +209,7 @@ test('PUT needs the tag; a predefined policy stays as it is; of an identity-only
   )
 })
 
-test('$expand=role puts the role beside its id', async () => {
+test('$expand=role returns the role beside its id', async () => {
   const id = await aRole(app, ['View_User'], fresh('expanded'))
   const policy = await grant(app, { id }, nobody)
   const found = await publicCall('GET', `${policies}?$filter=extId eq '${policy}'&$expand=role($select=displayName)`)
@@ -217,7 +217,7 @@ test('$expand=role puts the role beside its id', async () => {
   assert.match(found.body.data[0].roleProjection.displayName, /^expanded/)
 })
 
-test('counts are the distinct users that are named and exist', async () => {
+test('assignedUsersCount is the number of distinct existing users that the policy names', async () => {
   const { extId } = await aRobot(app)
   const body = {
     ...policyBody(viewer, extId),
@@ -230,7 +230,7 @@ test('counts are the distinct users that are named and exist', async () => {
   assert.deepEqual([created.data.assignedUsersCount, created.data.assignedUserGroupsCount], [1, 0])
 })
 
-test('nobody gives a role that holds more than they do; Internal Super Admin comes from a Super Admin', async () => {
+test('nobody can grant a role with more permissions than their own, and only a Super Admin grants Internal Super Admin', async () => {
   const { extId, apiKey } = await aRobot(app)
   const writer = await aRole(app, ['Create_Authorization_Policy', 'View_Role', 'View_Category'])
   await grant(app, { id: writer }, extId)
@@ -246,7 +246,7 @@ test('nobody gives a role that holds more than they do; Internal Super Admin com
   ok(await app.call('POST', policies, { body }), 201)
 })
 
-test('identities are matched by name, type, provider and everyone, and excluded by what they must not be', async () => {
+test('identity filters match by name, type, provider and everyone, and negative conditions exclude', async () => {
   const { extId, apiKey } = await aRobot(app)
   const { username, idpId } = (await app.call('GET', `${users}/${extId}`)).data
   const reach = async (...filters: object[]): Promise<number> => {
@@ -268,7 +268,7 @@ test('identities are matched by name, type, provider and everyone, and excluded 
   assert.equal(await reach({ user: { group: { noneof: [nobody] } } }), 200)
 })
 
-test('the demo has its policies, roles and people', async () => {
+test('the demo seed has its policies, roles and users', async () => {
   assert.ok(((await app.call('GET', `${policies}?$filter=createdTime le ${app.clock.iso()}`)).total ?? 0) >= 6)
   assert.equal((await app.call('GET', `${roles}?$filter=displayName eq 'Snapshot Operator'`)).total, 1)
   ok(await app.call('GET', '/platform/v4.3/config/categories', { as: `viewer:${adminPassword}` }), 200)

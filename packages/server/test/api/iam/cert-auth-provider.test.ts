@@ -29,7 +29,7 @@ const fault = (result: CallResult): string => {
 /** Each test has authorities of its own: one authority speaks for one enabled provider. */
 const aRoot = (name = `CN=Root ${++counter}`): Promise<Issued> => issue({ name, isAuthority: true })
 
-test('a provider comes as a form with its chain as text, is read, listed, replaced with its tag, and removed', async () => {
+test('a provider sent as a form with its CA chain as text is created, read, listed, replaced with its ETag, and deleted', async () => {
   const own = await aRoot()
   const created = await create({ name: 'smart cards', clientCaChain: own.pem })
   assert.equal(created.status, 201, facts(created))
@@ -58,7 +58,7 @@ test('a provider comes as a form with its chain as text, is read, listed, replac
   assert.equal(gone.errors[0]?.code, 'IAM-20005')
 })
 
-test('a chain that comes as a file gives the provider its file name', async () => {
+test("a CA chain sent as a file gives the provider the file's name", async () => {
   const own = await aRoot()
   const file = new File([own.pem.replaceAll('\n', '\r\n')], 'company ca.pem')
   const created = await create({ caCertFileName: file })
@@ -67,7 +67,7 @@ test('a chain that comes as a file gives the provider its file name', async () =
   assert.equal(created.data.clientCaChain, own.pem.replaceAll('\n', '\r\n'))
 })
 
-test('revocation settings come as parts of their own, or as one part of JSON, and not as both', async () => {
+test('revocation settings are accepted as separate form parts or as one JSON part, not as both', async () => {
   const [one, two] = [await aRoot(), await aRoot()]
   await publish(app, 'parts.simulated', one)
   await publish(app, 'json.simulated', two)
@@ -98,7 +98,7 @@ test('revocation settings come as parts of their own, or as one part of JSON, an
   assert.equal(none.errors[0]?.argumentsMap?.['attributePath'], 'crlDps')
 })
 
-test('a body that is no form is 415, a form without a required part names it', async () => {
+test('a body that is not a form is 415, and the refusal of an incomplete form names the missing part', async () => {
   assert.equal((await app.call('POST', path, { body: { name: 'x' } })).status, 415)
   const missing = await app.call('POST', path, {
     form: providerForm({ isCacEnabled: undefined, clientCaChain: root.pem }),
@@ -112,7 +112,7 @@ test('a body that is no form is 415, a form without a required part names it', a
   ])
 })
 
-test('more than 50 parts, a file name with a path, a part twice and an unknown file are 400, and nothing is stored', async () => {
+test('a form with more than 50 parts, a path in a file name, a repeated part or an unknown file is 400 and stores nothing', async () => {
   const before = (await app.call('GET', path)).total
   const many = providerForm({ name: 'many', clientCaChain: root.pem })
   for (let index = 0; index < 51; index++) many.append(`extra${index}`, 'x')
@@ -127,12 +127,12 @@ test('more than 50 parts, a file name with a path, a part twice and an unknown f
   assert.equal((await app.call('GET', path)).total, before)
 })
 
-test('a chain of an issuing authority and its root is accepted in this order', async () => {
+test('a chain of an issuing CA followed by its root is accepted', async () => {
   const created = await create({ clientCaChain: chainOf(intermediate, root) })
   assert.equal(created.status, 201, facts(created))
 })
 
-test('a chain out of order is refused with the certificate that stands wrong', async () => {
+test('a chain out of order is refused and the misplaced certificate named', async () => {
   const message = fault(await create({ clientCaChain: chainOf(root, intermediate) }))
   assert.match(message, /certificate 1 \(CN=Example Root, O=Example\) is out of order/)
   const lower = await issue({ name: 'CN=Lower', isAuthority: true, from: intermediate })
@@ -143,7 +143,7 @@ test('a chain out of order is refused with the certificate that stands wrong', a
   assert.match(fault(await create({ clientCaChain: intermediate.pem })), /issued by none of the chain/)
 })
 
-test('a certificate of a user, one that has expired and one with a weak signature are refused by name', async () => {
+test('a chain with a user certificate, an expired one or one with a weak signature is refused and the certificate named', async () => {
   const user = await issue({ name: 'CN=alice', from: root })
   assert.match(fault(await create({ clientCaChain: user.pem })), /certificate 1 \(CN=alice\) is no authority/)
   const old = await issue({ name: 'CN=Old Root', isAuthority: true, notAfter: beginning - 1000 })
@@ -169,14 +169,14 @@ test('a certificate of a user, one that has expired and one with a weak signatur
   assert.match(fault(await create({ clientCaChain: forServers.pem })), /CN=Web\) may not issue certificates of clients/)
 })
 
-test('all faults of a chain are told together', async () => {
+test('all faults of a chain are reported together', async () => {
   const old = await issue({ name: 'CN=Old Root', isAuthority: true, notAfter: beginning - 1000 })
   const user = await issue({ name: 'CN=alice', from: root })
   const result = await create({ clientCaChain: chainOf(user, old) })
   assert.equal(result.errors.length, 2, facts(result))
 })
 
-test('a DER file, damaged PEM, a foreign PEM block and nothing at all are each told apart', async () => {
+test('a DER file, damaged PEM, a foreign PEM block and an empty chain get different errors', async () => {
   const der = new File([new Uint8Array(root.certificate.rawData)], 'ca.der')
   assert.match(fault(await create({ caCertFileName: der })), /expected PEM, found DER/)
   assert.match(fault(await create({ clientCaChain: 'hello' })), /found no certificate/)
@@ -198,14 +198,14 @@ test('a DER file, damaged PEM, a foreign PEM block and nothing at all are each t
   assert.match(fault(await create({ clientCaChain: root.pem.repeat(11) })), /expected 1 to 10 certificates, found 11/)
 })
 
-test('a private key in the upload is refused, and nothing of it is in the answer or in the store', async () => {
+test('a private key in the upload is refused, and no part of it is in the response or in the store', async () => {
   const result = await create({ clientCaChain: root.key + root.pem })
   assert.match(fault(result), /found a private key/)
   const secret = root.key.split('\n')[1] as string
   assert.ok(!JSON.stringify(result).includes(secret))
 })
 
-test('one name, and one authority in two enabled providers, are 409', async () => {
+test('a name in use, and a CA that another enabled provider has, are 409', async () => {
   const own = await aRoot('CN=Shared')
   assert.equal((await create({ name: 'first', clientCaChain: own.pem })).status, 201)
   const sameName = await create({ name: 'first', clientCaChain: (await aRoot()).pem })
@@ -224,7 +224,7 @@ test('an unknown directory is 404', async () => {
   assert.equal(result.errors[0]?.code, 'IAM-20004')
 })
 
-test('a revocation list that is none, has run out, or comes from another signer is refused; one that is not there is a warning', async () => {
+test('a CRL that is invalid, expired or signed by another CA is refused; an unreachable CRL is a warning', async () => {
   const own = await aRoot('CN=Publishing')
   const withList = (host: string) =>
     create({ clientCaChain: own.pem, isCrlEnabled: true, crlDps: [`http://${host}/ca.crl`] })
@@ -243,7 +243,7 @@ test('a revocation list that is none, has run out, or comes from another signer 
   assert.match(absent.warnings.join(), /cannot be read now/)
 })
 
-test('places of revocation inside this machine are refused', async () => {
+test('CRL and OCSP URLs that lead to this machine are refused', async () => {
   const own = await aRoot()
   const list = await create({ clientCaChain: own.pem, isCrlEnabled: true, crlDps: ['http://127.0.0.1:9/ca.crl'] })
   assert.match(fault(list), /loopback/)
@@ -251,7 +251,7 @@ test('places of revocation inside this machine are refused', async () => {
   assert.match(fault(await create({ clientCaChain: own.pem, ...responder })), /metadata address/)
 })
 
-test('places that only look like URLs are refused as such', async () => {
+test('malformed CRL and OCSP URLs are refused as malformed', async () => {
   const own = await aRoot()
   for (const url of ['http://[::1/ca.crl', 'http://ca.example.com:99999/']) {
     assert.match(fault(await create({ clientCaChain: own.pem, isCrlEnabled: true, crlDps: [url] })), /it is no URL/)
@@ -260,7 +260,7 @@ test('places that only look like URLs are refused as such', async () => {
   }
 })
 
-test('a repeated creation with one request id is the first one, though the form has another boundary', async () => {
+test('a creation repeated with its request id is replayed although the form has another boundary', async () => {
   const own = await aRoot()
   const requestId = '0f3a5a52-58b3-4c39-9f4e-3a1d0c9b7e77'
   const form = () => providerForm({ name: 'once', clientCaChain: own.pem })

@@ -66,7 +66,7 @@ const breakDown = (app: TestApp, fault: 'DOWN' | 'SILENT'): Promise<void> =>
 const revoke = (app: TestApp, ...serials: readonly string[]): Promise<void> =>
   happen(app, { type: 'FACT_CHANGES', kind: 'AUTHORITY', of: host, path: 'revoked', value: serials })
 
-test('a certificate of an existing user signs that user in, and the audit trail says by which certificate', async () => {
+test('a certificate of an existing user signs that user in, and the audit trail names the certificate', async () => {
   await scene({}, async ({ app, ask, client }) => {
     const viewer = await client({ purposes: [clientAuthentication] })
     const own = await ask(shown(viewer), `/iam/v4.1.b2/authn/users/${seedId('user/viewer')}`)
@@ -84,7 +84,7 @@ test('a certificate of an existing user signs that user in, and the audit trail 
   })
 })
 
-test('the user principal name comes before the e-mail address, and that before the common name', async () => {
+test('the user is found by the user principal name first, then the e-mail address, then the common name', async () => {
   await scene({}, async ({ ask, client }) => {
     const upn = await client({ name: 'CN=nobody', upn: 'viewer', email: 'operator' })
     assert.equal((await ask(shown(upn))).status, 200)
@@ -94,7 +94,7 @@ test('the user principal name comes before the e-mail address, and that before t
   })
 })
 
-test('two names of the kind that counts, an empty one, and one with what nobody sees are nobody', async () => {
+test('a certificate with two names of the deciding kind, an empty name or invisible characters signs nobody in', async () => {
   await scene({}, async ({ ask, client }) => {
     for (const name of ['CN=viewer, CN=operator', 'CN=operator, CN=viewer', 'CN=viewer\u0000', 'CN=view\u200ber'])
       assert.equal((await ask(shown(await client({ name })))).status, 401, JSON.stringify(name))
@@ -106,7 +106,7 @@ test('two names of the kind that counts, an empty one, and one with what nobody 
   })
 })
 
-test('nobody else is let in: no user, a service account, an inactive user, no name', async () => {
+test('a certificate of an unknown user, a service account, an inactive user or without a name signs nobody in', async () => {
   await scene({}, async ({ app, ask, client }) => {
     for (const name of ['CN=stranger', 'CN=ci-robot', 'CN=former', 'O=Example']) {
       const result = await ask(shown(await client({ name })))
@@ -121,7 +121,7 @@ test('nobody else is let in: no user, a service account, an inactive user, no na
   })
 })
 
-test('a certificate counts only without Authorization and without an API key, and never in storage', async () => {
+test('a client certificate is used only without Authorization header and API key, and never for the storage namespace', async () => {
   await scene({}, async ({ app, ask, client }) => {
     const certificate = shown(await client())
     const users = '/iam/v4.1.b2/authn/users'
@@ -132,7 +132,7 @@ test('a certificate counts only without Authorization and without an API key, an
   })
 })
 
-test('a certificate of a foreign root, one that is not valid yet or no more, and one for servers are refused', async () => {
+test('a certificate of a foreign root, before or after its validity, or for servers only, is refused', async () => {
   await scene({}, async ({ app, ask, client }) => {
     const foreign = await issue({ name: 'CN=Client Root', isAuthority: true })
     assert.equal((await ask(shown(await issue({ name: 'CN=viewer', from: foreign })))).status, 401)
@@ -155,7 +155,7 @@ test('a certificate of a foreign root, one that is not valid yet or no more, and
   })
 })
 
-test('authorities that the client sends along may stand between, but only such that may issue certificates', async () => {
+test('the client may send intermediate CAs along, but only certificates that may issue others count', async () => {
   await scene({}, async ({ ask, root }) => {
     const issuing = await issue({ name: 'CN=Issuing', isAuthority: true, from: root, pathLength: 0 })
     const viewer = await issue({ name: 'CN=viewer', from: issuing })
@@ -176,7 +176,7 @@ test('authorities that the client sends along may stand between, but only such t
   })
 })
 
-test('a provider for smart cards wants the purpose and the principal name in the certificate', async () => {
+test('a provider for smart cards requires the smart card purpose and the principal name in the certificate', async () => {
   await scene({ isCacEnabled: true }, async ({ ask, client }) => {
     const purposes = [clientAuthentication]
     assert.equal((await ask(shown(await client({ purposes, upn: 'viewer' })))).status, 200)
@@ -185,7 +185,7 @@ test('a provider for smart cards wants the purpose and the principal name in the
   })
 })
 
-test('a certificate that the list revokes is refused after the list was read again, with its next request', async () => {
+test('a certificate on the CRL is refused with the next request after the CRL was read again', async () => {
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = await client()
     const other = await client({ name: 'CN=operator' })
@@ -197,7 +197,7 @@ test('a certificate that the list revokes is refused after the list was read aga
   })
 })
 
-test('an intermediate that the list revokes takes its certificates with it', async () => {
+test('when the CRL revokes an intermediate CA, certificates issued by it are refused', async () => {
   await scene(withList, async ({ app, ask, root }) => {
     const issuing = await issue({ name: 'CN=Issuing', isAuthority: true, from: root })
     const viewer = await issue({ name: 'CN=viewer', from: issuing })
@@ -209,7 +209,7 @@ test('an intermediate that the list revokes takes its certificates with it', asy
   })
 })
 
-test('the last good list holds while its place is down, until it runs out; then nobody is let in', async () => {
+test('while its URL is down the last valid CRL is used until it expires; then nobody can sign in', async () => {
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = shown(await client())
     assert.equal((await ask(viewer)).status, 200)
@@ -224,7 +224,7 @@ test('the last good list holds while its place is down, until it runs out; then 
   })
 })
 
-test('a newer list of another signer, or one that has run out, does not replace the last good one', async () => {
+test('a newer CRL that is expired or signed by another CA does not replace the last valid one', async () => {
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = await client()
     await revoke(app, viewer.serial)
@@ -240,7 +240,7 @@ test('a newer list of another signer, or one that has run out, does not replace 
   })
 })
 
-test('an older list that is still good does not bring a revoked certificate back', async () => {
+test('an older CRL that is still valid does not reinstate a revoked certificate', async () => {
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = await client()
     await revoke(app, viewer.serial)
@@ -255,7 +255,7 @@ test('an older list that is still good does not bring a revoked certificate back
   })
 })
 
-test('a provider whose list could not be read lets nobody in before it was', async () => {
+test('a provider whose CRL was never read signs nobody in', async () => {
   await scene({ ...withList, crlDps: ['http://late.simulated/ca.crl'] }, async ({ app, ask, client, root }) => {
     const viewer = shown(await client())
     assert.equal((await ask(viewer)).status, 401)
@@ -265,7 +265,7 @@ test('a provider whose list could not be read lets nobody in before it was', asy
   })
 })
 
-test('lists outlive a restart', async () => {
+test('CRLs survive a restart', async () => {
   const { mkdtempSync, rmSync } = await import('node:fs')
   const { tmpdir } = await import('node:os')
   const { join } = await import('node:path')
@@ -288,7 +288,7 @@ test('lists outlive a restart', async () => {
   }
 })
 
-test('the responder is asked for each request: a revoked certificate is refused with the next one', async () => {
+test('the OCSP responder is queried for each request, so a revoked certificate is refused with the next one', async () => {
   await scene(withResponder, async ({ app, ask, client }) => {
     const viewer = await client()
     assert.equal((await ask(shown(viewer))).status, 200)
@@ -299,7 +299,7 @@ test('the responder is asked for each request: a revoked certificate is refused 
   })
 })
 
-test('a responder that is silent, says try later, signs with a foreign key or lives in another time lets nobody in', async () => {
+test('an OCSP responder that is silent, answers try later, signs with a foreign key or has a wrong time lets nobody sign in', async () => {
   await scene(withResponder, async ({ app, ask, client }) => {
     const viewer = shown(await client())
     const faults: Partial<AuthorityFact>[] = [
@@ -320,7 +320,7 @@ test('a responder that is silent, says try later, signs with a foreign key or li
   })
 })
 
-test('the responder is asked about an authority that the client sends along as well', async () => {
+test('the OCSP responder is queried about an intermediate CA that the client sends along, too', async () => {
   await scene({ isOcspEnabled: true }, async ({ app, ask, root }) => {
     const between = { name: 'CN=Issuing', isAuthority: true, from: root }
     const issuing = await issue({ ...between, ocspUrl: `http://${host}/ocsp` })
@@ -336,14 +336,14 @@ test('the responder is asked about an authority that the client sends along as w
   })
 })
 
-test('without a responder in the provider the one in the certificate is asked, and without any nobody is let in', async () => {
+test('a provider without OCSP responder uses the one in the certificate; without either, nobody can sign in', async () => {
   await scene({ isOcspEnabled: true }, async ({ ask, client }) => {
     assert.equal((await ask(shown(await client({ ocspUrl: `http://${host}/ocsp` })))).status, 200)
     assert.equal((await ask(shown(await client()))).status, 401)
   })
 })
 
-test('a provider that is switched off or removed ends its certificates with the next request', async () => {
+test('certificates of a provider that is disabled or deleted are refused with the next request', async () => {
   await scene({}, async ({ app, ask, client, root, provider }) => {
     const viewer = shown(await client())
     assert.equal((await ask(viewer)).status, 200)
@@ -362,7 +362,7 @@ test('a provider that is switched off or removed ends its certificates with the 
   })
 })
 
-test('with a directory the name is looked up there: its users sign in with their groups', async () => {
+test('a provider with a directory looks the name up there, and its users sign in with their groups', async () => {
   const corpAd = seedId('directory-service/corp-ad')
   await scene({ dirSvcExtID: corpAd }, async ({ ask, client, app }) => {
     const alice = shown(await client({ name: 'CN=x', upn: 'alice@example.com' }))
@@ -376,7 +376,7 @@ test('with a directory the name is looked up there: its users sign in with their
   })
 })
 
-test('an account that the directory closed, and a directory that is down or refuses us, let nobody in, and the trail says why', async () => {
+test('a certificate signs nobody in when the directory disabled the account, is down or rejects the service account, and the audit trail says why', async () => {
   const app = await startApp({ logLevel: 'silent' })
   try {
     const directory = await aDirectory(app)

@@ -68,7 +68,7 @@ test('over HTTP the refusals of an unknown user and of a wrong password are the 
   assert.match(answers[0]?.body ?? '', /PLAT-10401/)
 })
 
-test('a wrong key is refused beside good Basic credentials; a good key passes beside wrong ones', async () => {
+test('a wrong API key is refused even with correct Basic credentials, and a valid key passes even with wrong ones', async () => {
   const { apiKey, extId } = await aRobot(app)
   const as = `admin:${adminPassword}`
   assert.equal((await app.call('GET', users, { as, apiKey: 'hpk_wrong' })).status, 401)
@@ -76,7 +76,7 @@ test('a wrong key is refused beside good Basic credentials; a good key passes be
   ok(await app.call('GET', `${users}/${extId}`, { apiKey: `ApiKey ${apiKey}` }), 200)
 })
 
-test('the oldest namespace takes Basic only', async () => {
+test('the storage namespace accepts only Basic credentials', async () => {
   const { apiKey, extId } = await aRobot(app)
   await grant(app, 'Platform Viewer', extId)
   const path = '/storage/v4.0.a3/config/iscsi-clients'
@@ -84,7 +84,7 @@ test('the oldest namespace takes Basic only', async () => {
   assert.notEqual((await app.call('GET', path, { as: `admin:${adminPassword}`, apiKey })).status, 401)
 })
 
-test('five wrong passwords lock the pair of name and address, for 15 minutes of the world', async () => {
+test('five wrong passwords lock the pair of user name and client address for 15 minutes of world time', async () => {
   const person = await aUser(app)
   const [here, there] = [anAddress(), anAddress()]
   const own = (address: string) => app.call('GET', `${users}/${person.extId}`, { as: person.as, address })
@@ -109,7 +109,7 @@ test('four wrong passwords, and requests without credentials, lock nobody', asyn
   ok(await app.call('GET', `${users}/${person.extId}`, { as: person.as, address }), 200)
 })
 
-test('a locked pair is opened by an administrator who resets the password', async () => {
+test('an administrator unlocks a locked pair by resetting the password', async () => {
   const person = await aUser(app)
   const address = anAddress()
   for (let i = 0; i < 5; i++) await signIn(person.username, `wrong ${i}`, address)
@@ -124,7 +124,7 @@ test('a locked pair is opened by an administrator who resets the password', asyn
   assert.equal((await app.store.findWhere(SignInLock, { name: person.username })).length, 0)
 })
 
-test('wrong passwords at once are tried one after another: no more than five are', async () => {
+test('of concurrent wrong passwords no more than five are checked, because they are checked one after another', async () => {
   const person = await aUser(app)
   const address = anAddress()
   const right = app.call('GET', `${users}/${person.extId}`, { as: person.as, address: anAddress() })
@@ -133,7 +133,7 @@ test('wrong passwords at once are tried one after another: no more than five are
   ok(await right, 200)
 })
 
-test('fifty failures of a name from anywhere slow it down and raise an alarm', async () => {
+test('fifty failed sign-ins of one user name from any addresses slow it down and raise an alarm', async () => {
   const name = fresh('attacked')
   waits.length = 0
   // How long a hash takes is the machine's matter.
@@ -150,7 +150,7 @@ test('fifty failures of a name from anywhere slow it down and raise an alarm', a
   )
 })
 
-test('sixty failures a minute refuse the address, and no other', async () => {
+test('sixty failures a minute block that client address and no other', async () => {
   const address = anAddress()
   for (let i = 0; i < 60; i++)
     assert.equal((await app.call('GET', users, { apiKey: `hpk_guess${i}`, address })).status, 401)
@@ -160,7 +160,7 @@ test('sixty failures a minute refuse the address, and no other', async () => {
   ok(await app.call('GET', users, { address: anAddress() }), 200)
 })
 
-test('every failed sign-in is audited, reads as well', async () => {
+test('every failed sign-in is audited, for reads too', async () => {
   const address = anAddress()
   await signIn('nobody', 'x', address)
   const records = (await app.store.find(AuditRecord)).filter((record) => record.address === address)
@@ -187,7 +187,7 @@ test('a lock survives a restart', async () => {
   }
 })
 
-test('with the lock-out switched off nothing locks', async () => {
+test('with lock-out disabled no wrong password locks', async () => {
   const open = await startApp({ config: { lockout: 'off' } })
   try {
     for (let i = 0; i < 6; i++) await open.call('GET', categories, { as: `admin:wrong${i}` })
@@ -197,7 +197,7 @@ test('with the lock-out switched off nothing locks', async () => {
   }
 })
 
-test('an API key does not go on guessing the password of its user at change-password once the pair is locked', async () => {
+test('an API key cannot be used to guess the password of its user by change-password after the pair is locked', async () => {
   const person = await aUser(app)
   const { extId, username } = person
   const key = ok(await app.call('POST', `${users}/${extId}/keys`, { body: { name: 'k', keyType: 'API_KEY' } }), 201)

@@ -22,7 +22,7 @@ test('an allowed change names the policy and the role that allow it', async () =
   assert.equal((await newest())?.decision, `policy ${policy}, role ${systemRoleId('Category Admin')}`)
 })
 
-test('of several policies the one that reaches the entity is named, for what exists and for what is made', async () => {
+test('the audit names the policy whose scope covers the entity, for an existing entity and for a creation', async () => {
   const { extId, apiKey } = await aRobot(app)
   const [one, other] = await Promise.all(
     ['one', 'other'].map(async (name) => ok(await app.call('POST', categories, { body: aPair(name) }), 201).data.extId),
@@ -39,7 +39,7 @@ test('of several policies the one that reaches the entity is named, for what exi
   assert.equal((await newest())?.decision, `policy ${own}, role ${role}`)
 })
 
-test('a denied change says what is missing', async () => {
+test('the audit of a denied change names the missing permission', async () => {
   const { extId, apiKey } = await aRobot(app)
   ok(await app.call('POST', categories, { apiKey, body: aPair('denied') }), 403)
   assert.equal((await newest())?.decision, 'no policy grants Create_Category')
@@ -49,7 +49,7 @@ test('a denied change says what is missing', async () => {
   assert.equal((await newest())?.decision, 'policies that grant Create_Category reach other entities: 1')
 })
 
-test('a change of what is one’s own says so', async () => {
+test('the audit of a change to an owned entity says that ownership allowed it', async () => {
   const { extId, apiKey } = await aRobot(app)
   const body = { name: 'second', keyType: 'API_KEY' }
   const key = ok(await app.call('POST', `/iam/v4.1.b2/authn/users/${extId}/keys`, { body }), 201).data

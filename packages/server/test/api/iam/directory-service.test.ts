@@ -56,7 +56,7 @@ for (const profile of ['spec', 'public'] as const) {
   })
 }
 
-test('a name or a domain that another directory service has, in whatever case, is refused', async () => {
+test('a name or domain of another directory service is refused, in any case', async () => {
   const body = directoryBody(fresh('twice'))
   ok(await create(body), 201)
   const sameName = await create({ ...directoryBody(fresh('other')), name: body.name.toUpperCase() })
@@ -69,7 +69,7 @@ test('a name or a domain that another directory service has, in whatever case, i
   assert.equal(verdict(sameDomain), '409 IAM-20013')
 })
 
-test('of twenty directory services with one name that are created at once, one is', async () => {
+test('of twenty concurrent creations with one name, one succeeds', async () => {
   const name = fresh('race')
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, index) => create({ ...directoryBody(name), domainName: `${name}-${index}.test` })),
@@ -77,7 +77,7 @@ test('of twenty directory services with one name that are created at once, one i
   assert.deepEqual(results.map(verdict).sort(), ['201', ...Array(19).fill('409 IAM-20013')])
 })
 
-test('every fault of a body is told with its path', async () => {
+test('every fault of a body is reported with its path', async () => {
   const result = await create({
     name: fresh('faults'),
     url: 'http://ad.simulated',
@@ -98,7 +98,7 @@ test('every fault of a body is told with its path', async () => {
   ])
 })
 
-test('an Active Directory takes no layout; an OpenLDAP needs a whole one', async () => {
+test('an Active Directory refuses an OpenLDAP configuration, and an OpenLDAP needs a complete one', async () => {
   const layout = openLdap('dc=layout,dc=test')
   const active = await create(directoryBody(fresh('ad'), { openLdapConfiguration: layout }))
   assert.deepEqual([active.status, faultsOf(active)], [400, ['openLdapConfiguration']])
@@ -108,7 +108,7 @@ test('an Active Directory takes no layout; an OpenLDAP needs a whole one', async
   ok(await create(directoryBody(fresh('open'), { ...open, openLdapConfiguration: layout })), 201)
 })
 
-describe('addresses that the service does not call are refused', () => {
+describe('an address inside this machine is refused', () => {
   const refused = [
     'ldap://127.0.0.1',
     'ldap://127.0.0.1:389',
@@ -118,7 +118,7 @@ describe('addresses that the service does not call are refused', () => {
     'ldap://[::ffff:127.0.0.1]',
   ]
   for (const address of refused) {
-    test(`${address}, first and among the further ones`, async () => {
+    test(`${address}, as primary and as secondary server`, async () => {
       const first = await create(directoryBody(fresh('guard'), { url: address }))
       assert.deepEqual([first.status, faultsOf(first)], [400, ['url']])
       const second = await create(directoryBody(fresh('guard'), { secondaryUrls: [address] }))
@@ -128,7 +128,7 @@ describe('addresses that the service does not call are refused', () => {
   }
 })
 
-test('a reachable directory that refuses the service account is refused; one that does not answer is kept with a warning', async () => {
+test('a directory that rejects the service account is refused, one that does not answer is stored with a warning', async () => {
   const wrong = await create(directoryBody(fresh('wrong'), { serviceAccount: { username: 'svc', password: 'wrong' } }))
   assert.equal(verdict(wrong), '400 IAM-20021')
   assert.match(wrong.errors[0]?.message ?? '', /invalid credentials/)
@@ -138,14 +138,14 @@ test('a reachable directory that refuses the service account is refused; one tha
   assert.match(absent.warnings.join(), /does not answer now \(time-out/)
 })
 
-test('a further server answers when the first does not', async () => {
+test('a secondary server is used when the first does not answer', async () => {
   const name = fresh('spare')
   await app.world.collection('directory.hosts').put(`${name}.simulated`, { fault: 'down' })
   const created = ok(await create(directoryBody(name, { secondaryUrls: [`ldap://${name}-2.simulated`] })), 201)
   assert.deepEqual(created.warnings, [])
 })
 
-test('PUT without the password keeps it, and binding works on; type and domain never change', async () => {
+test('a PUT without the password keeps it for the next bind, and cannot change type or domain', async () => {
   const directory = await aDirectory(app)
   const path = `${directories}/${directory.extId}`
   const { serviceAccount: _, ...rest } = directoryBody(directory.host.replace('.simulated', ''))
@@ -163,7 +163,7 @@ test('PUT without the password keeps it, and binding works on; type and domain n
   assert.equal((await app.call('PUT', path, { body: rest, ifMatch: '"stale"' })).status, 412)
 })
 
-test('a directory service goes when no group and no user refers to it any more: 409 with counts, then 204', async () => {
+test('deleting a directory service that groups or users reference is 409 with counts, and 204 afterwards', async () => {
   const directory = await aDirectory(app)
   const path = `${directories}/${directory.extId}`
   const group = await aGroup(app, directory, 'testers')
@@ -177,7 +177,7 @@ test('a directory service goes when no group and no user refers to it any more: 
   assert.match(gone.errors[0]?.message ?? '', /Directory service not found/)
 })
 
-test('a directory service with users stays', async () => {
+test('a directory service with users is not deleted', async () => {
   const directory = await aDirectory(app)
   const path = `${directories}/${directory.extId}`
   ok(await app.call('POST', users, { body: { userType: 'LDAP', username: fresh('u'), idpId: directory.extId } }), 201)
@@ -232,7 +232,7 @@ describe('search', () => {
     )
   })
 
-  test('of more than a hundred the first hundred, and says that there are more', async () => {
+  test('returns the first hundred of more rows, and says that there are more', async () => {
     const directory = await aDirectory(app)
     for (let index = 0; index < 101; index++) await putGroup(app, directory, `many-${index}`, [])
     const body = JSON.stringify({ query: 'many', isWildcardSearch: true })
@@ -241,14 +241,14 @@ describe('search', () => {
     assert.ok(found.json.metadata.flags.some((flag: any) => flag.name === 'isTruncated' && flag.value))
   })
 
-  test('what looks like a filter is text: no row', async () => {
+  test('treats an LDAP filter in the query as text and finds no row', async () => {
     const directory = await aDirectory(app)
     for (const query of ['*)(uid=*', '*', '(cn=*)', 'a)(|(cn=*', '\\2a']) {
       assert.deepEqual(ok(await search(directory.extId, { query }), 200).data.searchResults ?? [], [], query)
     }
   })
 
-  test('attributes that hold secrets are neither shown nor compared, in whatever case', async () => {
+  test('neither returns nor compares secret attributes, in any case', async () => {
     const directory = await aDirectory(app)
     for (const name of [
       'userPassword',
@@ -267,7 +267,7 @@ describe('search', () => {
       assert.equal((await search(directory.extId, { query: 'a', returnedAttributes: [name] })).status, 400, name)
   })
 
-  test('a directory that does not answer is told with its cause; who may only view it may not search it', async () => {
+  test('names the cause when the directory does not answer, and is refused to users who may only view the directory', async () => {
     const directory = await aDirectory(app)
     await behave(app, directory, { fault: 'tls' })
     const failed = await search(directory.extId, { query: 'a' })
@@ -284,7 +284,7 @@ describe('verify-connection-status', () => {
   const verify = (extId: string, username: string, password: string) =>
     app.call('POST', `${directories}/${extId}/$actions/verify-connection-status`, { body: { username, password } })
 
-  test('binds with what is given and keeps none of it', async () => {
+  test('binds with the given credentials and stores none of them', async () => {
     const directory = await aDirectory(app)
     await putUser(app, directory, {
       name: 'tester',
@@ -297,7 +297,7 @@ describe('verify-connection-status', () => {
     assert.equal(await etagOf(app, `${directories}/${directory.extId}`), before)
   })
 
-  test('a wrong password is told as invalid credentials, and locks nobody out', async () => {
+  test('reports a wrong password as invalid credentials and locks nobody out', async () => {
     const directory = await aDirectory(app)
     for (let attempt = 0; attempt < 6; attempt++) {
       const refused = await verify(directory.extId, 'admin', 'wrong')
@@ -307,7 +307,7 @@ describe('verify-connection-status', () => {
     ok(await app.call('GET', directories), 200)
   })
 
-  test('a server that is down is told as a time-out', async () => {
+  test('reports a server that is down as a time-out', async () => {
     const directory = await aDirectory(app)
     await behave(app, directory, { fault: 'down' })
     const failed = await verify(directory.extId, 'svc', adminPassword)

@@ -62,9 +62,9 @@ const causes = async (target: string): Promise<string[]> =>
     record.operation === 'iam.signIn' && record.target === target ? [record.decision ?? ''] : [],
   )
 
-describe('names', () => {
+describe('forms of a directory user name', () => {
   for (const name of ['alice', 'alice@example.com', 'EXAMPLE\\alice', 'example.com\\Alice', 'ALICE@EXAMPLE.COM']) {
-    test(`${name} is alice of the demo's directory, who sees the machines of her group`, async () => {
+    test(`${name} signs in alice of the demo directory, who sees the VMs of her group`, async () => {
       const shown = ok(await app.call('GET', '/vmm/v4.2/ahv/config/vms', as(name)), 200)
       const dev = seedId('category/Environment/Dev')
       assert.ok(shown.data.length > 0)
@@ -76,7 +76,7 @@ describe('names', () => {
     })
   }
 
-  test('a domain that no directory has leads nowhere, nor does a name that only the directory knows without its domain', async () => {
+  test('a user name with an unknown domain, or a directory user name without its domain, signs nobody in', async () => {
     const directory = await withReader('nick')
     assert.equal(await visit('nick@elsewhere.test'), 401)
     assert.equal(await visit('ELSEWHERE\\nick'), 401)
@@ -85,12 +85,12 @@ describe('names', () => {
     assert.equal(await visit('nick'), 200)
   })
 
-  test('the first part of a domain is enough before the name, and not behind it', async () => {
+  test('the first label of a domain suffices in DOMAIN\\user, but not in user@domain', async () => {
     assert.equal(await visit('EXAMPLE\\alice'), 403)
     assert.equal(await visit('alice@example'), 401)
   })
 
-  test('local users come first; a directory is asked when the local one refused', async () => {
+  test('local users are tried first, and the directory when the local sign-in is refused', async () => {
     const username = fresh('both')
     const directory = await withReader(username)
     await aDirectoryUser(app, directory, username)
@@ -100,7 +100,7 @@ describe('names', () => {
     assert.equal(await visit(username, 'neither'), 401)
   })
 
-  test('a user that was made with the long form of its name is found by the short one', async () => {
+  test('a user that was created with the long form of its name signs in with the short form', async () => {
     const name = fresh('long')
     const directory = await withReader(name)
     const extId = await aDirectoryUser(app, directory, `${name.toUpperCase()}@${directory.domainName}`)
@@ -108,8 +108,8 @@ describe('names', () => {
   })
 })
 
-describe('the first sign-in', () => {
-  test('makes a user of whoever is in a group that a policy names', async () => {
+describe('the first sign-in of a directory user', () => {
+  test('creates the user when a policy names one of its groups', async () => {
     const directory = await withReader('Wanda')
     await putUser(app, directory, {
       name: 'Wanda',
@@ -124,14 +124,14 @@ describe('the first sign-in', () => {
     )
   })
 
-  test('of ten at once makes one user', async () => {
+  test('creates one user when ten run at once', async () => {
     const directory = await withReader('many')
     const all = await Promise.all(Array.from({ length: 10 }, () => visit(`many@${directory.domainName}`)))
     assert.deepEqual(all, Array(10).fill(200))
     assert.equal((await usersOf(directory)).length, 1)
   })
 
-  test('makes none for somebody who is in no group, or in one that no policy names', async () => {
+  test('creates no user for a person in no group, or in one that no policy names', async () => {
     const directory = await aDirectory(app)
     await putGroup(app, directory, 'idle', [personIn(directory, 'ida')])
     await aGroup(app, directory, 'idle')
@@ -140,14 +140,14 @@ describe('the first sign-in', () => {
     assert.deepEqual(await usersOf(directory), [])
   })
 
-  test('makes none with a wrong password', async () => {
+  test('creates no user when the password is wrong', async () => {
     const directory = await withReader('wrong')
     assert.equal(await visit(`wrong@${directory.domainName}`, 'not it'), 401)
     assert.deepEqual(await usersOf(directory), [])
   })
 })
 
-test('whoever is taken out of the group in the directory has its permissions for five minutes at most', async () => {
+test('a user who leaves a group in the directory keeps its permissions for at most five minutes', async () => {
   const directory = await withReader('leaver')
   const name = `leaver@${directory.domainName}`
   await aDirectoryUser(app, directory, 'leaver')
@@ -161,7 +161,7 @@ test('whoever is taken out of the group in the directory has its permissions for
   assert.equal(await visit(name), 403)
 })
 
-test('while the world stands, no real time ends remembered groups and credentials', async () => {
+test('while the world clock is stopped, cached groups and credentials do not expire', async () => {
   let passed = 0
   const standing = await startApp({ realClock: { ...realClock, now: () => realClock.now() + passed } })
   try {
@@ -183,7 +183,7 @@ test('while the world stands, no real time ends remembered groups and credential
   }
 })
 
-test('groups in groups count where the directory service follows them, and circles end', async () => {
+test('nested groups count when the directory service is set to follow them, and cycles end', async () => {
   for (const [groupSearchType, expected] of [
     ['NON_RECURSIVE', 401],
     ['RECURSIVE', 200],
@@ -195,7 +195,7 @@ test('groups in groups count where the directory service follows them, and circl
   }
 })
 
-test('a group of another type that is named like one of the directory has no members', async () => {
+test('a SAML group with the name of a directory group has no members from the directory', async () => {
   const directory = await aDirectory(app)
   await putGroup(app, directory, 'admins', [personIn(directory, 'sly')])
   const body = { groupType: 'SAML', idpId: directory.extId, name: groupIn(directory, 'admins') }
@@ -204,7 +204,7 @@ test('a group of another type that is named like one of the directory has no mem
   assert.equal(await visit(`sly@${directory.domainName}`), 403)
 })
 
-test('with a white list only its members sign in, users that exist included', async () => {
+test('with a white list only members of its groups sign in, and existing users outside them do not', async () => {
   const directory = await withReader('listed')
   await aDirectoryUser(app, directory, 'unlisted')
   const path = `${directories}/${directory.extId}`
@@ -218,7 +218,7 @@ test('with a white list only its members sign in, users that exist included', as
   assert.equal(await visit(`listed@${directory.domainName}`), 200)
 })
 
-test('a white list names groups by their plain names as well; a name that no group has admits nobody', async () => {
+test('a white list may use common names of groups, and an unknown group admits nobody', async () => {
   const directory = await withReader('plain')
   const path = `${directories}/${directory.extId}`
   const admitOnly = async (name: string): Promise<number> => {
@@ -231,7 +231,7 @@ test('a white list names groups by their plain names as well; a name that no gro
   assert.equal(await admitOnly('nowhere'), 401)
 })
 
-test('an account that is closed, in the directory or here, does not sign in', async () => {
+test('an account that is disabled in the directory or inactive here cannot sign in', async () => {
   const directory = await withReader('closed')
   const extId = await aDirectoryUser(app, directory, 'closed')
   assert.equal(await visit('closed'), 200)
@@ -244,7 +244,7 @@ test('an account that is closed, in the directory or here, does not sign in', as
   assert.equal(await visit('closed'), 401)
 })
 
-test('an empty password is 401, and no directory is asked', async () => {
+test('an empty password is 401 without a query to the directory', async () => {
   const name = fresh('empty')
   const directory = await withReader(name)
   await aDirectoryUser(app, directory, name)
@@ -258,7 +258,7 @@ test('an empty password is 401, and no directory is asked', async () => {
 
 describe('a directory that does not answer', () => {
   for (const fault of ['down', 'slow', 'tls', 'wrongBind'] as const) {
-    test(`${fault}: 401 with the cause in the audit trail, which locks nobody out`, async () => {
+    test(`(${fault}) makes a sign-in 401 with the cause in the audit trail, and locks nobody out`, async () => {
       const name = fresh(fault.toLowerCase())
       const directory = await withReader(name)
       await aDirectoryUser(app, directory, name)
@@ -271,7 +271,7 @@ describe('a directory that does not answer', () => {
     })
   }
 
-  test('does not switch off the lock of a local user whose name it could know as well', async () => {
+  test('does not disable the lock-out of a local user of the same name', async () => {
     const name = fresh('both')
     const directory = await withReader(name)
     const username = `${name}@${directory.domainName}`
@@ -282,7 +282,7 @@ describe('a directory that does not answer', () => {
     assert.equal(await visit(username, goodPassword, address), 401)
   })
 
-  test('goes unnoticed by who signed in within the last minute', async () => {
+  test('does not affect users who signed in within the last minute', async () => {
     const name = fresh('known')
     const directory = await withReader(name)
     await aDirectoryUser(app, directory, name)
@@ -294,7 +294,7 @@ describe('a directory that does not answer', () => {
     assert.equal(await visit(name), 401)
   })
 
-  test('keeps nobody else waiting: local users sign in while forty sign-ins wait for it', async () => {
+  test('does not delay local users while forty sign-ins wait for it', async () => {
     const slow = await startApp({ config: { durations: 'natural' } })
     const [directory] = (await slow.call('GET', `${directories}?$filter=name eq 'corp-ad'`)).data
     await slow.world.collection('directory.hosts').put('ad.simulated', { fault: 'slow' })
@@ -316,7 +316,7 @@ describe('a directory that does not answer', () => {
   })
 })
 
-test('five wrong passwords lock the name, in each way of writing it', async () => {
+test('five wrong passwords lock the user name in every form of writing it', async () => {
   const directory = await withReader('locked')
   await aDirectoryUser(app, directory, 'locked')
   const address = anAddress()
@@ -328,7 +328,7 @@ test('five wrong passwords lock the name, in each way of writing it', async () =
   assert.equal(await visit(`locked@${directory.domainName}`, adminPassword, anAddress()), 200)
 })
 
-test('a group that is made, or goes, counts with the next request of who is signed in already', async () => {
+test('creating or deleting a user group affects the next request of signed-in members', async () => {
   const directory = await aDirectory(app)
   const name = fresh('joiner')
   await aDirectoryUser(app, directory, name)
@@ -342,7 +342,7 @@ test('a group that is made, or goes, counts with the next request of who is sign
   assert.equal(await visit(name), 403)
 })
 
-test('an API key of a directory user has the groups of its user, and dies with the account', async () => {
+test('an API key of a directory user has the groups of that user, and stops working when the account is disabled', async () => {
   const name = fresh('keyed')
   const directory = await withReader(name)
   const extId = await aDirectoryUser(app, directory, name)
@@ -357,7 +357,7 @@ test('an API key of a directory user has the groups of its user, and dies with t
   assert.equal(await use(), 403)
 })
 
-test('createUser takes the display name from the directory, and refuses a provider that is not one', async () => {
+test('createUser takes the display name from the directory and refuses an unknown provider', async () => {
   const directory = await aDirectory(app)
   await putUser(app, directory, {
     name: 'shown',

@@ -44,7 +44,7 @@ async function aWriter(names: readonly string[], entityFilter: object) {
   return { ...robot, give, put }
 }
 
-test('an identity that may create policies on some entities does not become Super Admin', async () => {
+test('an identity that may create policies on some entities cannot make itself Super Admin', async () => {
   const { extId, apiKey } = await aRobot(app)
   const role = await aRole(app, ['Create_Authorization_Policy', 'View_Authorization_Policy', 'View_Role'])
   await grant(app, { id: role }, extId, {
@@ -66,7 +66,7 @@ test('an identity that may create policies on some entities does not become Supe
   ok(await give(role, { authorization_policy: { owner_uuid: { eq: extId } } }), 201)
 })
 
-test('a batch is measured like single requests', async () => {
+test('a policy created by a batch is checked like a single request', async () => {
   const { extId, apiKey } = await aWriter(['View_Category'], { category: { uuid: { eq: one } } })
   await grant(app, 'Platform User', extId)
   const role = await aRole(app, ['View_Category'])
@@ -85,7 +85,7 @@ test('a batch is measured like single requests', async () => {
   assert.equal((await app.call('GET', `${policies}?$filter=role eq '${role}'`)).total, 1)
 })
 
-describe('a policy grants what its writer holds, on', () => {
+describe('a policy whose writer may view the VMs of two categories, when it gives', () => {
   const own = { virtual_machine: { category_uuid: { anyof: [one, two] } } }
   const cases: readonly (readonly [string, object, '201' | typeof denied])[] = [
     ['the same entities', own, '201'],
@@ -111,7 +111,7 @@ describe('a policy grants what its writer holds, on', () => {
     ['machines that the grantee owns', { virtual_machine: { owner_uuid: { eq: 'SELF_OWNED' } } }, denied],
   ]
   for (const [title, filter, expected] of cases) {
-    test(`${title}: ${expected}`, async () => {
+    test(`${title}, is answered ${expected}`, async () => {
       const { give } = await aWriter(['View_Existing_Virtual_Machine'], own)
       const role = await aRole(app, ['View_Existing_Virtual_Machine'])
       assert.equal(verdict(await give(role, filter)), expected)
@@ -119,7 +119,7 @@ describe('a policy grants what its writer holds, on', () => {
   }
 })
 
-test('each operation is measured by the filters that hold this operation', async () => {
+test('each operation of a granted role is checked against the filters of the writer for that operation', async () => {
   const { extId, give } = await aWriter(['View_Image'], { image: all })
   await grant(app, { id: await aRole(app, ['Delete_Image']) }, extId, { image: { name: { eq: 'old' } } })
   const both = await aRole(app, ['View_Image', 'Delete_Image'])
@@ -131,7 +131,7 @@ test('each operation is measured by the filters that hold this operation', async
   ok(await give(both, { image: { name: { eq: 'old' } } }), 201)
 })
 
-test('SELF_OWNED is given to oneself, not to others: those own other entities', async () => {
+test('a holder of SELF_OWNED permissions cannot grant them to others, who own other entities', async () => {
   const mine = { image: { owner_uuid: { eq: 'SELF_OWNED' } } }
   const { extId, apiKey, give, put } = await aWriter(['View_Image'], mine)
   const role = await aRole(app, ['View_Image'])
@@ -150,7 +150,7 @@ test('SELF_OWNED is given to oneself, not to others: those own other entities', 
   assert.equal(verdict(await put(`${roles}/${role}`, { displayName: fresh('own'), operations })), denied)
 })
 
-test('an update of a policy is measured whole: wider entities, a stronger role, other identities', async () => {
+test('an update of a policy is refused for wider entities, a stronger role or other identities', async () => {
   const scope = { category: { uuid: { eq: one } } }
   const { extId, give, put } = await aWriter(['View_Category'], scope)
   const role = await aRole(app, ['View_Category'])
@@ -163,7 +163,7 @@ test('an update of a policy is measured whole: wider entities, a stronger role, 
   assert.equal(verdict(await put(foreign, policyBody(systemRoleId('Platform Admin'), extId))), denied)
 })
 
-test('an operation that is added to a role is measured on the entities of every policy that gives the role', async () => {
+test('adding an operation to a role is checked on the entities of every policy with that role', async () => {
   const scope = { category: { uuid: { eq: one } } }
   const { extId, put } = await aWriter(['View_Category', 'Delete_Category'], scope)
   const role = await aRole(app, ['View_Category'])
@@ -182,7 +182,7 @@ test('an operation that is added to a role is measured on the entities of every 
   ok(await add(), 200)
 })
 
-test('a policy and a wider role that are written at once do not together give more than their writer holds', async () => {
+test('a concurrent policy creation and role update cannot together grant more than the writer holds', async () => {
   const scope = { category: { uuid: { eq: one } } }
   const { extId, give, put } = await aWriter(['View_Category'], everything)
   await grant(app, { id: await aRole(app, ['Delete_Category']) }, extId, scope)
@@ -203,7 +203,7 @@ describe('administrators', () => {
       app.call('POST', policies, { apiKey: robot.apiKey, body: policyBody(systemRoleId(name), nobody, filter) })
   }
 
-  test('of everything give away anything but what only a Super Admin gives', async () => {
+  test('of all entities may grant anything except what only a Super Admin grants', async () => {
     for (const administrator of ['Platform Admin', 'Central Admin'] as const) {
       const give = await identity(administrator)
       for (const name of ['Platform Admin', 'Central Admin', 'Virtual Machine Admin'] as const)
@@ -217,14 +217,14 @@ describe('administrators', () => {
     for (const name of ['Super Admin', 'Internal Super Admin'] as const) ok(await give(name), 201)
   })
 
-  test('of some entities are measured like everybody else', async () => {
+  test('of some entities are checked like everybody else', async () => {
     const scope = { authorization_policy: all, role: all, image: all }
     const give = await identity('Platform Admin', scope)
     assert.equal(verdict(await give('Platform Admin')), denied)
     ok(await give('Platform Admin', { image: all }), 201)
   })
 
-  test('are not made by an identity that holds their operations and not their role', async () => {
+  test('cannot be appointed by an identity that holds their operations but not their role', async () => {
     const systemOnly = ['Submit_Batch', 'Restore_Domain_Manager_Restore_Point'].map(operationId)
     const held = ok(await app.call('GET', `${roles}/${systemRoleId('Platform Admin')}`), 200).data.operations
     const body = { displayName: fresh('copy'), operations: held.filter((id: string) => !systemOnly.includes(id)) }
@@ -238,7 +238,7 @@ describe('administrators', () => {
   })
 })
 
-test('a Project Manager makes roles of operations that it holds, and no others', async () => {
+test('a Project Manager creates roles only from operations that it holds', async () => {
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Project Manager', extId)
   const create = (name: string) =>

@@ -13,7 +13,7 @@ after(() => app.close())
 
 const keysOf = (user: string): string => `${users}/${user}/keys`
 
-test('the secret of a key is in the answer to its creation and nowhere after', async () => {
+test('the secret of a key is returned by its creation and never again', async () => {
   const { extId, keyExtId, apiKey } = await aRobot(app)
   assert.match(apiKey, /^hpk_[A-Za-z0-9_-]{43,}$/)
   assert.ok(apiKey.length <= 128)
@@ -27,7 +27,7 @@ test('the secret of a key is in the answer to its creation and nowhere after', a
   assert.equal(again.errors[0]?.message, 'Failed to create key as there is a key with the same name.')
 })
 
-test('over HTTP the creation alone shows the secret, in both naming profiles', async () => {
+test('over HTTP only the creation returns the secret, in both naming profiles', async () => {
   const { url } = await app.listen()
   const { extId } = await aRobot(app)
   const call = async (method: string, headers: object, body?: object): Promise<any> => {
@@ -68,7 +68,7 @@ test('no plain secret reaches the data file', async () => {
   }
 })
 
-test('an object key shows its access key, in the user as well, and its secret once', async () => {
+test('an object key shows its access key, also in the user, and its secret only once', async () => {
   const { extId } = await aRobot(app)
   const created = ok(await app.call('POST', keysOf(extId), { body: { name: 'objects', keyType: 'OBJECT_KEY' } }), 201)
   const { accessKey, secretKey } = created.data.keyDetails
@@ -83,7 +83,7 @@ test('an object key shows its access key, in the user as well, and its secret on
   )
 })
 
-test('a used key moves lastUsedTime and keeps its tag; a revoked one is refused with the next request', async () => {
+test('using a key updates lastUsedTime but not the ETag, and a revoked key is refused with the next request', async () => {
   const { extId, keyExtId, apiKey } = await aRobot(app)
   const path = `${keysOf(extId)}/${keyExtId}`
   const etag = await etagOf(app, path)
@@ -101,7 +101,7 @@ test('a used key moves lastUsedTime and keeps its tag; a revoked one is refused 
   assert.equal((await app.call('GET', path)).data.status, 'REVOKED')
 })
 
-test('a key expires by the clock of the world', async () => {
+test('a key expires by the world clock', async () => {
   const { extId } = await aRobot(app)
   const expiryTime = new Date(app.clock.now() + 600_000).toISOString()
   const created = ok(
@@ -123,7 +123,7 @@ test('a key expires by the clock of the world', async () => {
   ok(await app.call('DELETE', path, { ifMatch: await etagOf(app, path) }), 204)
 })
 
-test("a key under another user's path is not there; its delete needs the tag, and ends it", async () => {
+test("a key is 404 under another user's path, and deleting it needs the ETag and revokes it", async () => {
   const { extId, keyExtId, apiKey } = await aRobot(app)
   const other = await aRobot(app)
   assert.equal(verdict(await app.call('GET', `${keysOf(other.extId)}/${keyExtId}`)), '404 IAM-20002')
@@ -135,7 +135,7 @@ test("a key under another user's path is not there; its delete needs the tag, an
   assert.equal((await app.call('GET', path, { apiKey })).status, 401)
 })
 
-test('what a key may not be is refused: a past or distant end, a status, too many', async () => {
+test('a key with a past or distant expiry, with a status or beyond the limit is refused', async () => {
   const { extId } = await aRobot(app)
   const create = (body: object) => app.call('POST', keysOf(extId), { body: { keyType: 'API_KEY', ...body } })
   assert.equal((await create({ name: 'past', expiryTime: '2020-01-01T00:00:00Z' })).status, 400)
@@ -153,7 +153,7 @@ test('what a key may not be is refused: a past or distant end, a status, too man
   )
 })
 
-test('everyone reads and revokes the own keys without a policy, and no others', async () => {
+test('users read and revoke their own keys without a policy, but no others', async () => {
   const { extId, keyExtId, apiKey } = await aRobot(app)
   const other = await aRobot(app)
   assert.equal(ok(await app.call('GET', keysOf(extId), { apiKey }), 200).total, 1)
@@ -166,7 +166,7 @@ test('everyone reads and revokes the own keys without a policy, and no others', 
   ok(await app.call('POST', `${keysOf(extId)}/${keyExtId}/$actions/revoke`, { apiKey }), 200)
 })
 
-test('a new account is refused before a policy, let in after it, and out again after the revocation', async () => {
+test('an API key of a new service account works after a policy is created and no longer after its revocation', async () => {
   const { extId, keyExtId, apiKey } = await aRobot(app)
   assert.equal((await app.call('GET', categories, { apiKey })).status, 403)
   await grant(app, 'Category Viewer', extId)
@@ -175,7 +175,7 @@ test('a new account is refused before a policy, let in after it, and out again a
   assert.equal((await app.call('GET', categories, { apiKey })).status, 401)
 })
 
-test('the audit names the key', async () => {
+test('an audit record names the API key that was used', async () => {
   const { extId, keyExtId, apiKey } = await aRobot(app)
   await app.call('POST', categories, { apiKey, body: { key: 'a', value: 'b' } })
   const records = await app.store.find(AuditRecord, { newestFirst: true, limit: 1 })
@@ -185,7 +185,7 @@ test('the audit names the key', async () => {
   )
 })
 
-test('a key whose creation committed before the crash comes again with the same request id, and works', async () => {
+test('repeating a key creation after a crash with the same request id returns the same working key', async () => {
   const requestId = crypto.randomUUID()
   const first = await startApp()
   const robot = await aRobot(first)

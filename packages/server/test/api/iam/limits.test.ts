@@ -26,11 +26,11 @@ async function within(limited: object, work: (app: TestApp) => Promise<void>): P
   }
 }
 
-test('the limits are those of the pages', () => {
+test('the limits of users and roles are the documented ones', () => {
   assert.deepEqual([limits.users, limits.roles], [10_000, 5000])
 })
 
-test('a user beyond the limit is refused with 422, which names it; of ten at once that fit one, one is made', async () => {
+test('a user beyond the limit is refused with 422 naming the limit, and of ten concurrent creations for one free place one succeeds', async () => {
   const maximum = (await totalOf(users)) + 2
   await within({ users: maximum }, async (app) => {
     await aUser(app)
@@ -43,7 +43,7 @@ test('a user beyond the limit is refused with 422, which names it; of ten at onc
   })
 })
 
-test('a role beyond the limit is refused with 422, and a deleted one makes room', async () => {
+test('a role beyond the limit is refused with 422, and accepted after another is deleted', async () => {
   const maximum = (await totalOf(roles)) + 1
   await within({ roles: maximum }, async (app) => {
     const made = await aRole(app, ['View_Image'])

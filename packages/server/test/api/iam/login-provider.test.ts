@@ -13,7 +13,7 @@ let app: TestApp
 before(async () => void (app = await startApp()))
 after(() => app.close())
 
-test('the built-in ones come first; a service account cannot sign in with a browser', async () => {
+test('the built-in login providers come first, and the one for service accounts supports no browser login', async () => {
   const [local, account] = (await app.call('GET', providers)).data
   assert.deepEqual(
     [local.extId, local.name, local.type, local.isBrowserLoginSupported],
@@ -22,7 +22,7 @@ test('the built-in ones come first; a service account cannot sign in with a brow
   assert.deepEqual([account.type, account.isBrowserLoginSupported], ['service_account', false])
 })
 
-test('a directory is one as long as it is configured, under its own id and name', async () => {
+test('a configured directory is a login provider under its own id and name', async () => {
   const directory = await aDirectory(app)
   const named = () => app.call('GET', `${providers}?$filter=extId eq '${directory.extId}'`)
   const shown = (await named()).data[0]
@@ -35,7 +35,7 @@ test('a directory is one as long as it is configured, under its own id and name'
   assert.equal((await named()).total, 0)
 })
 
-test('filters by type, orders by name, pages; everybody who signs in may', async () => {
+test('every signed-in user lists login providers, filtered by type, ordered by name and paged', async () => {
   const nobody = await aUser(app)
   const ldap = `${providers}?$filter=type eq Iam.Authn.IdpType'ldap'&$orderby=name desc&$limit=1`
   const page = ok(await app.call('GET', ldap, { as: nobody.as }), 200)

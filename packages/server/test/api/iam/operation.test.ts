@@ -17,7 +17,7 @@ async function all(path: string): Promise<any[]> {
   }
 }
 
-test('there are at least 200 operations, 30 of them creations; both spellings of startswith find the same', async () => {
+test('the catalogue has at least 200 operations, 30 of them creations, and both spellings of startswith find the same', async () => {
   const every = await all(operations)
   assert.ok(every.length >= 200)
   const called = await app.call('GET', `${operations}?$filter=startswith(displayName,'Create_')&$limit=100`)
@@ -26,7 +26,7 @@ test('there are at least 200 operations, 30 of them creations; both spellings of
   assert.deepEqual(called.data, infix.data)
 })
 
-test('every endpoint of the service stands in exactly one operation', async () => {
+test('every endpoint of the service belongs to exactly one operation', async () => {
   const counts = new Map<string, number>()
   for (const one of await all(operations)) {
     for (const { httpMethod, endpointUrl } of one.associatedEndpointList) {
@@ -62,7 +62,7 @@ test('operations, entities and clients are the same on every instance, and can b
   assert.equal((await app.call('GET', `${operations}/99999999-9999-4999-8999-999999999999`)).status, 404)
 })
 
-test('one entity is called image; its attributes say what a policy can ask', async () => {
+test('the entity image lists the attributes that a policy can filter by', async () => {
   const found = ok(await app.call('GET', `${entities}?$filter=name eq 'image'`), 200)
   assert.equal(found.total, 1)
   const [image] = found.data
@@ -96,7 +96,7 @@ test('a registered client is open to everyone authenticated', async () => {
   assert.equal((await app.call('GET', '/iam/v4.1.b2/authz/clients/99999999-9999-4999-8999-999999999999')).status, 404)
 })
 
-test('there is no certificate provider yet, and the list says so', async () => {
+test('the list of certificate providers of a new world is empty', async () => {
   assert.equal(ok(await app.call('GET', '/iam/v4.1.b2/authn/cert-auth-providers'), 200).total, 0)
 })
 
@@ -106,7 +106,7 @@ test('Super Admin holds every operation that a role can hold', async () => {
   for (const one of await all(operations)) assert.ok(held.has(one.extId), one.displayName)
 })
 
-test('related operations are those that view the own entity and every entity that an operation refers to', async () => {
+test("related operations are the view operations of an operation's entity and of every entity that it references", async () => {
   const every = await all(operations)
   const names = new Map(every.map((one) => [one.extId, one.displayName as string]))
   const related = new Map(
@@ -160,7 +160,7 @@ test('each kind is one entity in snake_case, which every operation of the kind n
   }
 })
 
-test('a policy for one routing policy lets an identity clear the counters of that one alone', async () => {
+test('an authorization policy for one routing policy lets an identity clear the counters of only that one', async () => {
   const routing = '/networking/v4.3'
   const all = (await app.call('GET', `${routing}/config/routing-policies?$limit=100`)).data
   const [one] = all

@@ -19,7 +19,7 @@ after(() => app.close())
 const inPublic = { headers: { 'user-agent': 'Nutanix-client' } } as const
 const shown = async (path: string) => (await http(url, `/api${path}`, inPublic)).json
 
-test('lastLoginTime is the time of the creation until the first sign-in', async () => {
+test('lastLoginTime is the creation time until the first sign-in', async () => {
   const { extId } = await aUser(app)
   const one = (await app.call('GET', `${users}/${extId}`)).data
   assert.equal(one.lastLoginTime, one.createdTime)
@@ -32,7 +32,7 @@ test('lastLoginTime is the time of the creation until the first sign-in', async 
   assert.notEqual(ok(await app.call('POST', users, { body }), 201).data.lastLoginTime, undefined)
 })
 
-test('rows of the list of policies are projections, expanded or not; a single policy is not', async () => {
+test('the list of policies returns projections, expanded or not, while a single read returns the policy itself', async () => {
   const row = 'iam.v4.authz.AuthorizationPolicyProjection'
   for (const query of ['', '?$expand=role']) {
     const { data } = await shown(`${policies}${query}`)
@@ -49,7 +49,7 @@ test('empty lists of roles and policies are empty arrays in the public profile; 
   assert.equal((await shown(`${users}${none}`)).data, undefined)
 })
 
-test('revoking a key answers its message without a severity', async () => {
+test('revoking a key returns a message without a severity', async () => {
   const robot = await aRobot(app)
   const path = `${users}/${robot.extId}/keys/${robot.keyExtId}/$actions/revoke`
   const revoked = ok(await app.call('POST', path, { body: {} }), 200)
@@ -58,7 +58,7 @@ test('revoking a key answers its message without a severity', async () => {
   assert.equal('severity' in said, false)
 })
 
-test('a role without a client belongs to Platform, Prism in the public profile; a client that was sent stays', async () => {
+test('a role created without a client gets the client Platform, or Prism in the public profile; a sent client is kept', async () => {
   const own = await aRole(app, ['View_Image'])
   assert.equal((await app.call('GET', `${roles}/${own}`)).data.clientName, 'Platform')
   assert.equal((await shown(`${roles}/${own}`)).data.clientName, 'Prism')
@@ -77,7 +77,7 @@ test('a role without a client belongs to Platform, Prism in the public profile; 
   )
 })
 
-test('the password of a directory is a mask in the public profile alone; the mask and an empty text keep it', async () => {
+test('only the public profile returns a mask as directory password, and a PUT with the mask or an empty text keeps the password', async () => {
   const [directory] = (await app.call('GET', directories)).data
   const path = `${directories}/${directory.extId}`
   assert.equal((await shown(path)).data.serviceAccount.password, '********')
@@ -101,7 +101,7 @@ test('the password of a directory is a mask in the public profile alone; the mas
   }
 })
 
-test('an empty password leaves that of a user as it is; creations and resets refuse one', async () => {
+test("a PUT with an empty password keeps the user's password, while creations and resets refuse it", async () => {
   const person = await aUser(app)
   const path = `${users}/${person.extId}`
   const body = { userType: 'LOCAL', username: person.username, password: '' }

@@ -22,7 +22,7 @@ let app: TestApp
 before(async () => void (app = await startApp()))
 after(() => app.close())
 
-test('a role of two operations is created, keeps their order, and takes no second one of its name', async () => {
+test('a role keeps the order of its operations, and a second role with its name is refused', async () => {
   const displayName = fresh('Image Reader')
   const ids = ['View_Image', 'Create_Image'].map(operationId)
   const created = ok(await app.call('POST', roles, { body: { displayName, operations: ids } }), 201)
@@ -37,7 +37,7 @@ test('a role of two operations is created, keeps their order, and takes no secon
   }
 })
 
-test('PUT replaces the operations, answers a message with the new tag, and the right changes with the next request', async () => {
+test('PUT replaces the operations of a role, returns a message with the new ETag, and changes permissions with the next request', async () => {
   const id = await aRole(app, ['View_Category'])
   const { extId, apiKey } = await aRobot(app)
   await grant(app, { id }, extId)
@@ -52,7 +52,7 @@ test('PUT replaces the operations, answers a message with the new tag, and the r
   ok(await app.call('GET', users, { apiKey }), 200)
 })
 
-test('a role in use is not deleted; after its policy it is', async () => {
+test('a role that a policy uses is deleted only after the policy', async () => {
   const id = await aRole(app, ['View_Category'])
   const policy = `${policies}/${await grant(app, { id }, (await aRobot(app)).extId)}`
   const path = `${roles}/${id}`
@@ -62,7 +62,7 @@ test('a role in use is not deleted; after its policy it is', async () => {
   assert.equal(verdict(await app.call('GET', path)), '404 IAM-20001')
 })
 
-test('system roles are all there and cannot be changed or deleted', async () => {
+test('every system role exists and cannot be changed or deleted', async () => {
   const { total } = ok(await app.call('GET', `${roles}?$filter=isSystemDefined eq true`), 200)
   assert.equal(total, systemRoles.length)
   const path = `${roles}/${systemRoleId('Platform Admin')}`
@@ -72,7 +72,7 @@ test('system roles are all there and cannot be changed or deleted', async () => 
   assert.equal(verdict(await app.call('DELETE', path, { ifMatch })), '403 IAM-20031')
 })
 
-test('one list filters, orders and pages over system and custom roles together', async () => {
+test('the list filters, orders and pages over system and custom roles together', async () => {
   await aRole(app, ['View_User'], 'Storage Apprentice')
   const found = await app.call('GET', `${roles}?$filter=startswith(displayName,'Storage ')&$orderby=displayName`)
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('one list filters, orders and pages over system and custom roles together',
   assert.equal(walked.length, (await app.call('GET', roles)).total)
 })
 
-test('counts are the distinct existing users of all policies with the role', async () => {
+test('assignedUsersCount of a role is the number of distinct existing users in all its policies', async () => {
   const id = await aRole(app, ['View_User'])
   const [a, b] = [await aRobot(app), await aRobot(app)]
   await grant(app, { id }, a.extId)
@@ -101,7 +101,7 @@ test('counts are the distinct existing users of all policies with the role', asy
   assert.equal(ok(await app.call('GET', `${roles}/${id}`), 200).data.assignedUsersCount, 2)
 })
 
-test('unknown and system-only operations are refused, each with its place', async () => {
+test('unknown and system-only operations of a role are refused, each with its path', async () => {
   const body = {
     displayName: fresh('bad'),
     operations: [operationId('View_User'), operationId('No_Such'), operationId('Submit_Batch')],
@@ -120,7 +120,7 @@ test('unknown and system-only operations are refused, each with its place', asyn
   )
 })
 
-test('nobody puts more into a role than they hold', async () => {
+test('nobody can add operations to a role that they do not hold', async () => {
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Project Manager', extId)
   const create = (name: string) =>
@@ -139,7 +139,7 @@ test('nobody puts more into a role than they hold', async () => {
   assert.equal((await put(['Reset_Password_User', 'Change_State_User'])).status, 403)
 })
 
-test('of ten parallel changes with one tag one succeeds', async () => {
+test('of ten concurrent updates with the same ETag one succeeds', async () => {
   const path = `${roles}/${await aRole(app, ['View_User'])}`
   const ifMatch = await etagOf(app, path)
   const put = (n: number) =>
@@ -151,7 +151,7 @@ test('of ten parallel changes with one tag one succeeds', async () => {
   assert.deepEqual(results.map((one) => one.status).sort(), [200, ...Array(9).fill(412)])
 })
 
-test('everyone reads the roles that they hold, and no others', async () => {
+test('users without further permissions read only the roles that they hold', async () => {
   const { extId, apiKey } = await aRobot(app)
   assert.equal((await app.call('GET', `${roles}/${systemRoleId('Cluster Admin')}`, { apiKey })).status, 403)
   await grant(app, 'Cluster Admin', extId)

@@ -38,7 +38,7 @@ const fault = (result: CallResult): string => {
 const place = (url: string, text: string): Promise<void> =>
   app.world.collection('web.documents').put(url, { base64: Buffer.from(text).toString('base64') })
 
-test('a provider from fields gets the defaults, shows the certificate as it was sent, and is replaced and removed with its tag', async () => {
+test('a provider created from fields gets the defaults, returns the certificate as sent, and is replaced and deleted with its ETag', async () => {
   const idpMetadata = fields()
   const created = await create({ name: 'corporate', idpMetadata })
   assert.equal(created.status, 201, facts(created))
@@ -63,7 +63,7 @@ test('a provider from fields gets the defaults, shows the certificate as it was 
   assert.equal((await app.call('GET', at)).errors[0]?.code, 'IAM-20005')
 })
 
-test('a certificate may be bare base64, must be one, and is accepted with a warning when it has expired', async () => {
+test('a certificate may be PEM or bare base64, other text is refused, and an expired certificate is accepted with a warning', async () => {
   const bare = Buffer.from(provider.certificate.rawData).toString('base64')
   assert.equal((await create({ idpMetadata: fields({ certificate: bare }) })).data.idpMetadata.certificate, bare)
   assert.match(fault(await create({ idpMetadata: fields({ certificate: 'hello' }) })), /idpMetadata\/certificate/)
@@ -73,7 +73,7 @@ test('a certificate may be bare base64, must be one, and is accepted with a warn
   assert.match(expired.warnings.join(), /has expired/)
 })
 
-test('none, two or three sources are refused, and so are a name and an entity that exist', async () => {
+test('a provider with no or several metadata sources, or with a name or entity id in use, is refused', async () => {
   const idpMetadata = fields()
   assert.equal((await create({})).status, 400)
   const both = await create({ idpMetadata, idpMetadataXml: metadataOf(provider) })
@@ -87,7 +87,7 @@ test('none, two or three sources are refused, and so are a name and an entity th
   }
 })
 
-test('a document fills the fields, and is itself in no answer', async () => {
+test('a metadata document fills the fields and is itself in no response', async () => {
   const idpMetadataXml = metadataOf(provider, {
     entityId: 'https://xml.example.com',
     nameIdFormats: ['urn:oasis:names:tc:SAML:2.0:nameid-format:persistent', 'urn:unknown'],
@@ -108,7 +108,7 @@ test('a document fills the fields, and is itself in no answer', async () => {
   assert.equal((await create({ idpMetadataXml: wrapped })).status, 201)
 })
 
-test('a document with a document type, an entity bomb or an external entity is refused at once', async () => {
+test('a metadata document with a document type, an entity bomb or an external entity is refused at once', async () => {
   const xml = metadataOf(provider)
   const bomb = `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">${Array.from({ length: 20 }, (_, index) => `<!ENTITY a${index} "${`&a${index - 1};`.repeat(10)}">`).join('')}]>`
   const external = '<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
@@ -120,7 +120,7 @@ test('a document with a document type, an entity bomb or an external entity is r
   )
 })
 
-test('documents that describe no provider, several, an expired one or no usable service are refused with the reason', async () => {
+test('a metadata document with no provider, several, an expired one or no usable service is refused with the reason', async () => {
   const xml = metadataOf(provider, { entityId: entity() })
   const faults: [string, RegExp][] = [
     ['hello', /well-formed/],
@@ -141,7 +141,7 @@ test('documents that describe no provider, several, an expired one or no usable 
   for (const [document, reason] of faults) assert.match(fault(await create({ idpMetadataXml: document })), reason)
 })
 
-test('a document of the largest size is read or refused, one that is larger is refused', async () => {
+test('a metadata document of the maximum size is processed, a larger one is refused', async () => {
   const xml = metadataOf(provider, { entityId: entity() })
   const filled = (size: number): string =>
     xml.replace(
@@ -154,7 +154,7 @@ test('a document of the largest size is read or refused, one that is larger is r
   assert.match(fault(await create({ idpMetadataXml: many })), /more than 10000 elements/)
 })
 
-test('a signed document is taken as it was signed; one that was changed, or whose signature was moved, is refused', async () => {
+test('a signed metadata document is accepted, and refused when it was altered or its signature moved', async () => {
   const xml = metadataOf(provider, { entityId: entity(), id: '_1' })
   const good = signed(xml, provider, '_1')
   assert.equal((await create({ idpMetadataXml: good })).status, 201)
@@ -167,9 +167,9 @@ test('a signed document is taken as it was signed; one that was changed, or whos
     /(<md:EntityDescriptor[^>]*>)/,
     `$1${signature}<md:Extensions>${original}</md:Extensions>`,
   )
-  assert.match(fault(await create({ idpMetadataXml: wrapping })), /does not sign the element that it stands in/)
+  assert.match(fault(await create({ idpMetadataXml: wrapping })), /does not sign the element that contains it/)
   const sameId = wrapping.replace('ID="_2"', 'ID="_1"')
-  assert.match(fault(await create({ idpMetadataXml: sameId })), /an ID stands twice/)
+  assert.match(fault(await create({ idpMetadataXml: sameId })), /an ID occurs twice/)
   // Beside it, in one collection.
   const both = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${[forged, good].join('').replace(/<\?xml[^>]*\?>/g, '')}</md:EntitiesDescriptor>`
   assert.match(fault(await create({ idpMetadataXml: both })), /describes 2 entities/)
@@ -179,7 +179,7 @@ test('a signed document is taken as it was signed; one that was changed, or whos
   assert.match(fault(await create({ idpMetadataXml: bare })), /does not bring the certificate of its signer/)
 })
 
-test('a document at a URL is read now and each day; while it cannot be read the last good one stays', async () => {
+test('metadata at a URL is read at creation and daily, and the last good document is kept while the URL fails', async () => {
   const url = 'https://idp.simulated/metadata'
   const entityId = entity()
   await place(url, metadataOf(provider, { entityId }))
@@ -203,7 +203,7 @@ test('a document at a URL is read now and each day; while it cannot be read the 
   }
 })
 
-test('a document that was signed is replaced only by one of the same signer', async () => {
+test('signed metadata is replaced only by metadata of the same signer', async () => {
   const url = 'https://signed.simulated/metadata'
   const document = (loginUrl: string) =>
     metadataOf(provider, { entityId: 'https://signed.example.com', id: '_1', loginUrl })
@@ -225,14 +225,14 @@ test('a document that was signed is replaced only by one of the same signer', as
   assert.equal((await app.call('GET', at)).data.idpMetadata.loginUrl, 'https://idp.example.com/two')
 })
 
-test('a URL that answers nothing, leads into this machine or is not https is refused', async () => {
+test('a metadata URL that does not answer, leads to this machine or is not https is refused', async () => {
   assert.match(fault(await create({ idpMetadataUrl: 'https://nowhere.simulated/' })), /cannot be read: .*404/)
   assert.match(fault(await create({ idpMetadataUrl: 'https://127.0.0.1:1/' })), /loopback/)
   assert.match(fault(await create({ idpMetadataUrl: 'https://[::1/metadata' })), /cannot be read: it is no URL/)
   assert.equal((await create({ idpMetadataUrl: 'http://idp.simulated/metadata' })).status, 400)
 })
 
-test('a client may send back what it read; a new source replaces the former one, and fields alone end the URL', async () => {
+test('a PUT of the body that was read is accepted, a new source replaces the old one, and fields alone remove the URL', async () => {
   const url = 'https://back.simulated/metadata'
   await place(url, metadataOf(provider, { entityId: entity() }))
   const created = await create({ idpMetadataUrl: url })
@@ -253,7 +253,7 @@ test('a client may send back what it read; a new source replaces the former one,
   assert.equal(two.status, 400)
 })
 
-test('a provider that users or groups belong to is not removed', async () => {
+test('a provider with users or groups is not deleted', async () => {
   const { data } = await create({ idpMetadata: fields() })
   const at = `${path}/${data.extId}`
   const remove = async () => app.call('DELETE', at, { ifMatch: (await app.call('GET', at)).etag as string })
@@ -268,7 +268,7 @@ test('a provider that users or groups belong to is not removed', async () => {
   assert.equal((await remove()).status, 204)
 })
 
-test('lists filter by name and id, and an id that is none finds nothing', async () => {
+test('lists filter by name and id, and a malformed id finds nothing', async () => {
   await create({ name: 'findable', idpMetadata: fields() })
   const found = await app.call('GET', `${path}?$filter=${encodeURIComponent("name eq 'findable'")}`)
   assert.deepEqual(
@@ -313,7 +313,7 @@ test('service provider metadata is text/xml with issuer, consumer and a certific
   assert.equal(again.data.content, answer.data.content)
 })
 
-test('the metadata for a provider has its issuer, its redirect and its name format, whatever characters they have', async () => {
+test('the metadata for a provider has its issuer, redirect URL and name format, with special characters escaped', async () => {
   const { data } = await create({
     idpMetadata: fields({ nameIdPolicyFormat: 'emailAddress' }),
     entityIssuer: 'urn:us"<&>',
@@ -328,7 +328,7 @@ test('the metadata for a provider has its issuer, its redirect and its name form
   assert.equal(named('NameIDFormat')[0]?.text, 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress')
 })
 
-test('service provider metadata is refused in other forms than xml, and refusals are JSON', async () => {
+test('service provider metadata is available only as XML, and other formats are refused with JSON errors', async () => {
   const general = '/iam/v4.1.b2/authn/saml-sp-metadata'
   for (const accept of ['text/xml', 'text/xml,application/json', '*/*'])
     assert.equal((await app.call('GET', general, { accept })).status, 200, accept)

@@ -106,7 +106,7 @@ async function during(
   return [(await early).status, (await late).status]
 }
 
-describe('a password that is being hashed', () => {
+describe('while a password is being hashed, the service', () => {
   const put = async ({ extId, username }: Person, fields: object): Promise<void> => {
     const path = `${users}/${extId}`
     const body = { userType: 'LOCAL', username, ...fields }
@@ -135,12 +135,12 @@ describe('a password that is being hashed', () => {
   }
 
   for (const [name, change] of Object.entries(changes))
-    test(`signs nobody in after ${name}, neither the request under way nor one that begins after the answer`, async () => {
+    test(`refuses the password after ${name}, to the waiting request and to later ones`, async () => {
       const [one, password, signIn] = await person()
       assert.deepEqual(await during(password, signIn, () => change(one, password)), [401, 401])
     })
 
-  test('signs in when something else about the account changes, or another account is closed', async () => {
+  test('signs the user in when another field of the account changes, or another account is deactivated', async () => {
     const [one, password, signIn] = await person()
     const [other] = await person()
     const change = async (): Promise<void> => {
@@ -150,7 +150,7 @@ describe('a password that is being hashed', () => {
     assert.deepEqual(await during(password, signIn, change), [200, 200])
   })
 
-  test('signs in when the account is opened again before the hash is ready', async () => {
+  test('signs the user in when the account is reactivated before the hash is ready', async () => {
     const [one, password, signIn] = await person()
     const change = async (): Promise<void> => {
       for (const status of ['INACTIVE', 'ACTIVE']) await act(one, 'change-state', { status })
@@ -158,7 +158,7 @@ describe('a password that is being hashed', () => {
     assert.deepEqual(await during(password, signIn, change), [200, 200])
   })
 
-  test('counts as it is stored at the end: the new password of a reset signs in, to be changed at once', async () => {
+  test('compares with the password stored at the end: the new password of a reset signs in, and must be changed', async () => {
     const [one] = await person()
     const newPassword = `Another.${fresh('Passw0rd')}`
     const address = anAddress()
@@ -167,7 +167,7 @@ describe('a password that is being hashed', () => {
     assert.deepEqual(await during(newPassword, signIn, () => act(one, 'reset-password', { newPassword })), [401, 403])
   })
 
-  test('a user that is created while its name is being tried signs in with the next request', async () => {
+  test('signs a user that is created meanwhile in with the next request', async () => {
     const username = fresh('newcomer')
     const password = `${goodPassword}.${fresh('own')}`
     const address = anAddress()
@@ -176,7 +176,7 @@ describe('a password that is being hashed', () => {
     assert.deepEqual(statuses, [401, 403])
   })
 
-  test('signs nobody in at the control interface when the world default is reset meanwhile', async () => {
+  test('signs nobody in at the control interface when the default world is reset meanwhile', async () => {
     const controlled = await startApp({ passwords })
     try {
       const newPassword = `Another.${fresh('Passw0rd')}`
@@ -197,7 +197,7 @@ describe('a password that is being hashed', () => {
     }
   })
 
-  test('does not undo a reset: change-password with the old password ends with the reset', async () => {
+  test('refuses a change-password with the old password when the password is reset meanwhile', async () => {
     const [one, password] = await person()
     ok(await app.call('GET', `${users}/${one.extId}`, { as: one.as, address: '198.18.0.1' }), 200)
     const body = { username: one.username, oldPassword: password, newPassword: 'Stolen.Passw0rd1' }
@@ -210,7 +210,7 @@ describe('a password that is being hashed', () => {
   })
 })
 
-describe('a directory that is being asked', () => {
+describe('while a directory is being queried, the service', () => {
   async function reader(): Promise<{ directory: TestDirectory; name: string; extId: string; group: string }> {
     const directory = await aDirectory(app)
     const name = fresh('reader')
@@ -248,12 +248,12 @@ describe('a directory that is being asked', () => {
     const about = ({ directory, name }: Awaited<ReturnType<typeof reader>>): string =>
       step === 'bind' ? `bind ${personIn(directory, name)}` : `groups ${name}`
 
-    test(`signs nobody in whose user was deactivated meanwhile (${step})`, async () => {
+    test(`refuses a user who was deactivated meanwhile (${step})`, async () => {
       const one = await reader()
       assert.deepEqual(await during(about(one), bySecret(one.name), deactivate(one.extId)), [401, 401])
     })
 
-    test(`signs nobody in whom a new white list leaves out (${step})`, async () => {
+    test(`refuses a user whom a new white list leaves out (${step})`, async () => {
       const one = await reader()
       const others = { whiteListedGroups: [groupIn(one.directory, 'others')] }
       assert.deepEqual(await during(about(one), bySecret(one.name), put(one.directory, others)), [401, 401])
@@ -265,7 +265,7 @@ describe('a directory that is being asked', () => {
       assert.deepEqual(await during(about(one), bySecret(one.name), change), [403, 403])
     })
 
-    test(`makes no user by a directory service that was deleted, or whose white list changed, meanwhile (${step})`, async () => {
+    test(`creates no user when the directory service is deleted or its white list changed meanwhile (${step})`, async () => {
       for (const isDeleted of [true, false]) {
         const directory = await aDirectory(app)
         const name = fresh('first')
@@ -284,7 +284,7 @@ describe('a directory that is being asked', () => {
     })
   }
 
-  test('signs nobody in by a key that was revoked, or whose user was deactivated, meanwhile', async () => {
+  test('refuses an API key that was revoked, or whose user was deactivated, meanwhile', async () => {
     for (const isRevoked of [true, false]) {
       const { name, extId } = await reader()
       const body = { name: 'k', keyType: 'API_KEY' }
@@ -297,12 +297,12 @@ describe('a directory that is being asked', () => {
   })
 })
 
-describe('a certificate that is being judged', () => {
+describe('while a certificate is being verified, the service', () => {
   const host = 'races.simulated'
   const responder = `http://${host}/ocsp`
 
   for (const subject of ['provider', 'user'] as const)
-    test(`signs nobody in whose ${subject} goes while the responder is asked`, async () => {
+    test(`signs nobody in when the ${subject} is removed or deactivated while the OCSP responder is queried`, async () => {
       const root = await issue({ name: `CN=Root ${fresh('root')}`, isAuthority: true })
       await publish(app, host, root)
       const fields = { name: fresh('clients'), clientCaChain: root.pem, isOcspEnabled: true, ocspResponder: responder }

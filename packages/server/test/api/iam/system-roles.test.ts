@@ -43,7 +43,7 @@ async function isLetIn(operation: Operation): Promise<boolean> {
 }
 
 for (const role of systemRoles) {
-  test(`${role} alone is let in where the contract lists it, and nowhere else`, async () => {
+  test(`a user with only the role ${role} may call exactly the operations that list it`, async () => {
     const body = policyBody(systemRoleId(role), person.extId)
     ok(await app.call('PUT', policy, { body, ifMatch: await etagOf(app, policy) }), 200)
     for (const operation of operations) {
@@ -86,7 +86,7 @@ const seesTargetOf = (operation: Operation, role: RoleName): boolean =>
 const isListed = (operation: Operation, role: RoleName): boolean =>
   operation.roles === 'everyone' || operation.roles.includes(role)
 
-test('what is own is open to everyone for the own rows alone', async () => {
+test('operations on owned entities are open to everyone, but only for the entities they own', async () => {
   const nobody = await aUser(app)
   for (const operation of operations.filter((one) => one.own !== undefined)) {
     const result = await app.call(operation.method, pathOf(operation), { as: nobody.as })
@@ -99,7 +99,7 @@ test('what is own is open to everyone for the own rows alone', async () => {
   }
 })
 
-test('every system role exists in both spellings', async () => {
+test('every system role exists, and the public profile shows and finds it by its public name', async () => {
   const { url } = await app.listen()
   const authorization = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
   const named = async (headers: Record<string, string>, filter = 'isSystemDefined eq true'): Promise<string[]> => {

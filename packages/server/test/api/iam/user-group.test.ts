@@ -16,7 +16,7 @@ const create = (body: object) => app.call('POST', groups, { body })
 const faultsOf = (result: { errors: readonly { argumentsMap?: Record<string, string> }[] }) =>
   result.errors.map((error) => error.argumentsMap?.['attributePath']).sort()
 
-test('an LDAP group is called by its first part unless it has a name; its name is shown as it was sent', async () => {
+test('an LDAP group without a name is named after the first part of its distinguished name, and a sent name is returned unchanged', async () => {
   const { extId: idpId } = await aDirectory(app)
   const distinguishedName = 'CN=VM Admins, OU=groups,dc=example,dc=com'
   const created = ok(await create({ groupType: 'LDAP', idpId, distinguishedName }), 201)
@@ -29,7 +29,7 @@ test('an LDAP group is called by its first part unless it has a name; its name i
   assert.equal((await app.call('GET', `${groups}?$filter=${filter}`)).total, 1)
 })
 
-test('the same distinguished name in another case and with other blanks is refused, in another directory it is not', async () => {
+test('a distinguished name in use, in any case and spacing, is refused in the same directory and accepted in another', async () => {
   const first = await aDirectory(app)
   const second = await aDirectory(app)
   const body = (idpId: string, distinguishedName: string) => ({ groupType: 'LDAP', idpId, distinguishedName })
@@ -43,14 +43,14 @@ test('the same distinguished name in another case and with other blanks is refus
   ok(await create(body(second.extId, 'cn=vm admins,ou=groups,dc=example,dc=com')), 201)
 })
 
-test('of twenty groups with one distinguished name that are created at once, one is', async () => {
+test('of twenty concurrent creations with one distinguished name, one succeeds', async () => {
   const { extId: idpId } = await aDirectory(app)
   const body = { groupType: 'LDAP', idpId, distinguishedName: 'cn=race,dc=example,dc=com' }
   const results = await Promise.all(Array.from({ length: 20 }, () => create(body)))
   assert.deepEqual(results.map(verdict).sort(), ['201', ...Array(19).fill('409 IAM-20012')])
 })
 
-test('a text that is no distinguished name is refused; so is an LDAP group without one', async () => {
+test('an LDAP group with an invalid distinguished name, or without one, is refused', async () => {
   const { extId: idpId } = await aDirectory(app)
   for (const distinguishedName of ['admins', 'cn=', 'cn=a;dc=b', 'cn=a,', undefined]) {
     const refused = await create({ groupType: 'LDAP', idpId, distinguishedName })
@@ -66,7 +66,7 @@ test('a SAML group has a name and no distinguished name, and its name is unique 
   assert.equal(verdict(await create(body)), '409 IAM-20012')
 })
 
-test('an unknown id is 404 with the words that clients look for; so is an unknown provider', async () => {
+test('an unknown group or provider is 404 with the message that clients search for', async () => {
   const nobody = '11111111-2222-4333-8444-555555555555'
   const missing = await app.call('GET', `${groups}/${nobody}`)
   assert.equal(verdict(missing), '404 IAM-20003')
@@ -85,7 +85,7 @@ test('a provider of the other type is accepted with a warning', async () => {
   assert.match(ldap.warnings.join(), /is of type SAML/)
 })
 
-test('a group that the directory does not have is refused; a directory that does not answer is believed, with a warning', async () => {
+test('a group that its directory does not have is refused, and accepted with a warning when the directory does not answer', async () => {
   const directory = await aDirectory(app)
   const body = { groupType: 'LDAP', idpId: directory.extId, distinguishedName: 'cn=ghosts,dc=example,dc=com' }
   await behave(app, directory, { resolve: 'listed' })
@@ -99,7 +99,7 @@ test('a group that the directory does not have is refused; a directory that does
   assert.match(ok(await create(body), 201).warnings.join(), /does not answer now/)
 })
 
-test('a group that goes leaves policies as they are, and their count falls', async () => {
+test('deleting a group leaves policies unchanged and lowers their group count', async () => {
   const { extId: idpId } = await aDirectory(app)
   const body = { groupType: 'LDAP', idpId, distinguishedName: `cn=${fresh('counted')}` }
   const group = ok(await create(body), 201).data.extId
@@ -127,7 +127,7 @@ test('a group that goes leaves policies as they are, and their count falls', asy
   ])
 })
 
-test('the demo has a group of its directory and one of its SAML provider', async () => {
+test('the demo seed has a group of its directory and one of its SAML provider', async () => {
   const shown = await app.call('GET', `${groups}?$filter=name in ('vm-admins','saml-operators')&$orderby=name`)
   assert.deepEqual(
     shown.data.map((group: any) => [group.name, group.groupType, group.distinguishedName]),

@@ -39,7 +39,7 @@ test('a created local user is ACTIVE, has an id and no password; the read shows 
   assert.ok(!JSON.stringify(created.data).includes(goodPassword))
 })
 
-test('the same name in another case is refused in words that clients search for', async () => {
+test('a user name in use, in any case, is refused with the message that clients search for', async () => {
   const username = fresh('dora')
   await aUser(app, username)
   const again = await app.call('POST', users, {
@@ -49,13 +49,13 @@ test('the same name in another case is refused in words that clients search for'
   assert.equal(again.errors[0]?.message, 'Failed to create user as a user already exists with given username.')
 })
 
-test('of 20 parallel creations of one name exactly one succeeds', async () => {
+test('of 20 concurrent creations of one user name exactly one succeeds', async () => {
   const body = { userType: 'SERVICE_ACCOUNT', username: fresh('twenty') }
   const results = await Promise.all(Array.from({ length: 20 }, () => app.call('POST', users, { body })))
   assert.deepEqual(results.map((one) => one.status).sort(), [201, ...Array(19).fill(409)])
 })
 
-test('texts of a service account that were never given are empty; it has no password', async () => {
+test('a service account has empty strings for texts that were not sent, and no password', async () => {
   const created = ok(
     await app.call('POST', users, { body: { userType: 'SERVICE_ACCOUNT', username: fresh('sa') } }),
     201,
@@ -67,7 +67,7 @@ test('texts of a service account that were never given are empty; it has no pass
   assert.equal(refused.status, 400)
 })
 
-test('each type says what it needs and what it excludes', async () => {
+test('each user type requires some fields and refuses others', async () => {
   const idpId = '11111111-1111-4111-8111-111111111111'
   const create = (body: object) => app.call('POST', users, { body: { username: fresh('typed'), ...body } })
   assert.equal(verdict(await create({ userType: 'EXTERNAL' })), '400 PLAT-10008')
@@ -87,7 +87,7 @@ test('each type says what it needs and what it excludes', async () => {
   )
 })
 
-test('without a policy lists are closed and the own user is open; after a policy the next request passes', async () => {
+test('a user without a policy reads only the own user, and lists with the first request after a policy is created', async () => {
   const person = await aUser(app)
   for (const path of [
     users,
@@ -103,7 +103,7 @@ test('without a policy lists are closed and the own user is open; after a policy
   ok(await app.call('GET', users, { as: person.as }), 200)
 })
 
-test('INACTIVE ends password and keys at once, ACTIVE brings them back', async () => {
+test('deactivating a user blocks password and keys at once, and reactivating restores them', async () => {
   const person = await aUser(app)
   const key = ok(
     await app.call('POST', `${users}/${person.extId}/keys`, { body: { name: 'k', keyType: 'API_KEY' } }),
@@ -122,7 +122,7 @@ test('INACTIVE ends password and keys at once, ACTIVE brings them back', async (
   assert.deepEqual(await both(), [200, 200])
 })
 
-test('nobody makes the own account inactive, nor the last Super Admin, by action or by PUT', async () => {
+test('nobody can deactivate the own account or the last Super Admin, by action or by PUT', async () => {
   const admin = (await app.call('GET', `${users}?$filter=username eq 'admin'`)).data[0].extId
   assert.equal(verdict(await setState(admin, 'INACTIVE')), '409 IAM-20018')
   const keeper = await aUser(app)
@@ -146,7 +146,7 @@ test('nobody makes the own account inactive, nor the last Super Admin, by action
   ok(await app.call('DELETE', path, { ifMatch: await etagOf(app, path) }), 204)
 })
 
-test('a wrong old password is 403, a weak new one lists every broken rule, the right change ends the old password', async () => {
+test('change-password refuses a wrong old password with 403 and a weak new one with every broken rule, and otherwise ends the old password', async () => {
   const person = await aUser(app)
   assert.equal(
     verdict(await changePassword(person.as, person.username, 'Wrong.Passw0rd', 'Another.Good9')),
@@ -166,7 +166,7 @@ test('a wrong old password is 403, a weak new one lists every broken rule, the r
   ok(await app.call('GET', own, { as: `${person.username}:Another.Good9` }), 200)
 })
 
-test('wrong old passwords lock like wrong sign-ins', async () => {
+test('wrong old passwords in change-password lock like failed sign-ins', async () => {
   const person = await aUser(app)
   const address = '198.51.100.7'
   for (let i = 0; i < 5; i++)
@@ -178,7 +178,7 @@ test('wrong old passwords lock like wrong sign-ins', async () => {
   ok(await app.call('GET', `${users}/${person.extId}`, { as: person.as, address: '198.51.100.8' }), 200)
 })
 
-test('only the user itself changes a password that way, and only a local one', async () => {
+test('only local users change their own password with change-password', async () => {
   const person = await aUser(app)
   assert.equal(verdict(await changePassword(person.as, 'admin', adminPassword, 'Another.Good9')), '403 PLAT-10403')
   const robot = await aRobot(app)
@@ -190,7 +190,7 @@ test('only the user itself changes a password that way, and only a local one', a
   assert.equal(refused.status, 400)
 })
 
-test('none of the last five passwords comes back', async () => {
+test('none of the last five passwords can be reused', async () => {
   const person = await aUser(app)
   let current = goodPassword
   for (const next of ['Second.Password2', 'Third.Secret33', 'Fourth.Magic44x', 'Fifth.Wonder55y']) {
@@ -205,7 +205,7 @@ test('none of the last five passwords comes back', async () => {
   ok(await changePassword(`${person.username}:Sixth.Number66z`, person.username, 'Sixth.Number66z', goodPassword), 200)
 })
 
-test('a reset password opens nothing but its change', async () => {
+test('a user whose password was reset can do nothing until it changes the password', async () => {
   const person = await aUser(app)
   await grant(app, 'Platform Viewer', person.extId)
   ok(
@@ -223,7 +223,7 @@ test('a reset password opens nothing but its change', async () => {
   assert.equal(ok(await app.call('GET', `${users}/${person.extId}`), 200).data.isForceResetPasswordEnabled, false)
 })
 
-test('PUT replaces: a password resets without forcing, types and names stay, a stale tag loses', async () => {
+test('PUT resets a password without a forced change, cannot change type or name, and refuses a stale ETag', async () => {
   const person = await aUser(app, undefined, { displayName: 'Somebody', description: 'before' })
   const path = `${users}/${person.extId}`
   const etag = await etagOf(app, path)
@@ -250,7 +250,7 @@ test('PUT replaces: a password resets without forcing, types and names stay, a s
   assert.equal(renamed.errors.length, 2)
 })
 
-test('lastLoginTime moves once a minute of the world, and leaves the tag alone', async () => {
+test('lastLoginTime is updated at most once a minute of world time and does not change the ETag', async () => {
   const person = await aUser(app)
   const path = `${users}/${person.extId}`
   const etag = await etagOf(app, path)
@@ -268,7 +268,7 @@ test('lastLoginTime moves once a minute of the world, and leaves the tag alone',
   assert.equal(await etagOf(app, path), etag)
 })
 
-test('the list filters and orders by its fields; both spellings of an enumeration work', async () => {
+test('the list of users filters and orders by its fields, with both spellings of enumeration values', async () => {
   const { data } = await app.call(
     'GET',
     `${users}?$filter=userType eq Schema.Enums.UserType'SERVICE_ACCOUNT' and username eq 'ci-robot'`,
@@ -285,7 +285,7 @@ test('the list filters and orders by its fields; both spellings of an enumeratio
   assert.equal((await app.call('GET', `${users}?$filter=description eq 'x'`)).status, 400)
 })
 
-test('nothing that is stored or answered holds a password', async () => {
+test('no password appears in the store or in responses', async () => {
   const secretWord = 'Unmistakable.Secret1'
   const person = await aUser(app, undefined, { password: secretWord })
   const row = await app.store.get(User, person.extId)
@@ -293,7 +293,7 @@ test('nothing that is stored or answered holds a password', async () => {
   assert.match(row?.passwordHash ?? '', /^\$argon2id\$/)
 })
 
-test('who administers users does not become who administers everything: no password and no key of such an identity', async () => {
+test('a User Admin cannot set a password or create a key of a stronger identity', async () => {
   const robot = await aRobot(app)
   await grant(app, 'User Admin', robot.extId)
   const as = { apiKey: robot.apiKey }

@@ -15,7 +15,7 @@ test('a new world has an empty banner that is not shown', async () => {
   assert.deepEqual({ content, isEnabled }, { content: '', isEnabled: false })
 })
 
-test('PUT with the tag of GET is 200, with a stale tag 412, without one 428', async () => {
+test('PUT with the current ETag is 200, with a stale one 412, without one 428', async () => {
   const { etag } = await app.call('GET', banner)
   const body = { content: 'Maintenance tonight.', isEnabled: true }
   assert.equal((await app.call('PUT', banner, { body })).status, 428)
@@ -27,14 +27,14 @@ test('PUT with the tag of GET is 200, with a stale tag 412, without one 428', as
   assert.equal(shown.data.content, 'Maintenance tonight.')
 })
 
-test('content with markup is returned unchanged, as text', async () => {
+test('banner content with markup is returned unchanged, as text', async () => {
   const content = '<script>alert("a & b")</script>\n\t<b>\u00fc</b>'
   const { etag } = await app.call('GET', banner)
   ok(await app.call('PUT', banner, { body: { content, isEnabled: true }, ifMatch: etag as string }), 200)
   assert.equal((await app.call('GET', banner)).data.content, content)
 })
 
-test('a banner that is enabled needs a text of 5,000 characters at most', async () => {
+test('an enabled banner needs a text of at most 5,000 characters', async () => {
   const { etag } = await app.call('GET', banner)
   const put = (body: object) => app.call('PUT', banner, { body, ifMatch: etag as string })
   assert.equal((await put({ content: ' \n', isEnabled: true })).status, 400)
@@ -43,7 +43,7 @@ test('a banner that is enabled needs a text of 5,000 characters at most', async 
   ok(await put({ content: '', isEnabled: false }), 200)
 })
 
-test('everybody who signs in reads it; a Platform Admin changes it, others do not', async () => {
+test('every signed-in user reads the banner, and only a Platform Admin changes it', async () => {
   const nobody = await aUser(app)
   const { etag } = ok(await app.call('GET', banner, { as: nobody.as }), 200)
   const body = { content: 'x', isEnabled: false }
@@ -52,7 +52,7 @@ test('everybody who signs in reads it; a Platform Admin changes it, others do no
   ok(await app.call('PUT', banner, { body, ifMatch: etag as string, as: nobody.as }), 200)
 })
 
-test('two at once with one tag: one is made, the other is told', async () => {
+test('of two concurrent updates with the same ETag one succeeds and the other is 412', async () => {
   const { etag } = await app.call('GET', banner)
   const body = { content: 'both', isEnabled: false }
   const results = await Promise.all([1, 2].map(() => app.call('PUT', banner, { body, ifMatch: etag as string })))

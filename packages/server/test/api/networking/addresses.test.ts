@@ -23,7 +23,7 @@ after(() => app.close())
 
 const base = 0x0a140000n
 
-test('always the lowest free address is taken, and runs and tally follow from the leases', async () => {
+test('the lowest free address is always assigned, and runs and counters match the leases', async () => {
   const path = await aSubnet(app, { ipv4: '10.20.0.0/24', pools: [['10.20.0.10', '10.20.0.49']] })
   const draw = drawsFrom('mix of takes and releases')
   const held = new Map<number, string>()

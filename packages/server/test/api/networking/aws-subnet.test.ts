@@ -17,20 +17,20 @@ before(async () => {
 })
 after(() => app.close())
 
-test('without the header the request is refused', async () => {
+test('a request without X-Cluster-Id is refused', async () => {
   const refused = await app.call('GET', path)
   assert.equal(refused.status, 400)
   assert.equal(refused.errors[0]!.attributePath, 'X-Cluster-Id')
   assert.equal((await app.call('GET', path, { clusterId: 'cloud-1' })).status, 400)
 })
 
-test('an unknown cluster is 404, one on premises has no cloud subnets', async () => {
+test('an unknown cluster is 404, and an on-premises cluster has no cloud subnets', async () => {
   assert.equal((await app.call('GET', path, { clusterId: randomUUID() })).status, 404)
   const empty = await app.call('GET', path, { clusterId: seedId('cluster/hp-native-01') })
   assert.deepEqual([empty.status, empty.total, empty.data], [200, 0, []])
 })
 
-test('the cloud cluster has twelve, in two zones, and five a page lead through all', async () => {
+test('the cloud cluster has twelve subnets in two zones, and pages of five list them all', async () => {
   const seen = new Set<string>()
   const zones = new Set<string>()
   for (let page = 0; page < 3; page++) {
@@ -46,7 +46,7 @@ test('the cloud cluster has twelve, in two zones, and five a page lead through a
   assert.deepEqual([seen.size, zones.size], [12, 2])
 })
 
-test('one answer never holds more than 50, and says so when it was cut', async () => {
+test('a page holds at most 50 subnets, and a truncated response says so', async () => {
   const many = randomUUID()
   const { url } = await app.listen()
   const isTruncated = async (query: string): Promise<boolean> => {
@@ -87,7 +87,7 @@ test('subnets are filtered, ordered and selected as the specification lists', as
   assert.equal((await app.call('GET', `${path}?$filter=gatewayIp eq 'x'`, { clusterId: cloud })).status, 400)
 })
 
-test('what a policy does not reach is not shown: neither the cluster nor its subnets', async () => {
+test('a caller sees neither a cluster nor cloud subnets outside the scope of its policies', async () => {
   const named = (name: string, extIds: string[]) => ({ [name]: { uuid: { anyof: extIds } } })
   const [one] = (await app.call('GET', path, { clusterId: cloud })).data
   const reader = async (...filters: object[]) => {

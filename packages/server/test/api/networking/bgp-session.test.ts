@@ -41,7 +41,7 @@ test('an ignored route says why; an advertised one has the router of the VPC as 
   assert.ok(received.every((route: any) => route.nexthop.nexthopIpAddress.ipv4.value === '10.44.4.21'))
 })
 
-test('a route keeps its id, is read by it, and belongs to its session', async () => {
+test('a route keeps its id, is read by it, and is 404 under another session', async () => {
   const [first] = (await app.call('GET', `${routes}?$limit=1`)).data
   const again = await app.call('GET', `${routes}/${first.extId}`)
   assert.deepEqual(again.data, first)
@@ -50,7 +50,7 @@ test('a route keeps its id, is read by it, and belongs to its session', async ()
   assert.equal((await app.call('GET', `${sessions}/${randomUUID()}/bgp-routes/${first.extId}`)).status, 404)
 })
 
-test('a prefix that is added to the VPC is advertised', async () => {
+test('a prefix is advertised after it is added to the VPC', async () => {
   const prod = seedId('vpc/prod')
   const before = (await app.store.get(Vpc, prod))!.externallyRoutablePrefixes!
   const added = { ipv4: { ip: { value: '192.168.30.0', prefixLength: 32 }, prefixLength: 24 } }
@@ -75,7 +75,7 @@ test('a route that overlaps a prefix of the VPC is ignored', async () => {
   await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: before }))
 })
 
-test('a new peer is down first, and up within ten seconds, with the same routes', async () => {
+test('a session with a new peer is DOWN at first and UP within ten seconds, with the same routes', async () => {
   const fresh = await startApp()
   try {
     const extId = seedId('bgp-session/prod-tor-a')
@@ -95,7 +95,7 @@ test('a new peer is down first, and up within ten seconds, with the same routes'
   }
 })
 
-test('a session is found by its fields and expanded; its password is never answered', async () => {
+test('the list of sessions filters by fields and expands references, and no response has the password', async () => {
   await app.store.transaction((store) =>
     store.update(BgpSession, seedId('bgp-session/prod-tor-a'), { password: 'peer-secret-1' }),
   )
@@ -112,7 +112,7 @@ test('a session is found by its fields and expanded; its password is never answe
   assert.ok(!JSON.stringify([list.data, plain.data]).includes('peer-secret-1'))
 })
 
-test('a silent peer: DOWN within the hold time of 90 s, without routes; back again, UP within ten seconds with the same route ids', async () => {
+test('a session is DOWN without routes within the hold time of 90 s after its peer fell silent, and UP with the same route ids within ten seconds of its return', async () => {
   const fresh = await startApp()
   try {
     const extId = seedId('bgp-session/prod-tor-a')
@@ -135,7 +135,7 @@ test('a silent peer: DOWN within the hold time of 90 s, without routes; back aga
   }
 })
 
-test('a peer that originates a subnet of the VPC: the route is ignored with a reason; of 251 prefixes 250 are received', async () => {
+test('a route to a subnet of the VPC is ignored with a reason, and of 251 prefixes of a peer 250 are received', async () => {
   const extId = seedId('bgp-session/prod-tor-a')
   const faults = fabricFacts(app.world).bgpFaults
   const own = '192.168.10.0/24'

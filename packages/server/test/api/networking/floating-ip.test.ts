@@ -71,7 +71,7 @@ const addressOf = (vm: any): string => vm.nics[0].networkInfo.ipv4Config.ipAddre
 const translation = (path: string) => routingFacts(app.world).floatingIps.get(idOf(path))
 const statusOf = async (path: string): Promise<string> => (await read(path)).associationStatus
 
-test('the address is the lowest free one of the pools, counts as assigned, is blocked for others, and is free after deletion', async () => {
+test('a floating IP gets the lowest free address of the pools, which counts as assigned, is refused to others, and is free after the deletion', async () => {
   const subnet = demoSubnet('ext-nat')
   const before = await usageOf(app, subnet)
   const started = await create()
@@ -102,7 +102,7 @@ test('the address is the lowest free one of the pools, counts as assigned, is bl
   assert.equal((await read(await aFloatingIp())).floatingIpValue, floatingIpValue)
 })
 
-test('an address outside the pools can be named, and neither it nor the external subnet changes afterwards', async () => {
+test('a floating IP may request an address outside the pools, and its address and external subnet cannot change later', async () => {
   const path = await aFloatingIp({ floatingIp: ip('10.44.3.205') })
   assert.equal((await read(path)).floatingIpValue, '10.44.3.205')
   for (const change of [{ floatingIp: ip('10.44.3.206') }, { externalSubnetReference: seedId('subnet/transit-ext') }])
@@ -112,7 +112,7 @@ test('an address outside the pools can be named, and neither it nor the external
   assert.equal((await app.call('PUT', path, { body: kept })).status, 428)
 })
 
-test('on a subnet with IPv6 only the address is of IPv6', async () => {
+test('a floating IP on an IPv6-only subnet gets an IPv6 address', async () => {
   const subnet = await aSubnet(
     app,
     { ipv6: 'fd00:44::/64', pools6: [['fd00:44::10', 'fd00:44::20']] },
@@ -124,7 +124,7 @@ test('on a subnet with IPv6 only the address is of IPv6', async () => {
   await removed(app, subnet)
 })
 
-test('a NIC gets its primary address translated; each short form and the association are the same', async () => {
+test('a floating IP of a NIC translates to its primary address, whether given by association or by a short field', async () => {
   const vm = await aGuest()
   const [{ extId: nic }] = vm.nics
   const shown = { association: { ...toNic(nic), privateIp: ip(addressOf(vm)), vpcReference: prod } }
@@ -147,7 +147,7 @@ test('a NIC gets its primary address translated; each short form and the associa
   await changedVm(app, vm.extId, 'delete')
 })
 
-test('a secondary address of a NIC takes a floating IP of its own, and each address takes one only', async () => {
+test('a secondary address of a NIC can have its own floating IP, and each address only one', async () => {
   const ipv4Config = { shouldAssignIp: true, secondaryIpAddressList: [{ value: '192.168.10.200' }] }
   const vm = await aGuest('web', { ipv4Config })
   const [{ extId: nic }] = vm.nics
@@ -165,7 +165,7 @@ test('a secondary address of a NIC takes a floating IP of its own, and each addr
   await changedVm(app, vm.extId, 'delete')
 })
 
-test('a private address outside all subnets of the VPC is accepted, once in each VPC, also among parallel requests', async () => {
+test('a private address outside all subnets of the VPC is accepted once in each VPC, even with concurrent requests', async () => {
   const answers = await Promise.all([1, 2, 3].map(() => create({ association: toPrivate('172.16.9.9') })))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409, 409])
   const task = await app.task(answers.find(({ status }) => status === 202)!)
@@ -183,7 +183,7 @@ test('a private address outside all subnets of the VPC is accepted, once in each
   assert.deepEqual(refusal(moved), [409, 'ENTITY_ALREADY_EXISTS'])
 })
 
-test('updates move, end and renew the association; what a client sends back unchanged does not contradict its change', async () => {
+test('updates move, end and renew an association, and unchanged short fields in the body do not conflict with the change', async () => {
   const vm = await aGuest()
   const [{ extId: nic }] = vm.nics
   const path = await aFloatingIp({ vmNicReference: nic })
@@ -204,7 +204,7 @@ test('updates move, end and renew the association; what a client sends back unch
   await changedVm(app, vm.extId, 'delete')
 })
 
-test('contradictions are refused with their paths, all together with other faults of the body', async () => {
+test('contradictory associations are reported with their paths, together with all other faults of the body', async () => {
   const [{ extId: nic }] = (await read(`/vmm/v4.2/ahv/config/vms/${seedId('vm/web-01')}`)).nics
   const other = seedId('vpc/transit')
   const cases: readonly (readonly [object, ...string[]])[] = [
@@ -236,7 +236,7 @@ test('contradictions are refused with their paths, all together with other fault
   assert.deepEqual([contradicting.status, ...pathsOf(contradicting)], [400, 'vpcReference'])
 })
 
-test('references to nothing are 404: subnets, VPCs, NICs, and load balancer sessions, of which there are none', async () => {
+test('references to unknown subnets, VPCs, NICs and load balancer sessions are 404', async () => {
   const unknown = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
   const session = { $objectType: type('LoadBalancerSessionAssociation'), loadBalancerSessionReference: unknown }
   for (const body of [
@@ -297,7 +297,7 @@ test('a NIC on a subnet of a VPC that the caller may not see is not found, and t
   assert.doesNotMatch(JSON.stringify(refused.errors), /"prod"|VPC prod/)
 })
 
-test('a VM is powered off although the controller is down while its floating IP changes', async () => {
+test('a VM can be powered off while its floating IP is being updated and the controller is down', async () => {
   const vm = await aGuest()
   const other = await aGuest()
   const path = await aFloatingIp({ vmNicReference: vm.nics[0].extId })
@@ -313,7 +313,7 @@ test('a VM is powered off although the controller is down while its floating IP 
   for (const { extId } of [vm, other]) await changedVm(app, extId, 'delete')
 })
 
-test('a VM that is deleted leaves its floating IPs without association, and their addresses associate again', async () => {
+test('deleting a VM ends the association of its floating IPs, which can be associated again', async () => {
   const vm = await aGuest()
   const path = await aFloatingIp({ vmNicReference: vm.nics[0].extId })
   const before = await read(path)
@@ -333,7 +333,7 @@ const deleteVm = async (extId: string): Promise<CallResult> => {
   return app.call('DELETE', path, { ifMatch: etag as string, requestId: crypto.randomUUID() })
 }
 
-test('tasks that wait for the deletion of the VM fail, and leave nothing that is translated to its address', async () => {
+test('tasks queued behind the deletion of the VM fail and leave no translation to its address', async () => {
   const vm = await aGuest()
   const vmNicReference = vm.nics[0].extId
   const path = await aFloatingIp({ vmNicReference })
@@ -368,7 +368,7 @@ for (const [step, verb] of [
   ['program NAT', 'create'],
   ['send gratuitous ARP', 'create'],
 ] as const) {
-  test(`a creation that fails at "${step}" leaves no row, no address and no translation, and the next one succeeds`, async () => {
+  test(`a creation that fails at "${step}" leaves no row, address or translation, and the next one succeeds`, async () => {
     const before = await usageOf(app, demoSubnet('ext-nat'))
     failing = `networking.${verb}-floating-ip ${step}`
     const task = await app.task(await create({ association: toPrivate('172.16.9.9') }))
@@ -381,7 +381,7 @@ for (const [step, verb] of [
   })
 }
 
-test('an update that fails puts the old translation back, and gives the new private address back', async () => {
+test('a failed update restores the old translation and releases the new private address', async () => {
   const path = await aFloatingIp({ association: toPrivate('172.16.9.1') })
   failing = 'networking.update-floating-ip send gratuitous ARP'
   const task = await app.task(await put(app, path, { association: toPrivate('172.16.9.2') }))
@@ -392,7 +392,7 @@ test('an update that fails puts the old translation back, and gives the new priv
   assert.equal((await changed(app, path, { association: toPrivate('172.16.9.2') })).privateIp, '172.16.9.2')
 })
 
-test('while an update runs, both private addresses are held, and a second change of the floating IP is refused', async () => {
+test('while an update runs, the old and the new private address are held, and a second update of the floating IP is refused', async () => {
   const path = await aFloatingIp({ association: toPrivate('172.16.9.1') })
   const { data, etag } = await app.call('GET', path)
   const body = { ...data, association: toPrivate('172.16.9.2') }
@@ -413,7 +413,7 @@ test('while an update runs, both private addresses are held, and a second change
   await removed(app, await aFloatingIp({ association: toPrivate('172.16.9.1') }))
 })
 
-test('a VPC is neither detached from the external subnet nor deleted while a floating IP is associated with it', async () => {
+test('a VPC with an associated floating IP can neither be detached from the external subnet nor deleted', async () => {
   const vpc = await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] })
   const path = await aFloatingIp({ name: 'holding', association: toPrivate('172.16.9.9', idOf(vpc)) })
   for (const refused of [await put(app, vpc, { externalSubnets: [] }), await app.call('DELETE', vpc)]) {
@@ -428,7 +428,7 @@ test('a VPC is neither detached from the external subnet nor deleted while a flo
   await removed(app, vpc)
 })
 
-test('an external subnet keeps its NAT while it has floating IPs', async () => {
+test('NAT of an external subnet cannot be disabled while the subnet has floating IPs', async () => {
   const ranges = { ipv4: '10.46.0.0/24', pools: [['10.46.0.10', '10.46.0.20']] } as const
   const subnet = await made(app, subnets, {
     name: 'outside',
@@ -443,7 +443,7 @@ test('an external subnet keeps its NAT while it has floating IPs', async () => {
   await removed(app, subnet)
 })
 
-test('an external subnet that is losing its NAT takes no more floating IPs', async () => {
+test('a floating IP is refused while a task disables the NAT of its external subnet', async () => {
   const ranges = { ipv4: '10.47.0.0/24', pools: [['10.47.0.10', '10.47.0.20']] } as const
   const path = await aSubnet(app, ranges, { name: 'losing', networkId: 347, isExternal: true })
   const gate = Promise.withResolvers<void>()
@@ -492,7 +492,7 @@ test('lists filter by subnet, address and association, order by address and name
   await changedVm(app, vm.extId, 'delete')
 })
 
-test('a VPC takes 2,500 floating IPs and no more, by creation or update; those without association do not count', async () => {
+test('an association beyond 2,500 floating IPs of a VPC is refused, by creation or update; floating IPs without association do not count', async () => {
   const few = await startApp({ limits: { floatingIpsOfVpc: 1 } })
   try {
     const body = { name: 'test', externalSubnetReference }

@@ -71,13 +71,13 @@ test('a second controller is refused with 409', async () => {
   assert.match(refused.errors[0]!.message, new RegExp(seedId('network-controller')))
 })
 
-test('it is not deleted while VPCs, overlay or advanced subnets exist, and the refusal names five of them', async () => {
+test('a controller is not deleted while VPCs, overlay or advanced subnets exist, and the refusal names five of them', async () => {
   const refused = await app.call('DELETE', demoController)
   assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
   assert.match(refused.errors[0]!.message, /VPC prod, VPC transit, VPC tenant-a, subnet web, subnet db and 1 more/)
 })
 
-test('its status is that of the world: DEGRADED while an agent is silent, DOWN while it does not answer; the tag stays', async () => {
+test('a controller is DEGRADED while an agent is silent and DOWN while it does not answer itself, with the same ETag', async () => {
   const { etag } = await app.call('GET', demoController)
   await setFault(app, hostId('hp-n01-d'), { isDown: true })
   assert.equal(await statusOf(), 'DEGRADED')
@@ -89,7 +89,7 @@ test('its status is that of the world: DEGRADED while an agent is silent, DOWN w
   assert.deepEqual([again.data.controllerStatus, again.etag], ['UP', etag])
 })
 
-test('while it is DOWN mutations of VPC kinds answer 503 with Retry-After, reads and VLANs go on; DEGRADED, all do', async () => {
+test('while the controller is DOWN mutations of VPC kinds are 503 with Retry-After, but reads and VLANs work; while it is DEGRADED everything works', async () => {
   await setState('DOWN')
   const overlay = {
     name: 'late',
@@ -116,7 +116,7 @@ test('while it is DOWN mutations of VPC kinds answer 503 with Retry-After, reads
   await setState()
 })
 
-test('a creation whose controller goes down on the way fails and leaves nothing, as soon as it is up to take it back', async () => {
+test('a creation whose controller goes down before its task ends fails, and is undone once the controller is up again', async () => {
   const other = await startApp({
     beforeStep: async (definition, step, phase) => {
       if (definition !== 'networking.create-vpc' || step !== 'attach external subnets' || phase !== 'run') return
@@ -142,7 +142,7 @@ test('a creation whose controller goes down on the way fails and leaves nothing,
   }
 })
 
-test('an update changes the default stack, which later VLANs have, and not the substrate; it needs a tag', async () => {
+test('an update with the ETag changes the default VLAN stack of later subnets, and leaves the other settings unchanged', async () => {
   const body = { defaultVlanStack: 'ADVANCED' }
   assert.equal((await app.call('PUT', demoController, { body })).status, 428)
   const { defaultVlanStack, vpcGlobalConfig } = await changed(app, demoController, body)
@@ -162,7 +162,7 @@ test('an update changes the default stack, which later VLANs have, and not the s
   await changed(app, demoController, { defaultVlanStack: 'LEGACY' })
 })
 
-test('overlapping prefixes are allowed by the controller, and not forbidden again while there are some', async () => {
+test('the controller can allow overlapping prefixes, and cannot forbid them again while some overlap', async () => {
   const overlapping = { vpcGlobalConfig: { isOverlappingErpsEnabled: true } }
   const body = {
     externalSubnets: [attachedTo('ext-routed')],
@@ -179,7 +179,7 @@ test('overlapping prefixes are allowed by the controller, and not forbidden agai
   await changed(app, demoController, { vpcGlobalConfig: { isOverlappingErpsEnabled: false } })
 })
 
-test('without a controller VPCs and advanced VLANs are 409; its creation takes of the manager, its deletion gives back', async () => {
+test('without a controller VPCs and advanced VLANs are 409; creating one adds to the resources of the manager, deleting it releases them', async () => {
   const empty = await startApp({ config: { seed: 'empty' } })
   const managerTakes = async (): Promise<number[]> => {
     const { resourceConfig } = (await empty.call('GET', '/platform/v4.3/config/domain-managers')).data[0].config
@@ -204,7 +204,7 @@ test('without a controller VPCs and advanced VLANs are 409; its creation takes o
   }
 })
 
-test('the host of the manager carries what the controller takes; without room it is 409 with what is missing', async () => {
+test('the controller uses memory of the host of the manager, and its creation is 409 naming the missing amount when the host has too little', async () => {
   const other = await startApp()
   const carried = async () => {
     const [held] = await other.store.findWhere(HostAllocation, { vmExtId: seedId('manager/node-1') })
@@ -232,7 +232,7 @@ test('the host of the manager carries what the controller takes; without room it
   }
 })
 
-test('an advanced VLAN without pools relays DHCP to servers outside; a basic one, or one with pools, does not', async () => {
+test('external DHCP servers are accepted for an advanced VLAN without pools, and refused for a basic VLAN or one with pools', async () => {
   const relay = (more: object): object => ({
     name: 'relayed',
     subnetType: 'VLAN',
@@ -253,7 +253,7 @@ test('an advanced VLAN without pools relays DHCP to servers outside; a basic one
   await removed(app, path)
 })
 
-test('while it is being changed it is busy', async () => {
+test('a controller with a running update refuses a deletion as busy', async () => {
   const { data, etag } = await app.call('GET', demoController)
   const answers = await Promise.all([
     app.call('PUT', demoController, { body: { ...data, defaultVlanStack: 'ADVANCED' }, ifMatch: etag as string }),

@@ -43,7 +43,7 @@ test('1,000 parallel reservations get 1,000 different addresses, and the pool ha
   assert.equal(usage.numAssignedIPs, 0)
 })
 
-test('of 50 parallel requests for one of 10 free addresses exactly 10 get one', async () => {
+test('of 50 concurrent requests for one of 10 free addresses exactly 10 succeed', async () => {
   const subnet = await aSubnet(app, ten)
   const results = await Promise.all(Array.from({ length: 50 }, () => reserve(app, subnet, one)))
   assert.equal(results.filter((result) => result.status === 202).length, 10)
@@ -53,7 +53,7 @@ test('of 50 parallel requests for one of 10 free addresses exactly 10 get one', 
   assert.equal((await usageOf(app, subnet)).numFreeIPs, 0)
 })
 
-test('of two clients that name the same address one gets it', async () => {
+test('when two clients reserve the same address, one succeeds', async () => {
   const subnet = await aSubnet(app, ten)
   const body = { reserveType: 'IP_ADDRESS_LIST', ipAddresses: [v4('10.20.0.77')] }
   const results = await Promise.all([reserve(app, subnet, body), reserve(app, subnet, body)])
@@ -63,7 +63,7 @@ test('of two clients that name the same address one gets it', async () => {
   assert.match(refused.errors[0]!.message, /10\.20\.0\.77 is already reserved/)
 })
 
-test('reservations that race with NICs never share an address with one', async () => {
+test('concurrent reservations and NIC assignments never share an address', async () => {
   const subnet = await aSubnet(app, ten)
   const reservations = Array.from({ length: 8 }, () => reserve(app, subnet, one))
   const nics = Array.from({ length: 8 }, () => assign(app, subnet, randomUUID()).catch(() => undefined))
@@ -75,7 +75,7 @@ test('reservations that race with NICs never share an address with one', async (
   assert.equal(usage.numAssignedIPs, assigned)
 })
 
-test('three by count are the lowest free ones, ascending, in exactly one completion detail', async () => {
+test('reserving three addresses by count takes the lowest free ones and returns them ascending in one completion detail', async () => {
   const subnet = await aSubnet(app, ten)
   await assign(app, subnet, randomUUID(), '10.20.0.11')
   const started = await reserve(app, subnet, { reserveType: 'IP_ADDRESS_COUNT', count: 3, clientContext: 'three' })
@@ -108,7 +108,7 @@ test('gateway, network and broadcast address inside a pool are skipped', async (
   assert.equal((await reserve(app, subnet, one)).status, 409)
 })
 
-test('ten repetitions with one request id are one reservation', async () => {
+test('a reservation that is repeated ten times with one request id is made once', async () => {
   const subnet = await aSubnet(app, ten)
   const requestId = randomUUID()
   const body = { reserveType: 'IP_ADDRESS_COUNT', count: 3 }
@@ -120,7 +120,7 @@ test('ten repetitions with one request id are one reservation', async () => {
   assert.deepEqual([other.status, groupOf(other)], [422, 'IDEMPOTENCY_KEY_REUSED'])
 })
 
-test('a range over an assigned address is refused whole', async () => {
+test('a range that contains an assigned address is refused and reserves nothing', async () => {
   const subnet = await aSubnet(app, ten)
   await assign(app, subnet, randomUUID(), '10.20.0.52')
   const body = { reserveType: 'IP_ADDRESS_RANGE', startIpAddress: v4('10.20.0.50'), count: 5 }
@@ -132,7 +132,7 @@ test('a range over an assigned address is refused whole', async () => {
   assert.deepEqual((await addressesOfTask(app, free)).length, 5)
 })
 
-test('unreserve by context frees exactly that context, and repeated frees nothing', async () => {
+test('unreserve by client context frees exactly the addresses of that context, and repeated frees nothing', async () => {
   const subnet = await aSubnet(app, ten)
   await reserve(app, subnet, { ...one, count: 2, clientContext: 'a' })
   await reserve(app, subnet, { ...one, count: 2, clientContext: 'ab' })
@@ -161,7 +161,7 @@ test('unreserve of an assigned address is refused, and frees nothing', async () 
   assert.equal((await unreserve(app, subnet, withContext)).status, 409)
 })
 
-test('a freed address is the next that is taken', async () => {
+test('a freed address that is the lowest is reserved next', async () => {
   const subnet = await aSubnet(app, ten)
   await reserve(app, subnet, { ...one, count: 10 })
   const range = { unreserveType: 'IP_ADDRESS_RANGE', startIpAddress: v4('10.20.0.14'), count: 2 }
@@ -169,7 +169,7 @@ test('a freed address is the next that is taken', async () => {
   assert.deepEqual(await addressesOfTask(app, await reserve(app, subnet, one)), ['10.20.0.14'])
 })
 
-test('every spelling of an IPv6 address is the same address', async () => {
+test('every spelling of an IPv6 address means the same address', async () => {
   const subnet = await aSubnet(app, { ipv6: 'fd00:200::/64' })
   const body = (value: string) => ({ reserveType: 'IP_ADDRESS_LIST', ipAddresses: [{ ipv6: { value } }] })
   const first = await reserve(app, subnet, body('fd00:200::1a'))
@@ -181,7 +181,7 @@ test('every spelling of an IPv6 address is the same address', async () => {
   assert.equal((await app.call('GET', `${subnet}/reserved-ips`)).total, 0)
 })
 
-test('a whole IPv6 /64 as pool: reservations do not depend on its size, and no number is too large for JSON', async () => {
+test('with an IPv6 /64 as pool reservations are as quick as with a small one, and all counts fit into JSON numbers', async () => {
   const ranges = { ipv6: 'fd00:300::/64', pools6: [['fd00:300::', 'fd00:300::ffff:ffff:ffff:ffff']] } as const
   const subnet = await aSubnet(app, ranges)
   const addresses = await addressesOfTask(app, await reserve(app, subnet, { ...one, count: 100 }))
@@ -191,7 +191,7 @@ test('a whole IPv6 /64 as pool: reservations do not depend on its size, and no n
   assert.equal(usage.ipPoolUsages, undefined)
 })
 
-test('a service that stops between acceptance and task finishes the task after its restart', async () => {
+test('a reservation task that was accepted before a stop of the service finishes after its restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-reserve-'))
   let letGo = (): void => undefined
   const held = new Promise<void>((resolve) => {
@@ -219,7 +219,7 @@ test('a service that stops between acceptance and task finishes the task after i
   }
 })
 
-test('a reservation whose task fails is given back', async () => {
+test('a reservation whose task fails is released', async () => {
   const failing = await startApp({
     beforeStep(definition, _step, phase) {
       if (definition === 'networking.reserve-addresses' && phase === 'run') throw new Error('the responders are gone')
@@ -238,7 +238,7 @@ test('a reservation whose task fails is given back', async () => {
   }
 })
 
-test('a field that does not belong to the type, and one that is missing, are refused together', async () => {
+test('a field that does not belong to the reserve type and a missing one are reported together', async () => {
   const subnet = await aSubnet(app, ten)
   const refused = await reserve(app, subnet, { reserveType: 'IP_ADDRESS_RANGE', ipAddresses: [v4('10.20.0.10')] })
   assert.equal(refused.status, 400)
@@ -263,7 +263,7 @@ test('an unmanaged subnet has no addresses to reserve, and an empty list', async
   assert.deepEqual([list.status, list.total], [200, 0])
 })
 
-test('hostile reservations are refused at once and hold nothing', async () => {
+test('invalid reservations are refused at once and reserve nothing', async () => {
   const subnet = await aSubnet(app, ten)
   const bodies = [
     { reserveType: 'IP_ADDRESS_COUNT', count: 2 ** 63 },
@@ -281,7 +281,7 @@ test('hostile reservations are refused at once and hold nothing', async () => {
   assert.equal((await usageOf(app, subnet)).numFreeIPs, 10)
 })
 
-test('the demo has no reservation; those of a subnet are ordered by number on request', async () => {
+test('the demo has no reservation, and reservations can be ordered by the number of their address', async () => {
   const path = `${demoSubnet('vlan-100-app')}/reserved-ips`
   assert.equal((await app.call('GET', path)).total, 0)
   const subnet = await aSubnet(app, { ipv4: '10.20.0.0/24', pools: [['10.20.0.9', '10.20.0.10']] })

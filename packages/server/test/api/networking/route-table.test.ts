@@ -15,7 +15,7 @@ after(() => app.close())
 
 const tablesOf = (vpc: string) => app.call('GET', `${routeTables}?$filter=vpcReference eq '${vpc}'`)
 
-test('every VPC of the demo has one, which is read by its id and has a tag', async () => {
+test('every VPC of the demo has a route table, which is read by its id and has an ETag', async () => {
   assert.equal((await app.call('GET', routeTables)).total, 3)
   const [table] = (await tablesOf(seedId('vpc/prod'))).data
   const read = await app.call('GET', `${routeTables}/${table.extId}`)
@@ -30,7 +30,7 @@ test("vpcReference eq 'invalid' gives an empty list with a total of 0, and an un
   assert.deepEqual([unknown.status, unknown.errors[0]?.code], [404, 'NETWORKING-10010'])
 })
 
-test('a table is found by the routing domain of its VPC, also when that changes, and goes with the VPC', async () => {
+test('a route table is found by the routing domain of its VPC, even after that changed, and is deleted with the VPC', async () => {
   const [one, two] = [randomUUID(), randomUUID()]
   const found = async (domain: string): Promise<number | undefined> =>
     (await app.call('GET', `${routeTables}?$filter=externalRoutingDomainReference eq '${domain}'`)).total
@@ -42,7 +42,7 @@ test('a table is found by the routing domain of its VPC, also when that changes,
   assert.equal((await tablesOf(vpc.slice(-36))).total, 0)
 })
 
-test('nobody makes, changes or deletes one by itself', async () => {
+test('a route table cannot be created, changed or deleted by a request', async () => {
   const [table] = (await tablesOf(seedId('vpc/prod'))).data
   for (const [method, path] of [
     ['POST', routeTables],

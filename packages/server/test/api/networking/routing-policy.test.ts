@@ -39,7 +39,7 @@ const defaultOf = async (): Promise<any> =>
   (await app.call('GET', `${routingPolicies}?$filter=vpcExtId eq '${vpc}' and priority eq 1`)).data[0]
 const refusal = /^Modification of default routing policy with priority less than 10 is not allowed$/
 
-test('the demo denies what leaves the databases, and every VPC has a default policy that permits', async () => {
+test('the demo has a policy that denies traffic from the databases, and every VPC has a default policy that permits', async () => {
   const prod = `$filter=vpcExtId eq '${seedId('vpc/prod')}'&$orderby=priority desc`
   const { data } = await app.call('GET', `${routingPolicies}?${prod}`)
   assert.deepEqual(
@@ -65,7 +65,7 @@ test('lists filter by action, protocol and kind of source, and expand the VPC', 
   assert.equal((await listed("$filter=policies/any(p:p/policyMatch/protocolType eq 'TCP')")).length, 0)
 })
 
-test('a policy with priority 9 is refused with the text about default policies, and so are PUT and DELETE of the default one', async () => {
+test('a policy with priority 9, and PUT and DELETE of the default policy, are refused with the message about default policies', async () => {
   const { extId } = await defaultOf()
   const path = `${routingPolicies}/${extId}`
   const answers = [
@@ -80,7 +80,7 @@ test('a policy with priority 9 is refused with the text about default policies, 
   }
 })
 
-test('two policies of one priority in a VPC: 409; in another VPC it is free; in parallel exactly one wins', async () => {
+test('a priority in use in the VPC is 409 and free in another VPC, and of concurrent creations with one priority exactly one succeeds', async () => {
   const first = await made(app, routingPolicies, policy(100))
   const again = await create(policy(100))
   assert.deepEqual([again.status, again.errors[0]?.errorGroup], [409, 'ENTITY_ALREADY_EXISTS'])
@@ -93,7 +93,7 @@ test('two policies of one priority in a VPC: 409; in another VPC it is free; in 
     await removed(app, `${routingPolicies}/${extId}`)
 })
 
-test('a priority that an update gives away is held until the update has ended', async () => {
+test('the old priority of a policy is not free before the update that changes it has ended', async () => {
   const path = await made(app, routingPolicies, policy(110))
   const { data, etag } = await app.call('GET', path)
   const [update, ...answers] = await Promise.all([
@@ -116,7 +116,7 @@ test('a priority that an update gives away is held until the update has ended', 
   await removed(app, path)
 })
 
-test('a policy is stored in one spelling, with its VPC and owner; its task names both, and a PUT needs the tag', async () => {
+test('a policy is stored in canonical form with its VPC and owner, its task names policy and VPC, and a PUT needs the ETag', async () => {
   const six = { addressType: 'SUBNET', subnetPrefix: { ipv6: { ip: { value: 'FD00:0:0::' }, prefixLength: 48 } } }
   const started = await create(policy(120, rule({ source: six, protocolType: 'TCP' })))
   const task = await app.task(started)
@@ -142,7 +142,7 @@ test('a policy is stored in one spelling, with its VPC and owner; its task names
   await removed(app, path)
 })
 
-test('prefix lengths are echoed as given; the one of the address counts where that of the subnet is 0', async () => {
+test('prefix lengths are returned as sent, and that of the address counts when that of the subnet is 0', async () => {
   const given = { ipv4: { ip: { value: '10.9.8.0', prefixLength: 24 }, prefixLength: 0 } }
   const policies = [rule({ source: { addressType: 'SUBNET', subnetPrefix: given } })]
   const task = await app.task(await create({ ...policy(51), policies }))
@@ -193,20 +193,20 @@ const faults: readonly [title: string, one: () => object, path: string][] = [
   ],
   ['a protocol number that is missing', () => rule({ protocolType: 'PROTOCOL_NUMBER' }), `${match}/protocolParameters`],
   [
-    'ports backwards',
+    'a port range whose end is before its start',
     () => rule({ protocolType: 'UDP', protocolParameters: ports([1, 2], [20, 10]) }),
     `${match}/protocolParameters/destinationPortRanges[1]`,
   ],
-  ['FORWARD to nowhere', () => rule({}, { actionType: 'FORWARD' }), `${action}/nexthopIpAddress`],
+  ['FORWARD without a nexthop', () => rule({}, { actionType: 'FORWARD' }), `${action}/nexthopIpAddress`],
   ['PERMIT with a nexthop', () => rule({}, { nexthopIpAddress: ip('10.0.0.1') }), `${action}/nexthopIpAddress`],
-  ['REROUTE to nowhere', () => rule({}, { actionType: 'REROUTE' }), `${action}/rerouteParams`],
+  ['REROUTE without parameters', () => rule({}, { actionType: 'REROUTE' }), `${action}/rerouteParams`],
   [
     'DENY that reroutes',
     () => rule({}, { ...reroute({ serviceIp: ip('10.0.0.1') }), actionType: 'DENY' }),
     `${action}/rerouteParams`,
   ],
   [
-    'REROUTE in, and not out',
+    'REROUTE of ingress without egress',
     () => rule({}, reroute({ ingressServiceIp: ip('10.0.0.1') })),
     `${action}/rerouteParams[0]`,
   ],
@@ -218,7 +218,7 @@ for (const [title, one, path] of faults) {
   })
 }
 
-test('each action and protocol is taken with what it needs; a reroute falls back to ALLOW', async () => {
+test('each action and protocol is accepted with the fields it needs, and a reroute falls back to ALLOW by default', async () => {
   const whole = [
     rule({ protocolType: 'ICMP', protocolParameters: { $objectType: type('ICMPObject'), icmpType: 8 } }),
     rule({
@@ -238,7 +238,7 @@ test('each action and protocol is taken with what it needs; a reroute falls back
   }
 })
 
-test('counters run with the time; clearing sets those of one policy, or of all of the VPC, to zero at one instant', async () => {
+test('counters grow with time, and clearing resets those of one policy, or of all policies of a VPC, at one instant', async () => {
   const [one, two] = [
     await made(app, routingPolicies, policy(150, rule({}, {}, { isBidirectional: true }))),
     await made(app, routingPolicies, policy(151)),
@@ -269,7 +269,7 @@ test('counters run with the time; clearing sets those of one policy, or of all o
   await removed(app, two)
 })
 
-test('a VPC takes 991 policies beside its own, and no more', async () => {
+test('a VPC takes 991 policies beside its default one, and refuses more', async () => {
   const few = await startApp({ limits: { routingPoliciesOfVpc: 1 } })
   try {
     const refused = await few.call('POST', routingPolicies, {

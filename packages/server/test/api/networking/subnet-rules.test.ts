@@ -57,7 +57,7 @@ const refusals: readonly (readonly [title: string, body: object, path: string])[
     'ipConfig[0]/ipv4/ipSubnet/prefixLength',
   ],
   ['dhcpOptions without ipConfig', vlan({ dhcpOptions: { domainName: 'a.example' } }), 'dhcpOptions'],
-  ['NAT inside', vlan({ isNatEnabled: true }), 'isNatEnabled'],
+  ['NAT on an internal subnet', vlan({ isNatEnabled: true }), 'isNatEnabled'],
   ['an external subnet without ipConfig', vlan({ isExternal: true }), 'ipConfig'],
   ['a VPC for a VLAN', vlan({ vpcReference: seedId('vpc/prod') }), 'vpcReference'],
   ['an overlay without VPC', { name: 'x', subnetType: 'OVERLAY', ipConfig: ipConfigOf(ten) }, 'vpcReference'],
@@ -73,7 +73,7 @@ const refusals: readonly (readonly [title: string, body: object, path: string])[
     vlan({ clusterReference: seedId('cluster/cloud-1'), virtualSwitchReference: seedId('virtual-switch/vs0') }),
     'virtualSwitchReference',
   ],
-  ['an ipConfig of no family', vlan({ ipConfig: [{}] }), 'ipConfig[0]'],
+  ['an ipConfig without addresses', vlan({ ipConfig: [{}] }), 'ipConfig[0]'],
   [
     'a pool outside the prefix',
     vlan({ ipConfig: ipConfigOf({ ipv4: '10.20.0.0/24', pools: [['10.21.0.1', '10.21.0.9']] }) }),
@@ -139,7 +139,7 @@ for (const [title, body, path] of refusals) {
   })
 }
 
-test('a DHCP server that is given takes its address; one that is not given is not made up', async () => {
+test('a DHCP server address that is sent is leased, and without one the subnet has none', async () => {
   const task = await app.task(await create(vlan({ ipConfig: dhcpServerAt('10.20.0.10') })))
   assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
   const subnet = `${subnets}/${task.entitiesAffected[0].extId}`
@@ -154,7 +154,7 @@ test('a DHCP server that is given takes its address; one that is not given is no
   assert.equal(plain.ipConfig[0].ipv4.dhcpServerAddress, undefined)
 })
 
-test('addresses are echoed in one spelling, with their prefix length', async () => {
+test('addresses are returned in canonical spelling with their prefix length', async () => {
   const [config] = ipConfigOf({ ipv6: 'fd00:a::/64', pools6: [['FD00:A:0:0::10', 'fd00:a::0:1F']] }) as any[]
   delete config.ipv6.defaultGatewayIp.prefixLength
   const task = await app.task(await create(vlan({ ipConfig: [config] })))

@@ -32,7 +32,7 @@ async function put(path: string, changes: object): Promise<CallResult> {
   return app.call('PUT', path, { body: { ...data, ...changes }, ifMatch: etag as string })
 }
 
-test('reservations race with the creation of VMs: no address is both reserved and assigned, and none is left over', async () => {
+test('with concurrent reservations and VM creations no address is both reserved and assigned, and none is leaked', async () => {
   const subnet = await aSubnet(app, ten)
   const nics = [nicOn(idOf(subnet))]
   const [reserved, tasks] = await Promise.all([
@@ -65,7 +65,7 @@ test('an address that a NIC holds cannot be unreserved, and the NIC keeps it', a
   assert.equal((await usageOf(app, subnet)).numAssignedIPs, 1)
 })
 
-test('a VM that goes off and on keeps its address; its deletion frees it for whoever comes next', async () => {
+test('a VM keeps its address through power-off and power-on, and its deletion frees the address for the next VM', async () => {
   const subnet = await aSubnet(app, ten)
   const vm = await aVmOn(subnet)
   assert.equal(addressOf(vm), '10.20.0.10')
@@ -85,7 +85,7 @@ test('a VM that goes off and on keeps its address; its deletion frees it for who
   assert.equal(addressOf(await aVmOn(subnet)), '10.20.0.10')
 })
 
-test('a subnet with a NIC is not deleted and names the VM; without NICs and with reservations it goes, and is 404', async () => {
+test('deleting a subnet with a NIC is refused naming the VM, and succeeds with only reservations', async () => {
   const subnet = await aSubnet(app, ten)
   const vm = await aVmOn(subnet, 'holder')
   await reserve(app, subnet, one)
@@ -97,7 +97,7 @@ test('a subnet with a NIC is not deleted and names the VM; without NICs and with
   assert.equal((await app.call('GET', subnet)).status, 404)
 })
 
-test('a prefix does not shrink below the address of a NIC: 409 with the holder, and the subnet stays', async () => {
+test('shrinking a prefix so that it excludes the address of a NIC is 409 naming the holder, and changes nothing', async () => {
   const subnet = await aSubnet(app, ten)
   await aVmOn(subnet, 'high', { ipv4Config: { shouldAssignIp: true, ipAddress: { value: '10.20.0.200' } } })
   const before = await app.call('GET', subnet)
@@ -116,7 +116,7 @@ test('a NIC that gets an address between GET and PUT does not fail the PUT', asy
   assert.equal((await app.task(started)).status, 'SUCCEEDED')
 })
 
-test('a VLAN and its switch do not change under a NIC', async () => {
+test('the VLAN id and the switch of a subnet with a NIC cannot be changed', async () => {
   const subnet = await aSubnet(app, ten)
   await aVmOn(subnet, 'plugged')
   for (const changes of [{ networkId: 8 }, { virtualSwitchReference: await switchCalled('vs1') }]) {
@@ -136,7 +136,7 @@ test('a VLAN and its switch do not change under a NIC', async () => {
 const switchCalled = async (name: string): Promise<string> =>
   (await app.call('GET', `/networking/v4.3/config/virtual-switches?$filter=name eq '${name}'`)).data[0].extId
 
-test('a VLAN that becomes managed assigns the addresses that its guests were seen with, where they fit and are free', async () => {
+test('a VLAN that becomes managed assigns to its guests the addresses they were seen with, if these fit and are free', async () => {
   const task = await app.task(
     await app.call('POST', '/networking/v4.3/config/subnets', {
       body: { name: 'wild', subnetType: 'VLAN', networkId: 77 },
@@ -170,7 +170,7 @@ test('a VLAN that becomes managed assigns the addresses that its guests were see
   assert.equal((await app.call('GET', `/vmm/v4.2/ahv/config/vms/${vms[0].extId}`)).etag, tag)
 })
 
-test('a subnet takes so many NICs and no more: 422 with the limit, and a deleted VM makes room', async () => {
+test('a NIC beyond the limit of its subnet is 422 naming the limit, and accepted after a VM is deleted', async () => {
   const full = await startApp({ limits: { nicsOfSubnet: 3 } })
   try {
     const subnet = await aSubnet(full, ten)
@@ -190,7 +190,7 @@ test('a subnet takes so many NICs and no more: 422 with the limit, and a deleted
   }
 })
 
-test('there are so many subnets, and reserved addresses of one: 422 beyond', async () => {
+test('a subnet, and a reserved address of a subnet, beyond the limit is 422', async () => {
   const full = await startApp({ limits: { reservedAddressesOfSubnet: 4 } })
   try {
     const subnet = await aSubnet(full, ten)

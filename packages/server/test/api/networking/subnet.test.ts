@@ -56,7 +56,7 @@ async function aMachine(subnet: string, name: string): Promise<{ vmExtId: string
   return { vmExtId, nicExtId }
 }
 
-test('a created subnet is visible at acceptance, with defaults, and held until its task has ended', async () => {
+test('a created subnet is visible at acceptance, with defaults, and busy until its task has ended', async () => {
   const started = await create(vlan({ networkId: undefined, ipConfig: ipConfigOf(ten) }))
   assert.equal(started.status, 202)
   const list = await app.call('GET', `${subnets}?$filter=name eq 'test'`)
@@ -81,7 +81,7 @@ test('a created subnet is visible at acceptance, with defaults, and held until i
   assert.equal(fabricFacts(app.world).dhcp.get(data.extId)?.gateways[0], '10.20.0.1')
 })
 
-test('a VLAN subnet with three faults is refused once, with the path of each', async () => {
+test('a VLAN subnet with three faults is refused with the path of each', async () => {
   const [config] = ipConfigOf({ ipv4: '10.20.0.0/24', pools: [['10.20.0.19', '10.20.0.10']] }) as any[]
   config.ipv4.defaultGatewayIp.value = '10.21.0.1'
   const refused = await create(vlan({ networkId: 4096, ipConfig: [config] }))
@@ -98,7 +98,7 @@ test('pools may not overlap, and are at most 255', async () => {
   assert.equal(tooMany.status, 400)
 })
 
-test('hostile bodies and filters are 400 and store nothing', async () => {
+test('malformed bodies and filters are 400 and store nothing', async () => {
   const before = (await app.call('GET', subnets)).total
   const [config] = ipConfigOf(ten) as any[]
   config.ipv4.ipSubnet.ip.value = '999.1.1.1'
@@ -119,7 +119,7 @@ test('lists refuse a limit of 0 or 101, and are empty beyond their end', async (
   }
 })
 
-test('a rehearsal is refused rather than carried out', async () => {
+test('a dry run is refused rather than carried out', async () => {
   const refused = await app.call('POST', `${subnets}?$dryrun=true`, { body: vlan(), unknown: 'ignore' })
   assert.equal(refused.status, 400)
 })
@@ -137,7 +137,7 @@ test('an overlay subnet must not overlap a sibling of its VPC; in another VPC it
   assert.equal(data.vni, undefined)
 })
 
-test('a prefix length that comes with the address counts where the own one of the subnet is 0, and is echoed as given', async () => {
+test('prefix lengths are returned as sent, and that of the address counts when that of the subnet is 0', async () => {
   const ipSubnet = { ip: { value: '10.40.0.0', prefixLength: 24 }, prefixLength: 0 }
   const gateway = { value: '10.40.0.1', prefixLength: 24 }
   const task = await app.task(await create(vlan({ ipConfig: [{ ipv4: { ipSubnet, defaultGatewayIp: gateway } }] })))
@@ -162,7 +162,7 @@ test('an update of an overlay subnet is refused where its new range overlaps a s
   assert.equal(smaller.status, 'SUCCEEDED')
 })
 
-test('while an overlay subnet moves to another range it keeps others out of both', async () => {
+test('while an update moves an overlay subnet to another range, siblings may use neither range', async () => {
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   const slow = await startApp({
     beforeStep: (definition) => (definition === 'networking.update-subnet' ? held : undefined),
@@ -184,7 +184,7 @@ test('while an overlay subnet moves to another range it keeps others out of both
   }
 })
 
-test('of two overlapping overlay subnets at once one is created', async () => {
+test('of two concurrent creations of overlapping overlay subnets one succeeds', async () => {
   const results = await Promise.all([
     create(overlay('tenant-a', '172.16.0.0/24')),
     create(overlay('tenant-a', '172.16.0.0/20')),
@@ -192,7 +192,7 @@ test('of two overlapping overlay subnets at once one is created', async () => {
   assert.deepEqual(results.map((result) => result.status).sort(), [202, 409])
 })
 
-test('a reference to nothing is 404 in the words of the namespace', async () => {
+test('an unknown reference is 404 with an error code of the namespace', async () => {
   const unknown = randomUUID()
   const refused = await create(overlay('prod', '10.99.0.0/24', { vpcReference: unknown }))
   assert.equal(refused.status, 404)
@@ -205,7 +205,7 @@ test('a reference to nothing is 404 in the words of the namespace', async () => 
   assert.deepEqual([missing.status, missing.errors[0]!.code], [404, 'NETWORKING-10010'])
 })
 
-test('a creation that fails leaves neither row nor lease nor anything in the fabric', async () => {
+test('a creation that fails leaves no row, no lease and nothing in the fabric', async () => {
   const failing = await startApp({
     logLevel: 'silent',
     beforeStep(definition, step, phase) {
@@ -225,7 +225,7 @@ test('a creation that fails leaves neither row nor lease nor anything in the fab
   }
 })
 
-test('while its cluster does not answer, a subnet is neither created nor changed nor deleted, and stays as it was', async () => {
+test('while its cluster does not answer, a subnet cannot be created, changed or deleted, and stays unchanged', async () => {
   const subnet = await aSubnet(app, ten)
   const { data, etag } = await app.call('GET', subnet)
   await setFault(app, data.clusterReference, { isDown: true })
@@ -246,7 +246,7 @@ test('while its cluster does not answer, a subnet is neither created nor changed
   assert.equal((await app.task(await app.call('DELETE', subnet))).status, 'SUCCEEDED')
 })
 
-test('a subnet with a NIC is not deleted, and the VM is named; without it is, reservations and all', async () => {
+test('deleting a subnet with a NIC is refused naming the VM; without NICs it succeeds and deletes the reservations too', async () => {
   const subnet = await aSubnet(app, ten)
   const { vmExtId } = await aMachine(subnet, 'holder-01')
   await reserve(app, subnet, { reserveType: 'IP_ADDRESS_COUNT', count: 2 })
@@ -266,7 +266,7 @@ test('an external subnet with an attached VPC is not deleted', async () => {
   assert.match(refused.errors[0]!.message, /VPC prod/)
 })
 
-test('a prefix does not shrink below an assigned address, and the subnet stays as it was', async () => {
+test('shrinking a prefix so that it excludes an assigned address is refused and changes nothing', async () => {
   const subnet = await aSubnet(app, ten)
   await assign(app, subnet, randomUUID(), '10.20.0.200')
   const before = await app.call('GET', subnet)
@@ -280,7 +280,7 @@ test('a prefix does not shrink below an assigned address, and the subnet stays a
   assert.deepEqual([after.etag, after.data], [before.etag, before.data])
 })
 
-test('pools may shrink: leases outside them live on', async () => {
+test('leases that an update leaves outside the pools are kept', async () => {
   const subnet = await aSubnet(app, ten)
   await reserve(app, subnet, { reserveType: 'IP_ADDRESS_COUNT', count: 3 })
   const fewer = ipConfigOf({ ipv4: '10.20.0.0/24', pools: [['10.20.0.12', '10.20.0.13']] })
@@ -290,7 +290,7 @@ test('pools may shrink: leases outside them live on', async () => {
   assert.equal((await app.call('GET', `${subnet}/reserved-ips`)).total, 3)
 })
 
-test('a new gateway is leased, the old one is free again; one that somebody holds is refused', async () => {
+test('a changed gateway is leased and the old one released, and an address in use is refused as gateway', async () => {
   const subnet = await aSubnet(app, ten)
   await assign(app, subnet, randomUUID(), '10.20.0.5')
   const [config] = ipConfigOf(ten) as any[]
@@ -304,7 +304,7 @@ test('a new gateway is leased, the old one is free again; one that somebody hold
   assert.equal((await reserve(app, subnet, list('10.20.0.1'))).status, 202)
 })
 
-test('an update shows the old configuration until it has ended, and keeps others away meanwhile', async () => {
+test('until an update has ended GET shows the old configuration, and the new addresses are refused to others', async () => {
   let letGo = (): void => undefined
   const held = new Promise<void>((resolve) => {
     letGo = resolve
@@ -341,7 +341,7 @@ test('an update shows the old configuration until it has ended, and keeps others
   }
 })
 
-test('an update that fails puts the fabric and the leases back', async () => {
+test('a failed update restores the fabric and the leases', async () => {
   const failing = await startApp({
     logLevel: 'silent',
     beforeStep(definition, step, phase) {
@@ -377,7 +377,7 @@ test('an update that fails puts the fabric and the leases back', async () => {
   }
 })
 
-test('of two PUTs with one tag one wins; an address that is assigned in between disturbs none', async () => {
+test('of two PUTs with the same ETag one succeeds, and an address that is assigned in between conflicts with neither', async () => {
   const subnet = await aSubnet(app, ten)
   const { data, etag } = await app.call('GET', subnet)
   await assign(app, subnet, randomUUID())
@@ -387,7 +387,7 @@ test('of two PUTs with one tag one wins; an address that is assigned in between 
   assert.deepEqual(results.map((result) => result.status).sort(), [202, 412])
 })
 
-test('a PUT needs the tag, a DELETE does not', async () => {
+test('a PUT needs the ETag, a DELETE does not', async () => {
   const subnet = await aSubnet(app, ten)
   const { data } = await app.call('GET', subnet)
   assert.equal((await app.call('PUT', subnet, { body: data })).status, 428)
@@ -395,7 +395,7 @@ test('a PUT needs the tag, a DELETE does not', async () => {
   assert.equal((await app.task(await app.call('DELETE', subnet))).status, 'SUCCEEDED')
 })
 
-test('what cannot change is refused, what is absent keeps or clears its value', async () => {
+test('a PUT that changes an immutable field is refused, an omitted immutable field is kept and another one cleared', async () => {
   const subnet = await aSubnet(app, ten, { description: 'to be cleared', isExternal: true, isNatEnabled: false })
   const refused = await put(subnet, { subnetType: 'OVERLAY' })
   assert.deepEqual([refused.status, refused.errors[0]!.code], [400, 'NETWORKING-10002'])
@@ -407,7 +407,7 @@ test('what cannot change is refused, what is absent keeps or clears its value', 
   assert.equal(after.metadata.ownerUserName, 'admin')
 })
 
-test('a body carries the id of its subnet or none; another one is refused', async () => {
+test('a PUT whose body has the id of another subnet is refused', async () => {
   const subnet = await aSubnet(app, ten)
   const refused = await put(subnet, { extId: randomUUID() })
   assert.deepEqual([refused.status, refused.errors[0]!.code, pathsOf(refused)], [400, 'NETWORKING-10002', ['extId']])
@@ -415,7 +415,7 @@ test('a body carries the id of its subnet or none; another one is refused', asyn
   assert.equal((await app.task(await put(subnet, { extId: undefined, tenantId: randomUUID() }))).status, 'SUCCEEDED')
 })
 
-test('a PUT that changes nothing is a task that succeeds, with a new tag', async () => {
+test('a PUT that changes nothing succeeds in a task and changes the ETag', async () => {
   const subnet = await aSubnet(app, ten)
   const before = await app.call('GET', subnet)
   const task = await app.task(await put(subnet, {}))
@@ -425,7 +425,7 @@ test('a PUT that changes nothing is a task that succeeds, with a new tag', async
   assert.notEqual(after.etag, before.etag)
 })
 
-test('categories of a subnet stand once, in order, and are counted with the type SUBNET until they are taken off', async () => {
+test('categories of a subnet are stored once and in order, and counted with the type SUBNET until they are removed', async () => {
   const categories = '/platform/v4.3/config/categories'
   const category = async (value: string): Promise<string> =>
     (await app.call('POST', categories, { body: { key: 'Net', value } })).data.extId
@@ -446,7 +446,7 @@ test('categories of a subnet stand once, in order, and are counted with the type
   assert.deepEqual([unknown.status, unknown.errors[0]!.code], [404, 'NETWORKING-10060'])
 })
 
-test('the VLAN of a subnet with a NIC does not change', async () => {
+test('the VLAN id of a subnet with a NIC cannot be changed', async () => {
   const subnet = await aSubnet(app, ten)
   await aMachine(subnet, 'holder-02')
   const refused = await put(subnet, { networkId: 8 })
@@ -470,7 +470,7 @@ test('NICs of a subnet are listed with their addresses, ordered and filtered', a
   assert.equal((await app.call('GET', `${subnets}/${randomUUID()}/vnics`)).status, 404)
 })
 
-test('the demo has its subnets; usage is shown by the single read only', async () => {
+test('the demo has its subnets, and only a single read shows their IP usage', async () => {
   const list = await app.call('GET', `${subnets}?$orderby=name&$expand=vpc($select=name)`)
   const byName = new Map(list.data.map((item: any) => [item.name, item]))
   for (const name of ['vlan-100-app', 'vlan-200-static', 'ext-nat', 'ext-routed', 'web', 'db', 'transit-ext']) {

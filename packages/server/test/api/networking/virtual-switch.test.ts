@@ -26,7 +26,7 @@ test('the demo has a default switch and another, each on four hosts', async () =
   assert.ok(one.etag)
 })
 
-test('the header X-Cluster-Id keeps the switches of that cluster', async () => {
+test('the header X-Cluster-Id limits the list to the switches of that cluster', async () => {
   const totalOn = async (cluster: string): Promise<number | undefined> =>
     (await app.call('GET', path, { clusterId: seedId(`cluster/${cluster}`) })).total
   assert.equal(await totalOn('hp-native-01'), 2)

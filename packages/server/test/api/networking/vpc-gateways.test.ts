@@ -23,7 +23,7 @@ const nodesOf = async (path: string): Promise<string[]> =>
   ((await app.call('GET', path)).data.externalSubnets[0].activeGatewayNodes ?? []).map(({ nodeId }: any) => nodeId)
 const tenSeconds = 1 / 6
 
-test('as many hosts as asked for carry the port, chosen of those that are named', async () => {
+test('the gateway port runs on as many hosts as requested, chosen from the listed hosts', async () => {
   const gatewayNodes = hosts('b', 'c', 'd')
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat', { gatewayNodes, activeGatewayCount: 2 })] })
   const nodes = await nodesOf(path)
@@ -36,7 +36,7 @@ test('as many hosts as asked for carry the port, chosen of those that are named'
   await removed(app, path)
 })
 
-test('a host that is not there is 404; one that does not reach the subnet is 400', async () => {
+test('an unknown host is 404, and one that does not reach the external subnet is 400', async () => {
   const create = (gatewayNodes: string[]) =>
     app.call('POST', vpcs, { body: { name: 'x', externalSubnets: [attachedTo('ext-nat', { gatewayNodes })] } })
   const missing = await create([...hosts('a', 'b'), randomUUID()])
@@ -48,7 +48,7 @@ test('a host that is not there is 404; one that does not reach the subnet is 400
   )
 })
 
-test('when the host of a gateway fails, another eligible one carries it within ten seconds; the tag stays', async () => {
+test('when the host of a gateway fails, another eligible host takes over within ten seconds, and the ETag of the VPC stays', async () => {
   const gatewayNodes = hosts('a', 'b', 'c')
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat', { gatewayNodes })] })
   const { etag } = await app.call('GET', path)
@@ -66,7 +66,7 @@ test('when the host of a gateway fails, another eligible one carries it within t
   await removed(app, path)
 })
 
-test('while no eligible host is up none carries it; the first that is back does', async () => {
+test('while no eligible host is up the gateway has no host, and the first host that returns takes it', async () => {
   const gatewayNodes = hosts('b', 'c', 'd')
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat', { gatewayNodes })] })
   for (const host of gatewayNodes) await setFault(app, host, { isDown: true })
@@ -79,7 +79,7 @@ test('while no eligible host is up none carries it; the first that is back does'
   await removed(app, path)
 })
 
-test('a host that enters maintenance hands over', async () => {
+test('a host that enters maintenance hands its gateways over to another host', async () => {
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] })
   const [first] = await nodesOf(path)
   const enter = (maintenanceState: string) =>
@@ -92,7 +92,7 @@ test('a host that enters maintenance hands over', async () => {
   await removed(app, path)
 })
 
-test('a controller that is down moves nothing; when it is up again what is due moves', async () => {
+test('gateways stay on their hosts while the controller is down, and pending moves follow once it is up', async () => {
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] })
   const [first] = await nodesOf(path)
   const { controllerFaults } = routingFacts(app.world)

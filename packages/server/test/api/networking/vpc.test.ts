@@ -47,7 +47,7 @@ const overlay = (vpc: string, body: object = {}): object => ({
   ...body,
 })
 
-test('the demo has three VPCs; prod is on two external subnets, and one of them translates', async () => {
+test('the demo has three VPCs, of which prod is attached to two external subnets, one with NAT', async () => {
   const { data, total } = await app.call('GET', `${vpcs}?$orderby=name`)
   assert.equal(total, 3)
   assert.deepEqual(
@@ -68,7 +68,7 @@ test('the demo has three VPCs; prod is on two external subnets, and one of them 
   assert.deepEqual(Object.keys(selected.data[0]).sort(), ['extId', 'name', 'snatIps'])
 })
 
-test('two VPCs of one name are created; each has exactly one route table by vpcReference', async () => {
+test('two VPCs may have the same name, and each has exactly one route table by vpcReference', async () => {
   const [one, two] = await Promise.all([aVpc(app), aVpc(app)])
   for (const path of [one, two]) {
     const found = await app.call('GET', `${routeTables}?$filter=vpcReference eq '${idOf(path)}'`)
@@ -102,7 +102,7 @@ test('a VPC is visible at acceptance, with defaults and its owner; its task name
   assert.equal(routingFacts(app.world).routers.get(idOf(path)), undefined)
 })
 
-test('on ext-nat without externalIps the address comes from the pool, snatIps shows it and numAssignedIPs rises by one; deleting the VPC gives it back', async () => {
+test('a VPC on ext-nat without externalIps gets a pool address, shown in snatIps and counted in numAssignedIPs until the VPC is deleted', async () => {
   const before = await usageOf(app, demoSubnet('ext-nat'))
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] })
   const { snatIps } = (await app.call('GET', path)).data
@@ -113,7 +113,7 @@ test('on ext-nat without externalIps the address comes from the pool, snatIps sh
   assert.deepEqual(await usageOf(app, demoSubnet('ext-nat')), before)
 })
 
-test('named addresses are taken and echoed in their order; one that has a holder is 409, one outside is 400', async () => {
+test('requested external addresses are leased and returned in their order; one in use is 409, one outside the subnet is 400', async () => {
   const named = [ip('10.44.3.222'), ip('10.44.3.205')]
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat', { externalIps: named })] })
   const { externalSubnets, snatIps } = (await app.call('GET', path)).data
@@ -128,7 +128,7 @@ test('named addresses are taken and echoed in their order; one that has a holder
   await removed(app, path)
 })
 
-test('of two VPCs that name one address at once one gets it', async () => {
+test('when two VPCs request one external address at the same time, one succeeds', async () => {
   const body = { externalSubnets: [attachedTo('ext-nat', { externalIps: [ip('10.44.3.221')] })] }
   const answers = await Promise.all([create(body), create(body)])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409])
@@ -136,7 +136,7 @@ test('of two VPCs that name one address at once one gets it', async () => {
   await removed(app, `${vpcs}/${task.entitiesAffected[0].extId}`)
 })
 
-test('every fault of the body is told at once, with its path', async () => {
+test('all faults of the body are reported together, each with its path', async () => {
   const refused = await create({
     externalSubnets: [
       attachedTo('ext-nat', { externalIps: [ip('10.44.3.205'), ip('10.44.3.205')] }),
@@ -163,7 +163,7 @@ test('every fault of the body is told at once, with its path', async () => {
   ])
 })
 
-test('only external subnets of the right kind are attached, one that translates and one that does not', async () => {
+test('a VPC can be attached only to external subnets of its type, at most one with NAT and one without', async () => {
   const cases: readonly [body: object, path: string, text: RegExp][] = [
     [{ externalSubnets: [attachedTo('web')] }, 'externalSubnets[0]/subnetReference', /expected an external subnet/],
     [{ externalSubnets: [attachedTo('vlan-100-app')] }, 'externalSubnets[0]/subnetReference', /expected an external/],
@@ -190,7 +190,7 @@ test('only external subnets of the right kind are attached, one that translates 
   assert.match(unknown.errors[0]!.message, /^Failed to create VPC test as a referenced resource was not found/)
 })
 
-test('externally routable prefixes, name servers and external addresses keep the prefix lengths that were given', async () => {
+test('externally routable prefixes, name servers and external addresses are returned with the prefix lengths that were sent', async () => {
   const externallyRoutablePrefixes = [{ ipv4: { ip: { value: '172.29.0.0', prefixLength: 16 }, prefixLength: 0 } }]
   const commonDhcpOptions = { domainNameServers: [{ ipv4: { value: '10.0.0.53', prefixLength: 24 } }] }
   const path = await aVpc(app, { externallyRoutablePrefixes, commonDhcpOptions })
@@ -200,7 +200,7 @@ test('externally routable prefixes, name servers and external addresses keep the
   assert.deepEqual((await changed(app, path, { commonDhcpOptions: {} })).commonDhcpOptions, {})
 })
 
-test('a VPC carries its categories, which count as VIRTUAL_NETWORK until it is gone', async () => {
+test('the categories of a VPC are counted as VIRTUAL_NETWORK until the VPC is deleted', async () => {
   const category = `/platform/v4.3/config/categories/${seedId('category/KubernetesCluster/dev')}`
   const counted = async (): Promise<any[]> =>
     (await app.call('GET', `${category}?$expand=associations`)).data.associations ?? []
@@ -214,7 +214,7 @@ test('a VPC carries its categories, which count as VIRTUAL_NETWORK until it is g
   await removed(app, path)
 })
 
-test('an update attaches and detaches: new ports are leased, old ones given back, and those that stay keep theirs', async () => {
+test('an update attaches and detaches external subnets: new ports lease addresses, removed ones release theirs, and unchanged ones keep theirs', async () => {
   const path = await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] })
   const first = (await app.call('GET', path)).data.snatIps
   const started = await put(app, path, { externalSubnets: [attachedTo('ext-nat'), attachedTo('ext-routed')] })
@@ -242,7 +242,7 @@ test('an update attaches and detaches: new ports are leased, old ones given back
   await removed(app, path)
 })
 
-test('a PUT needs the tag; of two with one tag one is 202 and one is not; a DELETE needs none, and honours one', async () => {
+test('a PUT needs the ETag and of two with the same one only one is 202; a DELETE needs no ETag but checks one that is sent', async () => {
   const path = await aVpc(app)
   const { data, etag } = await app.call('GET', path)
   assert.equal((await app.call('PUT', path, { body: data })).status, 428)
@@ -262,7 +262,7 @@ test('the type never changes, and a PUT that leaves it out keeps it', async () =
   await removed(app, path)
 })
 
-test('while a task has it a VPC is busy, and nothing is made in one that goes', async () => {
+test('while a VPC is being deleted, a second deletion and a new subnet in it are refused as busy', async () => {
   const path = await aVpc(app)
   const deletion = await app.call('DELETE', path)
   const { atOnce } = app
@@ -272,7 +272,7 @@ test('while a task has it a VPC is busy, and nothing is made in one that goes', 
   assert.equal((await app.call('GET', path)).status, 404)
 })
 
-test('a VPC is not deleted from under a task that makes a policy of it', async () => {
+test('a VPC is not deleted while a task creates a routing policy in it', async () => {
   const path = await aVpc(app)
   const any = { addressType: 'ANY' }
   const policies = [
@@ -291,7 +291,7 @@ test('a VPC is not deleted from under a task that makes a policy of it', async (
   assert.equal((await app.call('GET', `${routingPolicies}/${task.entitiesAffected[0].extId}`)).status, 404)
 })
 
-test('a VPC with subnets or gateways is not deleted, and the refusal names them; its parts do not keep it', async () => {
+test('deleting a VPC with subnets or gateways is refused naming them, but its route table and policies do not prevent it', async () => {
   const refused = await app.call('DELETE', demoVpc('prod'))
   assert.deepEqual(groupOf(refused), [409, 'ENTITY_IN_USE'])
   for (const user of ['subnet web', 'subnet db', 'gateway bgp-prod'])
@@ -321,7 +321,7 @@ test('a VPC with more than a hundred routing policies is not deleted while it ha
   await removed(app, path)
 })
 
-test('an external subnet to which a VPC is attached is not deleted, and keeps whether it translates', async () => {
+test('an external subnet with an attached VPC can neither be deleted nor change its NAT', async () => {
   const ranges = { ipv4: '10.46.0.0/24', pools: [['10.46.0.10', '10.46.0.20']] } as const
   const subnet = await made(app, subnets, {
     name: 'ext-more',
@@ -339,13 +339,13 @@ test('an external subnet to which a VPC is attached is not deleted, and keeps wh
   await removed(app, path)
 })
 
-test('the external subnet of a BGP session is not detached, and the refusal names the session', async () => {
+test('detaching the external subnet of a BGP session is refused naming the session', async () => {
   const refused = await put(app, demoVpc('prod'), { externalSubnets: [attachedTo('ext-nat')] })
   assert.deepEqual(groupOf(refused), [409, 'ENTITY_IN_USE'])
   assert.match(refused.errors[0]!.message, /ext-routed.*BGP session prod-tor-a/)
 })
 
-test('an externally routable prefix that is added is advertised by the BGP session of the VPC', async () => {
+test('the BGP session of a VPC advertises an externally routable prefix after an update adds it', async () => {
   const session = `/networking/v4.3/config/bgp-sessions/${seedId('bgp-session/prod-tor-a')}/bgp-routes`
   const advertised = async (): Promise<string[]> =>
     (await app.call('GET', `${session}?$filter=bgpRouteType eq 'ADVERTISED'`)).data.map(({ name }: any) => name)
@@ -356,7 +356,7 @@ test('an externally routable prefix that is added is advertised by the BGP sessi
   assert.deepEqual(await advertised(), ['192.168.20.0/24'])
 })
 
-test('name servers of the VPC are given to guests of its subnets without their own, as soon as they change', async () => {
+test('guests on subnets without name servers get those of the VPC as soon as they change', async () => {
   const path = await aVpc(app, { commonDhcpOptions: { domainNameServers: [ip('10.8.8.8')] } })
   const plain = await made(app, subnets, overlay(path))
   const own = { domainNameServers: [ip('10.1.1.1')] }
@@ -371,7 +371,7 @@ test('name servers of the VPC are given to guests of its subnets without their o
   await removed(app, path)
 })
 
-test('a rehearsal is refused, hostile bodies are 400, and there are so many VPCs: 422 beyond', async () => {
+test('a dry run and malformed bodies are 400, and a VPC beyond the limit is 422', async () => {
   assert.equal((await app.call('POST', `${vpcs}?$dryrun=true`, { body: { name: 'x' }, unknown: 'ignore' })).status, 400)
   for (const body of [
     { name: 'a\u0000b' },
@@ -389,7 +389,7 @@ test('a rehearsal is refused, hostile bodies are 400, and there are so many VPCs
   }
 })
 
-test('without a free address in the pools a VPC is refused, and nothing is left of it', async () => {
+test('a VPC is refused when the pools of its external subnet have no free address, and nothing of it is stored', async () => {
   const subnet = await made(app, subnets, {
     name: 'ext-small',
     subnetType: 'VLAN',

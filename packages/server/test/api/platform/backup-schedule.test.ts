@@ -96,7 +96,7 @@ test('a jump over many intervals of a bucket makes every backup at its time, eac
     )
   }))
 
-test('of the runs on a cluster with nothing between them the last takes place: 90 days have one', () =>
+test('when time jumps over many runs on a cluster only the last one takes place, even after 90 days', () =>
   alone(async (app) => {
     const [{ lastSyncTime }] = (await listTargets(app)) as [any]
     await app.clock.advance(90 * day)

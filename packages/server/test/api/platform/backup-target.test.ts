@@ -161,7 +161,7 @@ test('a target in a bucket is created with its first backup, which is readable t
     assert.equal(bucketFiles(own).filter((file) => file.includes('probe')).length, 0)
   }))
 
-test('a location that refuses a write creates no target: the task names the cause, and no file is left there', () =>
+test('when the location refuses a write no target is created, the task names the cause, and no file remains there', () =>
   alone(async (own) => {
     const before = bucketFilesOrNone(own)
     const refusals: [object, string][] = [
@@ -261,7 +261,7 @@ test('a PUT without credentials keeps backups running; wrong new ones fail and t
     assert.equal((await own.call('PUT', `${targets}/${nativeCluster}`, onIt)).status, 400)
   }))
 
-test('after a bit flip in a part that restore point is not offered; three failures pause the target, and the next good backup resumes it', () =>
+test('a restore point with a bit flip is not offered, three failures pause the target, and the next successful backup resumes it', () =>
   alone(async (own) => {
     await made(own, inBucket())
     const good = await pointsAt(own, inBucket())
@@ -305,7 +305,7 @@ test('a full location, a torn upload, a lost COMPLETE and a lost connection leav
     assert.equal((await pointsAt(own, inBucket())).points.length, 2)
   }))
 
-test('on a cluster the old restore point goes only when the new one is whole', () =>
+test('on a cluster the old restore point is removed only after the new one is complete', () =>
   alone(async (own) => {
     const { points } = await pointsAt(own, onCluster(nativeCluster))
     await setClusterFault(own, 'bitFlip')
@@ -335,7 +335,7 @@ test('a restore point that is damaged at its location is detected within a day, 
     assert.ok(runs.some((task: any) => JSON.stringify(task.warnings ?? []).includes('part-00001')))
   }))
 
-test('once a day a restore is tried: state that does not hold together fails the run, and leaves the older restore point', () =>
+test('a daily rehearsal of a restore fails the run when the state is inconsistent, and keeps the older restore point', () =>
   alone(async (own) => {
     const before = await pointsAt(own, onCluster(nativeCluster))
     const [policy] = await own.store.find(AuthorizationPolicy)
@@ -408,7 +408,7 @@ test('a cluster without room for two more backups is refused at acceptance', () 
     assert.deepEqual(code(refused), [409, 'DM-30025'])
   }))
 
-test('no byte at the place tells the name of a VM, of a user, or a password', () =>
+test('no file at the backup location contains the name of a VM or user, or a password, in plain text', () =>
   alone(async (own) => {
     await made(own, inBucket())
     const all = bucketFiles(own)

@@ -140,7 +140,7 @@ test('500 elements in chunks of one, every tenth of which fails: 450 and 50, in 
   assert.equal((await app.store.findWhere(Category, { key: 'Tenth' })).length, 450)
 })
 
-test('500 elements that are done at once: ACTION', async () => {
+test('500 elements of synchronous actions: ACTION', async () => {
   const accounts = indexes.map((index) => ({
     extId: randomUUID(),
     username: `robot-${index}`,

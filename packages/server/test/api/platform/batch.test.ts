@@ -83,7 +83,7 @@ test('20 creations: jobs in order, correct counts, BATCH-CREATE, and no subtasks
   assert.deepEqual([batch.size, batch.successCount, batch.failedCount], [20, 20, 0])
 })
 
-test('elements that run as tasks are parts of the batch, and are finished with them', async () => {
+test('elements that run as tasks are subtasks of the batch and end with them', async () => {
   const [cluster] = (await app.call('GET', '/clustermgmt/v4.2/config/clusters')).data
   const payload = Array.from({ length: 20 }, (_, index) => ({
     data: { name: `batch-${index}`, subnetType: 'VLAN', networkId: 1000 + index, clusterReference: cluster.extId },
@@ -251,7 +251,7 @@ test('a retry of the submission gets the same batch', async () => {
   await app.task(first)
 })
 
-test('elements with one request id are one request', async () => {
+test('batch elements with the same request id run once', async () => {
   const headers = [{ name: 'SVC-Request-Id', value: crypto.randomUUID() }]
   const element = { data: { key: 'Same', value: 'a' }, metadata: { headers } }
   const task = await app.task(await send(app, {}, [element, element]))

@@ -27,14 +27,14 @@ const remove = (extId: string) => app.call('DELETE', `${categories}/${extId}`)
 const ofStatus = (answers: readonly { status: number }[], status: number): number =>
   answers.filter((answer) => answer.status === status).length
 
-test('the limits that hold are those of the page', () => {
+test('the enforced limits of categories are the documented ones', () => {
   assert.deepEqual(
     [limits.categories, limits.valuesOfCategoryKey, limits.associationsOfCategory],
     [20_000, 1000, 100_000],
   )
 })
 
-test('of ten values at once a key takes as many as it may have; a delete makes room for one', async () => {
+test('of ten concurrent values a key accepts as many as its limit, and a deletion makes room for another', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => create('Full')))
   assert.deepEqual([ofStatus(answers, 201), ofStatus(answers, 422)], [maximumOfKey, 10 - maximumOfKey])
   const refused = answers.find(({ status }) => status === 422)

@@ -66,7 +66,7 @@ test('the owner of a creation is the caller, of an update an existing user', asy
   assert.equal(known.status, 200)
 })
 
-test('a pair is taken once, in exactly this case', async () => {
+test('a second category with the same key and value is refused, with case-sensitive comparison', async () => {
   assert.equal((await create('Pair', 'x')).status, 201)
   const again = await create('Pair', 'x')
   assert.equal(again.status, 409)
@@ -74,7 +74,7 @@ test('a pair is taken once, in exactly this case', async () => {
   assert.equal((await create('pair', 'x')).status, 201)
 })
 
-test('of 20 parallel creations of a pair one wins', async () => {
+test('of 20 concurrent creations of one category one succeeds', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => create('Race', 'x')))
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, ...Array.from({ length: 19 }, () => 409)])
 })
@@ -96,7 +96,7 @@ test('key and type cannot change', async () => {
   assert.equal(otherType.status, 400)
 })
 
-test('an update needs the tag, a delete does not', async () => {
+test('an update needs the ETag, a delete does not', async () => {
   const { data } = await create('Tag', 'a')
   const body = { key: 'Tag', value: 'b' }
   assert.equal((await app.call('PUT', `${categories}/${data.extId}`, { body })).status, 428)
@@ -118,7 +118,7 @@ test('clients can neither create, nor change, nor delete system categories', asy
   assert.equal((await app.call('DELETE', path)).status, 403)
 })
 
-test('internal categories are there for the Super Admin only', async () => {
+test('internal categories are visible only to the Super Admin', async () => {
   const extId = crypto.randomUUID()
   await app.store.transaction((store) =>
     store.insert(Category, { extId, key: 'Internal', value: 'a', type: 'INTERNAL' }),
@@ -207,7 +207,7 @@ test('more than 100 carriers are cut, and the answer says so', async () => {
   assert.equal(outcome.reply.truncated, true)
 })
 
-test('a carried category stays until nothing carries it', async () => {
+test('a category in use cannot be deleted until no entity has it', async () => {
   const { data } = await create('Kept', 'a')
   const image = await carry(data.extId)
   const refused = await app.call('DELETE', `${categories}/${data.extId}`)
@@ -252,7 +252,7 @@ test('a key holds 1,000 values at most', async () => {
   assert.equal(refused.errors[0]?.code, 'PLAT-10014')
 })
 
-test('the demo lists its categories in the order of the page', async () => {
+test('the demo lists its categories in the documented order', async () => {
   const { data } = await app.call('GET', `${categories}?$limit=12`)
   const names = data.map((each: any) => `${each.key}:${each.value}`)
   assert.deepEqual(names.slice(0, 3), ['CostCenter:Research', 'Environment:Dev', 'Environment:Test'])

@@ -175,7 +175,7 @@ test('a full cluster refuses with the shortfall of each host', async () => {
   assert.match(result.errors[0]!.argumentsMap!['shortfall']!, /memory: \d+ bytes needed/)
 })
 
-test('a subnet without address management lends addresses that no other manager has', async () => {
+test('on a subnet without address management no two managers get the same address', async () => {
   const app = await start()
   const external = {
     networkExtId: seedId('subnet/vlan-200-static'),
@@ -196,7 +196,7 @@ test('a subnet without address management lends addresses that no other manager 
   assert.equal(third.errors[0]?.code, 'DM-30002')
 })
 
-test('secrets of the new manager are in no answer', async () => {
+test('secrets of the new manager are in no response', async () => {
   const app = await start()
   const credentials = [{ username: 'nutanix', password: 'New.Manager.Passw0rd' }]
   const task = await app.task(await deploy(app, body({}, { credentials })))

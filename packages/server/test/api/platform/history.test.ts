@@ -52,7 +52,7 @@ const nothing = [404, 404, 404, 0, 0, 0, 0]
 /** An hour more than asked for: what is old is looked for once an hour. */
 const pass = (days: number): Promise<unknown> => app.clock.advance(days * day + hour)
 
-test('clock +91 days: batch and jobs are gone, newer ones present; a task is gone after 30', async () => {
+test('batches with their jobs are deleted after 90 days and tasks after 30, and newer ones are kept', async () => {
   const old = await batchOfTwo('old')
   const plain = (await succeeded(app, postGroup(app))).extId
   const first = (await app.store.find(AuditRecord, { limit: 1 }))[0]?.extId
@@ -75,7 +75,7 @@ test('clock +91 days: batch and jobs are gone, newer ones present; a task is gon
   assert.ok(await app.store.get(AuditRecord, first as string), 'the trail is kept longer than what it tells of')
 })
 
-test('the audit trail tells of 400 days, remembered answers last one', async () => {
+test('audit records are kept for 400 days, replayable responses for one', async () => {
   const began = app.clock.iso()
   const requestId = randomUUID()
   const body = { key: 'Audited', value: 'once' }

@@ -126,7 +126,7 @@ test('a product keeps its name, and a tag is needed to change it', async () => {
   assert.equal((await set('SELF_SERVICE', 'PAUSED')).status, 400)
 })
 
-test('Disable FLOW_VIRTUAL_NETWORKING with a VPC → refused; without → createVpc 409 DM-30011; enable → works; manager resources follow', async () => {
+test('FLOW_VIRTUAL_NETWORKING can be disabled only without VPCs, then createVpc is 409 DM-30011, and the manager size follows', async () => {
   const demo = await set('FLOW_VIRTUAL_NETWORKING', 'DISABLED')
   assert.deepEqual([demo.status, demo.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
   assert.match(demo.errors[0]!.message, /3 VPCs/)
@@ -159,7 +159,7 @@ test('Disable FLOW_VIRTUAL_NETWORKING with a VPC → refused; without → create
   }
 })
 
-test('a VPC that comes while the product is being disabled wins', async () => {
+test('a VPC that is created while the product is being disabled makes the disabling fail', async () => {
   const other = await startApp({
     config: { seed: 'empty' },
     beforeStep: async (definition, step, phase) => {

@@ -66,7 +66,7 @@ test('the demo is registered with three clusters and a manager, all CONNECTED', 
   assert.equal((await app.call('GET', `${registrations}?$filter=${filter}`)).total, 1)
 })
 
-test('register of lab-03 brings its hosts and VMs; unregister takes them and their categories; again, the same ids', async () => {
+test('registering lab-03 adds its hosts and VMs, unregistering removes them with their categories, and registering again restores the same ids', async () => {
   await labIsAbsent()
   const task = await app.task(await register(app, lab.address))
   assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
@@ -118,7 +118,7 @@ test('register of lab-03 brings its hosts and VMs; unregister takes them and the
   await app.task(await unregister(app, { extId: labId }))
 })
 
-test('a VM of the registered lab can be used like any other, and leaves as it is then', async () => {
+test('a VM of the registered lab can be changed, and is unregistered with its changes', async () => {
   await app.task(await register(app, lab.address))
   const path = `${vms}/${seedId('vm/lab-db')}`
   const off = await app.call('POST', `${path}/$actions/power-off`, {
@@ -132,7 +132,7 @@ test('a VM of the registered lab can be used like any other, and leaves as it is
   await app.task(await unregister(app, { extId: labId }))
 })
 
-test('register with a wrong password: the task FAILED, nothing appears, and the password is nowhere', async () => {
+test('registering with a wrong password fails the task, adds nothing, and stores the password nowhere', async () => {
   const password = 'Wr0ng.Lab.Passw0rd'
   const task = await app.task(await register(app, lab.address, { password }))
   assert.equal(task.status, 'FAILED')
@@ -171,7 +171,7 @@ test('credentials are deleted once trust is established: no row holds them, seal
   }
 })
 
-test('a second register of the same address while the first runs is busy, and names its task', async () => {
+test('registering an address that is being registered is refused as busy, naming the running task', async () => {
   const goOn = Promise.withResolvers<void>()
   const other = await startApp({
     beforeStep: async (_definition, step) => {
@@ -194,7 +194,7 @@ test('a second register of the same address while the first runs is busy, and na
   }
 })
 
-test('what is wrong with the remote side fails the task with its reason, and leaves nothing', async () => {
+test('a problem on the remote side fails the task with its reason, and leaves nothing', async () => {
   const sides = remoteSides(app.world)
   const side = sides.get(labId)!
   const faults = app.world.collection<object>('remotes.faults')
@@ -225,7 +225,7 @@ test('what is wrong with the remote side fails the task with its reason, and lea
   assert.match(manager.errorMessages[0].message, /it is a cluster, where a domain manager was expected/)
 })
 
-test('29 s of clock skew and a version two minors apart are no reason', async () => {
+test('29 s of clock skew and a version two minors apart do not prevent a registration', async () => {
   const sides = remoteSides(app.world)
   const side = sides.get(labId)!
   await sides.put(labId, { ...side, clockSkewSeconds: 29, version: '7.1' })
@@ -235,7 +235,7 @@ test('29 s of clock skew and a version two minors apart are no reason', async ()
   await sides.put(labId, side)
 })
 
-test('a failure after trust takes the trust back, and nothing of the registration is left', async () => {
+test('a failure after the trust exchange revokes the trust and leaves nothing of the registration', async () => {
   const other = await startApp({
     beforeStep: (_definition, step, phase) => {
       if (step === 'import inventory' && phase === 'record') throw new DriverError('no room', { retryable: false })
@@ -252,7 +252,7 @@ test('a failure after trust takes the trust back, and nothing of the registratio
   }
 })
 
-test('register is refused at once for what cannot be', async () => {
+test('an impossible registration is refused at once', async () => {
   const refused = async (address: object | string, code: string, status: number): Promise<void> => {
     const result = await register(app, address)
     assert.deepEqual([result.status, result.errors[0]?.code], [status, code], JSON.stringify(address))
@@ -272,7 +272,7 @@ test('register is refused at once for what cannot be', async () => {
   assert.equal((await send(app, 'register', body)).status, 400)
 })
 
-test('an API key is no password of a registration, unless the other side made it for this manager', async () => {
+test('a registration refuses an API key as password, unless the other side created it for this manager', async () => {
   const refused = await register(app, '10.46.1.77', { isManager: true, password: 'hpk_of.an.operator' })
   assert.deepEqual([refused.status, refused.errors[0]?.code], [400, 'PLAT-10008'])
   assert.ok(!JSON.stringify(refused.errors).includes('hpk_of'))
@@ -306,7 +306,7 @@ test('unregister of the hosting cluster, or of one with a profile, is refused wi
   assert.equal((await unregister(app, { extId: extern, name: 'other' })).status, 400)
 })
 
-test('$dryrun of unregister reports the entities that would go; nothing changes', async () => {
+test('$dryrun of unregister reports the entities that would be removed, and changes nothing', async () => {
   const before = await app.call('GET', `${registrations}`)
   const cloud = seedId('cluster/cloud-1')
   const task = await app.task(await unregister(app, { extId: cloud }, '?$dryrun=true'))
@@ -321,7 +321,7 @@ test('$dryrun of unregister reports the entities that would go; nothing changes'
   assert.deepEqual([blocked.status, blocked.errorMessages[0].code], ['FAILED', 'DM-30007'])
 })
 
-test('$dryrun of register tells what would come, keeps no credentials and changes nothing', async () => {
+test('$dryrun of register reports what would be added, keeps no credentials and changes nothing', async () => {
   const task = await app.task(await register(app, lab.address, {}, '?$dryrun=true'))
   assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
   const changes = task.completionDetails.find(({ name }: any) => name === 'changes').value.map(({ map }: any) => map)
@@ -346,7 +346,7 @@ test('dr-site can be unregistered and registered again as a manager', async () =
   assert.equal(shown.data.config.name, 'dr-site')
 })
 
-test('the account of a registered manager may look and leave, and nothing else', async () => {
+test('the account of a registered manager may only read this manager and unregister itself', async () => {
   const remote = seedId('manager/dr-site')
   const users = (await app.call('GET', `/iam/v4.1.b2/authn/users?$filter=username eq 'manager-${remote}'`)).data
   const key = await app.call('POST', `/iam/v4.1.b2/authn/users/${users[0].extId}/keys`, {
@@ -371,7 +371,7 @@ test('the account of a registered manager may look and leave, and nothing else',
   assert.equal((await leave(remote)).status, 401, 'the key went with the registration')
 })
 
-test('a cluster with external VMs and datastores leaves and comes back whole; nothing brings it back by itself', async () => {
+test('a cluster with external VMs and datastores returns complete when it is registered again, and never by itself', async () => {
   const other = await startApp()
   try {
     const externVms = '/vmm/v4.2/extern/config/vms'

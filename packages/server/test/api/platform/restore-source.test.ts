@@ -121,7 +121,7 @@ test('a cluster shows its newest restore point, by reference and by address', as
   assert.deepEqual([wrong.status, wrong.errors[0]?.code], [400, 'DM-30022'])
 })
 
-test('nothing is contacted at creation; the place refuses when it is read', async () => {
+test('creating a restore source contacts nothing, and reading an unusable location fails', async () => {
   const credentials = { accessKeyId: demoBucket.accessKeyId, secretAccessKey: 'wrong' }
   const refusals: [object, string][] = [
     [bucketLocation({ credentials }), 'DM-30022'],
@@ -139,14 +139,14 @@ test('nothing is contacted at creation; the place refuses when it is read', asyn
   }
 })
 
-test('shape and sense of a location are judged at once', async () => {
+test('an invalid location is refused at creation', async () => {
   const status = async (location: object) => (await app.call('POST', sources, { body: { location } })).status
   assert.equal(await status(bucketLocation({ bucketName: 'Upper_Case' })), 400)
   assert.equal(await status(bucketLocation({ connectionConfig: undefined })), 400)
   assert.equal(await status({}), 400)
 })
 
-test('a backup policy does not belong here and is ignored with a warning', async () => {
+test('a backup policy in the body is ignored with a warning', async () => {
   const created = await app.call('POST', sources, {
     body: { location: { ...bucketLocation(), backupPolicy: { rpoInMinutes: 60 } } },
   })
@@ -155,7 +155,7 @@ test('a backup policy does not belong here and is ignored with a warning', async
   assert.equal(created.data.location.backupPolicy, undefined)
 })
 
-test('credentials are stored sealed and never answered', async () => {
+test('credentials are stored encrypted and never returned', async () => {
   const { data } = await create(bucketLocation())
   const url = (await app.listen().catch(() => undefined))?.url
   const row = await app.store.get(RestoreSource, data.extId)
@@ -168,7 +168,7 @@ test('credentials are stored sealed and never answered', async () => {
   assert.doesNotMatch(text, /credentials|accessKeyId|sealed/)
 })
 
-test('a delete needs the tag; what lies at the place stays', async () => {
+test('a delete needs the ETag and leaves the files at the location', async () => {
   const { data, etag } = await create(bucketLocation())
   const path = `${sources}/${data.extId}`
   assert.equal((await app.call('DELETE', path)).status, 428)
@@ -223,7 +223,7 @@ async function alone(work: (own: TestApp) => Promise<void>): Promise<void> {
 
 const hour = 3600 * 1000
 
-test('a source is gone 24 h after its creation or last use', () =>
+test('a restore source is removed 24 h after its creation or last use', () =>
   alone(async (own) => {
     const idle = await create(bucketLocation(), own)
     const used = await create(bucketLocation(), own)
@@ -235,7 +235,7 @@ test('a source is gone 24 h after its creation or last use', () =>
     assert.equal((await own.call('GET', `${sources}/${used.data.extId}`)).status, 200)
   }))
 
-test('there are 20 sources at most; expired ones make room', () =>
+test('a restore source beyond 20 is refused until another one expires', () =>
   alone(async (own) => {
     for (let index = 0; index < 20; index++) await create(bucketLocation(), own)
     const refused = await own.call('POST', sources, { body: { location: bucketLocation() } })

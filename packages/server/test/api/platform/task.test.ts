@@ -98,7 +98,7 @@ test('filters by status, operation, affected entity and time give exactly the ma
   assert.deepEqual(await ids("status eq 'PENDING'"), [])
 })
 
-test('parts are found by parent and by root, with the id in either form', async () => {
+test('subtasks are found by parent and by root, with the id in either form', async () => {
   const root = await store({ operation: 'kRoot' })
   const part = await store({
     operation: 'kPart',
@@ -199,7 +199,7 @@ test('a job is found under its own task only', async () => {
   assert.equal((await app.call('GET', `${tasks}/${other}/jobs/${first.extId}`)).status, 404)
 })
 
-test('what is finished, or cannot be cancelled, is not; isCancelable said so before', async () => {
+test('cancelling a finished task, or one whose isCancelable is false, is refused', async () => {
   const cancel = (extId: string) => app.call('POST', `${tasks}/${extId}/$actions/cancel`)
   const finished = await cancel(await store({}))
   assert.deepEqual([finished.status, finished.errors[0]?.code], [409, 'TSKS-20902'])

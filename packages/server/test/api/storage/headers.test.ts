@@ -19,7 +19,7 @@ after(() => app.close())
 const older = '/api/storage/v4.0.a3/config'
 const group = seedId('volume-group/vg-orders-db')
 
-test('every answer is deprecated and links to its successor, refusals too', async () => {
+test('every response, errors included, is marked as deprecated and links to its successor', async () => {
   const cases: [string, string, number][] = [
     [`/iscsi-clients`, '/api/volumes/v4.2/config/iscsi-clients', 200],
     [`/volume-groups/${group}`, `/api/volumes/v4.2/config/volume-groups/${group}`, 200],
@@ -34,13 +34,13 @@ test('every answer is deprecated and links to its successor, refusals too', asyn
   }
 })
 
-test('an API key alone is 401, deprecated like everything else', async () => {
+test('a request with only an API key is 401 and marked as deprecated', async () => {
   const answer = await http(url, `${older}/iscsi-clients`, { as: null, headers: { 'X-SVC-Api-Key': 'any' } })
   assert.equal(answer.status, 401)
   assert.equal(answer.headers['deprecation'], 'true')
 })
 
-test('single reads carry a tag; no answer redirects', async () => {
+test('single reads have an ETag, and no response redirects', async () => {
   const answer = await http(url, `${older}/volume-groups/${group}`)
   assert.match(String(answer.headers['etag']), /^".+"$/)
   const elsewhere = await http(url, `${older}/volume-groups`, { method: 'POST', body: '{}' })
@@ -49,7 +49,7 @@ test('single reads carry a tag; no answer redirects', async () => {
   assert.match(elsewhere.text, /\/api\/volumes\/v4\.2\/config\/volume-groups/)
 })
 
-test('public names: types and reserved values are those of this namespace', async () => {
+test('in the public profile types and reserved values have names of this namespace', async () => {
   const answer = await http(url, `${older}/volume-groups/${group}`, { headers: { 'NTNX-Request-Id': randomUUID() } })
   assert.equal(answer.json.$reserved.$fqObjectType, 'storage.v4.r0.a3.config.VolumeGroupResponse')
   assert.equal(answer.json.data.$objectType, 'storage.v4.config.VolumeGroup')

@@ -45,7 +45,7 @@ test('erasure coding "true" here is ON under clustermgmt, and the other names fi
   assert.equal(shown.storagePoolUuid, data.storagePoolExtId)
 })
 
-test('fields without a counterpart are kept and shown, without effect', async () => {
+test('fields without a counterpart are stored and returned without effect', async () => {
   const only = { oplogReplicationFactor: 2, randomIoPreference: ['SSD'], downMigrateTimesInSecs: { HDD: 3600 } }
   const extId = await aContainer(only)
   const shown = await read(extId)
@@ -65,7 +65,7 @@ test('fields without a counterpart are kept and shown, without effect', async ()
   assert.equal((await read(extId)).oplogReplicationFactor, 2)
 })
 
-test('a PUT without a tag replaces, a stale one is 412, a DELETE removes', async () => {
+test('a PUT needs no ETag, but a stale one is 412, and a DELETE removes the container', async () => {
   const extId = await aContainer({ compressionEnabled: true })
   const { name } = await read(extId)
   const body = { name, advertisedCapacity: 50 * GiB }
@@ -77,7 +77,7 @@ test('a PUT without a tag replaces, a stale one is 412, a DELETE removes', async
   assert.equal((await app.call('GET', `${newer}/${extId}`)).status, 404)
 })
 
-test('the list filters, orders, selects and clamps', async () => {
+test('the list of containers filters, orders, selects and clamps page numbers', async () => {
   const found = await app.call('GET', `${path}?$filter=clusterExtId eq '${externClusterId}' and name eq 'extern-store'`)
   assert.equal(found.total, 1)
   const named = await app.call('GET', `${path}?$select=name&$orderby=name&$limit=2&$page=999`)
@@ -88,7 +88,7 @@ test('the list filters, orders, selects and clamps', async () => {
   assert.equal((await app.call('GET', `${path}/datastores?$page=0`)).status, 400)
 })
 
-test('datastores of all clusters are listed in their older names', async () => {
+test('datastores of all clusters are listed with their older field names', async () => {
   const { data } = await app.call('GET', `${path}/datastores?$filter=containerExtId eq '${externStore}'`)
   assert.equal(data.length, 3)
   for (const store of data) {
@@ -99,7 +99,7 @@ test('datastores of all clusters are listed in their older names', async () => {
   }
 })
 
-test('a mount takes numbers and ids of hosts together; an unmount without any means all', async () => {
+test('a mount accepts numbers and ids of hosts together, and an unmount without hosts covers all', async () => {
   const name = nameOf('ds')
   const extId = await aContainer({ name }, externClusterId)
   const [first, second] = (await app.call('GET', `${path}/datastores`)).data
@@ -117,7 +117,7 @@ test('a mount takes numbers and ids of hosts together; an unmount without any me
   assert.deepEqual(await mounted(), [])
 })
 
-test('a cluster header is required, and a native cluster mounts nothing', async () => {
+test('a mount needs the cluster header, and a native cluster refuses it', async () => {
   const without = await app.call('POST', path, { body: { name: nameOf('sc') } })
   assert.equal(without.status, 400)
   const extId = await aContainer()

@@ -38,7 +38,7 @@ async function aClient(body: object = {}): Promise<{ clientId: string; group: an
 const patch = (path: string, body: object, options: object = {}) =>
   app.call('PATCH', `${older}${path}`, { body, ...options })
 
-test('a volume group has the same values and the same tag under both namespaces', async () => {
+test('a volume group has the same values and ETag in both namespaces', async () => {
   const { group } = await aClient()
   const vm = await aVm(app)
   await succeeded(app, act(app, group.extId, 'attach-vm', { extId: vm.extId }))
@@ -51,7 +51,7 @@ test('a volume group has the same values and the same tag under both namespaces'
   assert.equal(here.etag, there.etag)
 })
 
-test('a client has two lists of its targets, in one order, and a tag', async () => {
+test('a client has its targets in two lists of the same order, and an ETag', async () => {
   const { clientId, group } = await aClient({ numVirtualTargets: 3 })
   const shown = await app.call('GET', `${older}/iscsi-clients/${clientId}`)
   assert.deepEqual(shown.data.targetParams, [{ numVirtualTargets: 3 }])
@@ -60,7 +60,7 @@ test('a client has two lists of its targets, in one order, and a tag', async () 
   assert.equal(shown.etag, (await app.call('GET', `${clients}/${clientId}`)).etag)
 })
 
-test('lists clamp: 500 and -1 items are 100, 0 are none, a page before the first is the first, past the last the last', async () => {
+test('lists clamp a limit of 500 or -1 to 100, return nothing for 0, and return the first or last page for a page outside the range', async () => {
   for (let count = 0; count < 3; count++) await aClient()
   const list = (query: string) => app.call('GET', `${older}/iscsi-clients?${query}`)
   const all = await list('$limit=500')
@@ -86,7 +86,7 @@ test('lists filter and order by the listed fields alone', async () => {
   assert.deepEqual(attached.data, [{ extId: clientId, clusterReference: clusterId }])
 })
 
-test('a PATCH needs no tag, answers the client as it will be and the task, and is seen under volumes', async () => {
+test('a PATCH needs no ETag, returns the future client and the task, and changes the client in volumes too', async () => {
   const { clientId } = await aClient()
   const path = `/iscsi-clients/${clientId}`
   const started = await patch(path, { enabledAuthentications: 'CHAP', clientSecret: 'patched-secret' })
@@ -115,7 +115,7 @@ test('a PATCH merges: absent fields keep their value, read-only lists are ignore
   assert.equal(stale.status, 412)
 })
 
-test('a disk grows by PATCH and goes by DELETE, without a tag', async () => {
+test('PATCH grows a disk and DELETE removes it, without an ETag', async () => {
   const { extId } = await aGroup(app)
   const disk = await aDisk(app, extId, { diskSizeBytes: GiB, description: 'kept' })
   const path = `/volume-groups/${extId}/disks/${disk.extId}`
@@ -130,7 +130,7 @@ test('a disk grows by PATCH and goes by DELETE, without a tag', async () => {
   assert.equal((await app.call('GET', `${groups}/${extId}/disks/${disk.extId}`)).status, 404)
 })
 
-test('an API key that opens volumes is 401 here', async () => {
+test('an API key that is valid for volumes is 401 in storage', async () => {
   const { extId, apiKey } = await aRobot(app)
   await grant(app, 'Storage Admin', extId)
   assert.equal((await app.call('GET', clients, { apiKey })).status, 200)
@@ -143,7 +143,7 @@ test('unknown ids are 404 with the codes of volumes', async () => {
   }
 })
 
-test('a request id makes a retry safe here, too', async () => {
+test('a request that is repeated with its request id is replayed', async () => {
   const { extId } = await aGroup(app)
   const disk = await aDisk(app, extId)
   const path = `${older}/volume-groups/${extId}/disks/${disk.extId}`
@@ -153,7 +153,7 @@ test('a request id makes a retry safe here, too', async () => {
   assert.equal(second.data.extId, first.data.extId)
 })
 
-test('the refusal of an unknown path names the same path of volumes, if there is one', async () => {
+test('the error for an unknown path names the equivalent path in volumes, if there is one', async () => {
   const posted = await send(app, 'POST', `${older}/volume-groups`, { body: {} })
   assert.equal(posted.status, 404)
   assert.match(posted.errors[0]?.message ?? '', /\/volumes\/v4\.2\/config\/volume-groups/)

@@ -150,7 +150,7 @@ test('a body without, with too many, with equal or with nameless categories is 4
   assert.deepEqual([unknown.status, unknown.errors[0]?.errorGroup], [404, 'ENTITY_NOT_FOUND'])
 })
 
-test('a name is taken without regard to case, by a creation as by an update; of two creations at once one is made', async () => {
+test('a creation or update with the name of another policy, in any case, is refused; of two concurrent creations one succeeds', async () => {
   const own = await aCategory(app)
   const bodies = [policyBody(own), policyBody(own)].map((body, index) => ({ ...body, name: index ? 'TWICE' : 'twice' }))
   const both = await Promise.all(bodies.map((body) => postPolicy(app, body)))
@@ -164,7 +164,7 @@ test('a name is taken without regard to case, by a creation as by an update; of 
   assert.equal((await app.task(await changePolicy(app, other, { name: 'ONCE' }))).status, 'SUCCEEDED')
 })
 
-test('of two policies that take one name while both updates run, the later update fails and changes nothing', async () => {
+test('when two updates give two policies the same name, the later update fails and changes nothing', async () => {
   const own = await aCategory(app)
   const [first, second] = [await aPolicy(app, own), await aPolicy(app, own)]
   const admitted: Promise<any>[] = []
@@ -200,7 +200,7 @@ test('a category counts its policies, cannot be deleted while one names it, and 
   assert.equal((await app.call('DELETE', path)).status, 204)
 })
 
-test('a category that is deleted while an update waits fails the update, and the policy keeps its categories', async () => {
+test('an update fails when its new category is deleted before its task runs, and the policy keeps its categories', async () => {
   const [own, gone] = [await aCategory(app), await aCategory(app)]
   const policy = await aPolicy(app, own)
   const path = `/platform/v4.3/config/categories/${gone}`
@@ -214,7 +214,7 @@ test('a category that is deleted while an update waits fails the update, and the
   )
 })
 
-test('a PUT and a DELETE need the current tag; each acceptance makes a new one', async () => {
+test('a PUT and a DELETE need the current ETag, and each accepted PUT changes it', async () => {
   const policy = await aPolicy(app, await aCategory(app))
   const { etag } = await readPolicy(app, policy)
   for (const what of [{ description: 'second' }, 'delete'] as const)
@@ -231,7 +231,7 @@ test('a PUT and a DELETE need the current tag; each acceptance makes a new one',
   assert.equal((await app.call('GET', `${antiAffinityPolicies}/${policy}/vm-compliance-states`)).status, 404)
 })
 
-test('two running VMs of one host are pending, then not compliant, and within a minute apart and compliant', async () => {
+test('two running VMs on one host are pending, then not compliant, and within a minute separated and compliant', async () => {
   const cluster = await aNativeCluster(app)
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const { own, vms } = await crowded(cluster, 2, { nics: [nicOn(subnet)] })
@@ -272,7 +272,7 @@ test('two running VMs of one host are pending, then not compliant, and within a 
   )
 })
 
-test('of three VMs on two hosts the third is not compliant for want of hosts, and still runs', async () => {
+test('with three VMs on two hosts the third is not compliant because hosts are missing, and keeps running', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 3)
   const policy = await aPolicy(app, own)
@@ -288,7 +288,7 @@ test('of three VMs on two hosts the third is not compliant for want of hosts, an
   assert.equal((await readVm(app, vms[0].extId)).powerState, 'OFF')
 })
 
-test('two violators on one host go to two hosts, neither to the host of the other', async () => {
+test('two VMs that violate the policy on one host migrate to two different hosts', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3 })
   const { own, vms } = await crowded(cluster, 3)
   const policy = await aPolicy(app, own)
@@ -312,7 +312,7 @@ test('a VM starts on the host with fewer peers, although another host is emptier
   assert.equal(third.powerState, 'ON', 'a policy never blocks a power-on')
 })
 
-test('without room on another host a violator stays, for want of resources, and moves when there is room', async () => {
+test('a violating VM stays while no other host has memory for it, and migrates once one has', async () => {
   const cluster = await aNativeCluster(app, { usableGiB: 10 })
   const { own, vms } = await crowded(cluster, 2, { memorySizeBytes: 4 * GiB })
   const big = await aRunningVm(app, cluster, { host: cluster.hostExtIds[1], memorySizeBytes: 8 * GiB })
@@ -325,7 +325,7 @@ test('without room on another host a violator stays, for want of resources, and 
   assert.deepEqual(await wordsOf(policy), ['Compliant', 'Compliant'])
 })
 
-test('a VM that cannot migrate stays, and the other one moves; of two such VMs the later stays not compliant', async () => {
+test('a VM that cannot migrate stays and the other one migrates; when neither can, the later one stays not compliant', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 1)
   const pinned = { categories: [own], host: firstHost(cluster), isVcpuHardPinningEnabled: true }
@@ -339,7 +339,7 @@ test('a VM that cannot migrate stays, and the other one moves; of two such VMs t
   assert.deepEqual(await wordsOf(policy), ['Compliant', 'Other'])
 })
 
-test('the oldest policy governs a VM, a younger one shows the conflict, until the older one is deleted', async () => {
+test('the oldest policy governs a VM, and a younger policy reports the conflict until the older one is deleted', async () => {
   const cluster = await aNativeCluster(app)
   const [shared, own] = [await aCategory(app), await aCategory(app)]
   const older = await aPolicy(app, shared)
@@ -362,7 +362,7 @@ test('the oldest policy governs a VM, a younger one shows the conflict, until th
   assert.notEqual(await hostOf(app, both.extId), await hostOf(app, alone.extId))
 })
 
-test('a PUT replaces the set of VMs; a VM that is deleted leaves it', async () => {
+test('a PUT with other categories changes which VMs the policy covers, and a deleted VM is no longer covered', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2, { isVcpuHardPinningEnabled: true })
   const other = await aCategory(app)
@@ -378,7 +378,7 @@ test('a PUT replaces the set of VMs; a VM that is deleted leaves it', async () =
   assert.deepEqual(await countsOf(policy), [1, 0, 0])
 })
 
-test('the deletion of a policy moves no VM, and from then on none is kept apart', async () => {
+test('deleting a policy migrates no VM, and its VMs are no longer kept apart', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   const policy = await aPolicy(app, own)
@@ -402,7 +402,7 @@ test('a VM on a cluster of another hypervisor is not compliant, because the clus
   await setTypes(['AHV'])
 })
 
-test('a migration that fails leaves the VM on its host, not compliant, with one reservation; the next run tries again', async () => {
+test('a failed migration leaves the VM on its host with one reservation and not compliant, and the next enforcement run retries', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   const policy = await aPolicy(app, own)
@@ -422,7 +422,7 @@ test('a migration that fails leaves the VM on its host, not compliant, with one 
   assert.deepEqual(await wordsOf(policy), ['Compliant', 'Compliant'])
 })
 
-test('a migration whose host is lost before the move ends on the old host, and holds nothing elsewhere', async () => {
+test('when the target host fails before the migration starts, the VM stays on its old host with no reservation elsewhere', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   const policy = await aPolicy(app, own)
@@ -439,7 +439,7 @@ test('a migration whose host is lost before the move ends on the old host, and h
   assert.deepEqual(await wordsOf(policy), ['Compliant', 'Compliant'])
 })
 
-test('a violation that ends while its migration waits moves nothing', async () => {
+test('a queued migration moves nothing when the violation has ended in the meantime', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   await aPolicy(app, own)
@@ -452,7 +452,7 @@ test('a violation that ends while its migration waits moves nothing', async () =
   )
 })
 
-test('a power-off that is sent while a VM migrates comes after the migration, and frees everything', async () => {
+test('a power-off sent during a migration runs after the migration and frees all reservations', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   await aPolicy(app, own)
@@ -469,7 +469,7 @@ test('a power-off that is sent while a VM migrates comes after the migration, an
   assert.deepEqual(await hostsHolding(vms[1].extId), [])
 })
 
-test('a VM with a running task is left alone until the task has ended', async () => {
+test('the policy migrates no VM that has a running task', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   await aPolicy(app, own)
@@ -489,7 +489,7 @@ test('a VM with a running task is left alone until the task has ended', async ()
   assert.deepEqual([moved.name, moved.host.extId], ['renamed', cluster.hostExtIds[1]])
 })
 
-test('a VM of a lost host restarts away from its peer, although that host is emptier', async () => {
+test('a VM of a failed host restarts away from its peer, although the host of the peer is emptier', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3, usableGiB: 20 })
   const own = await aCategory(app)
   const [first, second, third] = cluster.hostExtIds as [string, string, string]
@@ -504,7 +504,7 @@ test('a VM of a lost host restarts away from its peer, although that host is emp
   await happen(app, { type: 'HOST_RETURNS', host: first })
 })
 
-test('a host in maintenance takes no violator, and counts for no VM', async () => {
+test('a host in maintenance receives no violating VM, and does not count as a host for any VM', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   const policy = await aPolicy(app, own)
@@ -517,7 +517,7 @@ test('a host in maintenance takes no violator, and counts for no VM', async () =
   assert.equal(await hostOf(app, vms[1].extId), cluster.hostExtIds[1])
 })
 
-test('readers read, only administrators of VMs change; a caller sees the states of visible VMs alone', async () => {
+test('viewers read policies, only VM administrators change them, and a caller sees the states of only those VMs that it may view', async () => {
   const cluster = await aNativeCluster(app)
   const { own, vms } = await crowded(cluster, 2)
   const policy = await aPolicy(app, own)
@@ -556,7 +556,7 @@ test('readers read, only administrators of VMs change; a caller sees the states 
   assert.deepEqual([...seen.keys()], [vms[1].extId])
 })
 
-test('one policy more than there may be is 422', async (t) => {
+test('a policy beyond the limit is refused with 422', async (t) => {
   const small = await startApp({ config: { seed: 'empty' }, limits: { vmAntiAffinityPolicies: 1 } })
   t.after(() => small.close())
   const own = await aCategory(small)
@@ -565,7 +565,7 @@ test('one policy more than there may be is 422', async (t) => {
   assert.deepEqual([refused.status, refused.errors[0]?.code], [422, 'VMM-40004'])
 })
 
-test('VMs without a policy keep the placement that they had', async () => {
+test('VMs without a policy are placed as before policies existed', async () => {
   const cluster = await aNativeCluster(app)
   const vm = await aVm(app, cluster)
   await changed(app, vm.extId, 'power-on')

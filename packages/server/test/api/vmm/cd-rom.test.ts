@@ -36,13 +36,13 @@ test('an empty drive is on IDE, without backing, isoType OTHER', async () => {
   assert.equal((await app.call('GET', `${vms}/${vm.extId}/cd-roms/${randomUUID()}`)).status, 404)
 })
 
-test('a drive holds an image of either type; what it holds has a file of its own', async () => {
+test('a drive can hold an image of either type, and its content is a separate file', async () => {
   const vm = await aVm(app, cluster, { cdRoms: [bootDisk(cluster)] })
   assert.ok(vm.cdRoms[0].backingInfo.diskExtId)
   assert.equal(vm.cdRoms[0].backingInfo.storageContainer.extId, cluster.containerExtId)
 })
 
-test('a VM that has an ISO alone boots its installer, and learns an address', async () => {
+test('a VM with only an ISO boots the installer and learns an IP address', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aVm(app, cluster, { cdRoms: [bootDisk(cluster)], nics: [nicOn(subnet)] })
   await changed(app, vm.extId, 'power-on')
@@ -50,7 +50,7 @@ test('a VM that has an ISO alone boots its installer, and learns an address', as
   assert.equal((await readVm(app, vm.extId)).nics[0].networkInfo.ipv4Info.learnedIpAddresses.length, 1)
 })
 
-test('more than ten drives, or more than the bus has places, are refused', async () => {
+test('more than ten drives, or more than the bus has indexes, are refused', async () => {
   assert.equal((await postVm(app, cluster, { cdRoms: Array.from({ length: 11 }, () => ({})) })).status, 400)
   assert.equal((await postVm(app, cluster, { cdRoms: Array.from({ length: 5 }, () => ({})) })).status, 409)
 })

@@ -38,7 +38,7 @@ const apc = (cpuModel?: object) => ({ apcConfig: { isApcEnabled: true, ...(cpuMo
 const [first, older, third] = [0, 1, 2]
 const hostsOf = (indexes: readonly number[]) => indexes.map((index) => cluster.hostExtIds[index])
 
-test('without a model a VM is bound to that of the lowest host, and runs on any', async () => {
+test('without a requested CPU model a VM gets that of the oldest host generation, and runs on any host', async () => {
   const { apcConfig } = await aVm(app, cluster, apc())
   assert.equal(apcConfig.cpuModel.name, 'Older')
   const vms = await Promise.all([1, 2, 3].map(() => aVm(app, cluster, apc())))
@@ -48,7 +48,7 @@ test('without a model a VM is bound to that of the lowest host, and runs on any'
   for (const { extId } of vms) await changed(app, extId, 'delete')
 })
 
-test('with a model, by name or by id, no host below it takes the VM', async () => {
+test('a VM with a requested CPU model, by name or id, is not placed on a host with an older model', async () => {
   const named = await aVm(app, cluster, apc({ name: 'Newer' }))
   const byId = await aVm(app, cluster, apc({ extId: named.apcConfig.cpuModel.extId }))
   assert.deepEqual(byId.apcConfig, named.apcConfig)
@@ -76,7 +76,7 @@ test('with a model, by name or by id, no host below it takes the VM', async () =
   }
 })
 
-test('a model that no host of the cluster has is 404', async () => {
+test('a CPU model that no host of the cluster has is 404', async () => {
   for (const cpuModel of [{ name: 'Newest' }, { extId: randomUUID() }]) {
     const refused = await postVm(app, cluster, apc(cpuModel))
     assert.deepEqual([refused.status, refused.errors[0]?.code], [404, 'VMM-20005'])
@@ -84,7 +84,7 @@ test('a model that no host of the cluster has is 404', async () => {
   }
 })
 
-test('the model changes while the VM is OFF, and not while it is ON', async () => {
+test('the CPU model can be changed while the VM is OFF and is refused while it is ON', async () => {
   const vm = await aVm(app, cluster)
   assert.deepEqual(vm.apcConfig, { isApcEnabled: false })
   const put = { put: { ...vm, ...apc({ name: 'Newer' }) } }

@@ -40,7 +40,7 @@ const described = (drives: readonly any[]): string[] =>
   )
 const disks = () => diskFacts(app.world)
 
-test('the ISO is in a drive of its own from power-on until 30 s after the boot, and the drive goes with it', async () => {
+test('the customisation ISO gets a drive at power-on, and 30 s after the boot both are removed', async () => {
   const vm = await staged()
   assert.deepEqual([vm.vmGuestCustomizationStatus, vm.cdRoms], ['PENDING', undefined])
   await changed(app, vm.extId, 'power-on')
@@ -69,7 +69,7 @@ test('the ISO is in a drive of its own from power-on until 30 s after the boot, 
   assert.equal(await tagOf(app, vm.extId), tag)
 })
 
-test('an empty drive is used, and is empty again afterwards', async () => {
+test('the customisation ISO uses an empty drive, which is empty again afterwards', async () => {
   const vm = await staged({ cdRoms: [bootDisk(cluster), {}] })
   await changed(app, vm.extId, 'power-on')
   const during = await drivesOf(vm.extId)
@@ -79,7 +79,7 @@ test('an empty drive is used, and is empty again afterwards', async () => {
   assert.deepEqual(await drivesOf(vm.extId), vm.cdRoms)
 })
 
-test('where IDE is full, or the machine has none, the drive is on SATA', async () => {
+test('when IDE is full or absent, the drive of the customisation ISO is on SATA', async () => {
   const full = Array.from({ length: 4 }, () => bootDisk(cluster))
   const legacy = await staged({ cdRoms: full })
   await changed(app, legacy.extId, 'power-on')
@@ -89,7 +89,7 @@ test('where IDE is full, or the machine has none, the drive is on SATA', async (
   assert.equal((await drivesOf(modern.extId)).at(-1).diskAddress.busType, 'SATA')
 })
 
-test('without an empty drive and without a place for one more the start fails, and the customisation stays staged', async () => {
+test('a power-on without an empty drive or a free index fails, and the customisation stays staged', async () => {
   const on = (busType: string, index: number) => ({ ...bootDisk(cluster), diskAddress: { busType, index } })
   const drives = [0, 1, 2, 3].map((n) => on('IDE', n)).concat([0, 1, 2, 3, 4, 5].map((n) => on('SATA', n)))
   const vm = await staged({ disks: [], cdRoms: drives })
@@ -100,7 +100,7 @@ test('without an empty drive and without a place for one more the start fails, a
   assert.deepEqual(after.cdRoms, vm.cdRoms)
 })
 
-test('a start whose answer is lost is undone: the guest is stopped, the ISO gone, and the next start makes it anew', async () => {
+test('a power-on whose response is lost is undone: the guest is stopped and the ISO removed, and the next power-on creates the ISO again', async () => {
   const vm = await staged()
   const before = [...disks().all().keys()]
   const isLost = { error: 'BACKEND_TIMEOUT', arguments: { fault: 'The answer was lost.' }, moment: 'AFTER' }
@@ -117,7 +117,7 @@ test('a start whose answer is lost is undone: the guest is stopped, the ISO gone
   assert.deepEqual(described(await drivesOf(vm.extId)), ['GUEST_CUSTOMIZATION IDE true'])
 })
 
-test('a guest that is turned off before it used the customisation up gets it at the next start', async () => {
+test('a guest that is powered off before its customisation has run gets it at the next power-on', async () => {
   const vm = await staged()
   await changed(app, vm.extId, 'power-on')
   const [first] = await drivesOf(vm.extId)
@@ -134,7 +134,7 @@ test('a guest that is turned off before it used the customisation up gets it at 
   assert.deepEqual(await drivesOf(vm.extId), [])
 })
 
-test('a guest that halts itself: what it used up is over, what it did not is staged still; the ISO is gone either way', async () => {
+test('when a guest shuts itself down, a customisation that has not run stays staged, one that has run does not, and the ISO is removed', async () => {
   for (const [bootMillis, status] of [
     [0, 'PENDING'],
     [1000, undefined],
@@ -151,7 +151,7 @@ test('a guest that halts itself: what it used up is over, what it did not is sta
   }
 })
 
-test('a reset does not run a customisation again that was used up', async () => {
+test('a reset does not run a completed customisation again', async () => {
   const vm = await staged()
   await changed(app, vm.extId, 'power-on')
   await app.clock.advance(1000)
@@ -159,7 +159,7 @@ test('a reset does not run a customisation again that was used up', async () => 
   assert.equal((await readVm(app, vm.extId)).vmGuestCustomizationStatus, undefined)
 })
 
-test('an update stages one while the VM is OFF, and is refused while it is ON', async () => {
+test('an update stages a customisation while the VM is OFF, and is refused while it is ON', async () => {
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
   const put = { put: { ...vm, guestCustomization } }
   assert.equal((await changed(app, vm.extId, put)).status, 'SUCCEEDED')
@@ -170,7 +170,7 @@ test('an update stages one while the VM is OFF, and is refused while it is ON', 
   assert.match(refused.errors[0]?.message ?? '', /guestCustomization/)
 })
 
-test('an update with empty or masked texts keeps the staged ones, also beside a new text', async () => {
+test('an update with an empty or masked script keeps the staged script, even when another script is replaced', async () => {
   const script = { $objectType: 'vmm.v4.ahv.config.Userdata', value: encoded('#cloud-config') }
   const whole = { ...cloudInit, cloudInitScript: script }
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], guestCustomization: { config: whole } })
@@ -208,7 +208,7 @@ test('an update with empty or masked texts keeps the staged ones, also beside a 
   assert.deepEqual([wrong, await guess(script.value)], [409, 409])
 })
 
-test('an empty text is refused where none is staged: in a creation', async () => {
+test('a creation with an empty script is refused, because no script is staged yet', async () => {
   const refused = await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
     requestId: crypto.randomUUID(),
     body: {
@@ -221,7 +221,7 @@ test('an empty text is refused where none is staged: in a creation', async () =>
   assert.deepEqual([refused.status, refused.errors[0]?.attributePath], [400, path])
 })
 
-test('a text that is not base64, or too long, is refused with its path', async () => {
+test('a script that is not base64 or is too long is refused with its path', async () => {
   const refused = async (config: object): Promise<unknown[]> => {
     const result = await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
       requestId: crypto.randomUUID(),

@@ -32,7 +32,7 @@ const at = (busType: string, index?: number) => ({
   diskAddress: { busType, ...(index === undefined ? {} : { index }) },
 })
 
-test('a disk without an address takes the lowest free SCSI index; the order of GET is that of the body', async () => {
+test('a disk without an address gets the lowest free SCSI index, and GET keeps the order of the body', async () => {
   const sizes = [3, 1, 2].map((n) => n * GiB)
   const vm = await aVm(app, cluster, {
     disks: [{ ...emptyDisk(sizes[0]), ...at('SCSI', 1) }, emptyDisk(sizes[1]), emptyDisk(sizes[2])],
@@ -50,7 +50,7 @@ test('a disk without an address takes the lowest free SCSI index; the order of G
   for (const disk of data) assert.equal(disk.extId, disk.backingInfo.diskExtId)
 })
 
-test('a taken index is 409, an index that the bus does not have 400', async () => {
+test('an index that another disk has is 409, an index that the bus does not have is 400', async () => {
   const taken = await postVm(app, cluster, {
     disks: [
       { ...emptyDisk(), ...at('SCSI', 0) },
@@ -61,7 +61,7 @@ test('a taken index is 409, an index that the bus does not have 400', async () =
   assert.equal((await postVm(app, cluster, { disks: [{ ...emptyDisk(), ...at('IDE', 4) }] })).status, 400)
 })
 
-test('each bus gives its lowest free index, gaps first, and refuses one that is taken or one too many', async () => {
+test('each bus assigns its lowest free index, gaps first, and refuses an index in use and a disk beyond its capacity', async () => {
   for (const [bus, places] of [
     ['SCSI', 256],
     ['SATA', 6],
@@ -89,7 +89,7 @@ test('each bus gives its lowest free index, gaps first, and refuses one that is 
   }
 })
 
-test('an index of a volume group and one of a disk cannot be the same', async () => {
+test('a volume group and a disk of one VM cannot have the same index', async () => {
   const { extId: group } = await aGroup(app, { clusterReference: cluster.extId })
   const $objectType = 'vmm.v4.ahv.config.ADSFVolumeGroupReference'
   const attached = { backingInfo: { $objectType, volumeGroupExtId: group }, ...at('SCSI', 0) }
@@ -97,14 +97,14 @@ test('an index of a volume group and one of a disk cannot be the same', async ()
   assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'VMM-30106'])
 })
 
-test('a disk of another cluster as source is 409', async () => {
+test('cloning a disk of another cluster is refused with 409', async () => {
   const other = await aNativeCluster(app)
   const far = await aVm(app, other, { disks: [emptyDisk()] })
   const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: far.disks[0].extId }
   assert.equal((await postVm(app, cluster, { disks: [{ backingInfo: { dataSource: { reference } } }] })).status, 409)
 })
 
-test('disks and CD-ROM drives share the places of a bus', async () => {
+test('disks and CD-ROM drives share the indexes of a bus', async () => {
   const vm = await aVm(app, cluster, { disks: [{ ...emptyDisk(), ...at('IDE') }], cdRoms: [{}] })
   assert.deepEqual([vm.disks[0].diskAddress.index, vm.cdRoms[0].diskAddress.index].sort(), [0, 1])
 })
@@ -120,7 +120,7 @@ test('a disk of an image is at least as large as it, and lies in the default con
   assert.equal(vm.disks[0].backingInfo.storageContainer.extId, cluster.containerExtId)
 })
 
-test('a clone of a disk, named by id or by VM and address, is a layer over it in its container', async () => {
+test('a clone of a disk, named by id or by VM and address, is a layer over the source in the same container', async () => {
   const container = randomUUID()
   const described = {
     extId: container,
@@ -166,7 +166,7 @@ test('a disk can be made from a disk of a volume group', async () => {
   assert.equal(vm.disks[0].backingInfo.diskSizeBytes, 3 * GiB)
 })
 
-test('the echo of the source stays, and an unknown source is 404', async () => {
+test('GET returns the source of a disk as it was sent, and an unknown source is 404', async () => {
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
   assert.equal(vm.disks[0].backingInfo.dataSource.reference.imageExtId, cluster.imageExtId)
   const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: randomUUID() }
@@ -182,13 +182,13 @@ test('the echo of the source stays, and an unknown source is 404', async () => {
   })
 })
 
-test('sources that are not built yet are refused', async () => {
+test('disk sources that are not supported yet are refused', async () => {
   const $objectType = 'vmm.v4.ahv.config.VmDiskRecoveryPointReference'
   const disk = { backingInfo: { dataSource: { reference: { $objectType, diskRecoveryPointExtId: randomUUID() } } } }
   assert.equal((await postVm(app, cluster, { disks: [disk] })).status, 501)
 })
 
-test('one disk by its id; unknown ids of the disk and of the VM are 404', async () => {
+test('a disk is read by its id, and an unknown disk or VM is 404', async () => {
   const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
   const got = await app.call('GET', `${vms}/${vm.extId}/disks/${vm.disks[0].extId}`)
   assert.deepEqual([got.status, got.data.extId], [200, vm.disks[0].extId])
@@ -203,20 +203,20 @@ test('one disk by its id; unknown ids of the disk and of the VM are 404', async 
   }
 })
 
-test('disks page, and take no other option', async () => {
+test('the list of disks supports paging and no other query option', async () => {
   const vm = await aVm(app, cluster, { disks: [1, 2, 3].map((n) => emptyDisk(n * GiB)) })
   const page = await app.call('GET', `${vms}/${vm.extId}/disks?$page=1&$limit=2`)
   assert.deepEqual([page.total, page.data.length], [3, 1])
   assert.equal((await app.call('GET', `${vms}/${vm.extId}/disks?$orderby=extId`)).status, 400)
 })
 
-test('custom attributes are key:value, one value for each key', async () => {
+test('custom attributes must have the form key:value with one value for each key', async () => {
   const vm = await aVm(app, cluster, { disks: [{ ...emptyDisk(), customAttributes: ['tier:gold'] }] })
   assert.deepEqual(vm.disks[0].customAttributes, ['tier:gold'])
   assert.equal((await postVm(app, cluster, { disks: [{ ...emptyDisk(), customAttributes: ['gold'] }] })).status, 400)
 })
 
-test("a disk that stands for a volume group is an attachment: both sides show it, and the VM's delete ends it", async () => {
+test('a disk backed by a volume group attaches it: both sides show the attachment, and deleting the VM ends it', async () => {
   const { extId: group } = await aGroup(app, { clusterReference: cluster.extId, sharingStatus: 'NOT_SHARED' })
   const disk = { backingInfo: { $objectType: 'vmm.v4.ahv.config.ADSFVolumeGroupReference', volumeGroupExtId: group } }
   const vm = await aVm(app, cluster, { disks: [emptyDisk(), disk] })
@@ -243,7 +243,7 @@ test("a disk that stands for a volume group is an attachment: both sides show it
   assert.deepEqual(await attached(), [])
 })
 
-test('a creation that fails gives its volume groups back', async () => {
+test('a creation that fails detaches its volume groups', async () => {
   const { extId: group } = await aGroup(app, { clusterReference: cluster.extId })
   const disk = { backingInfo: { $objectType: 'vmm.v4.ahv.config.ADSFVolumeGroupReference', volumeGroupExtId: group } }
   const failed = await app.task(await postVm(app, cluster, { disks: [disk, emptyDisk(60_000 * GiB)] }))

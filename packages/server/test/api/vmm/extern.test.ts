@@ -45,7 +45,7 @@ async function polled(of = app): Promise<void> {
   await of.store.transaction(async () => undefined)
 }
 
-describe('the demo', () => {
+describe('external VMs of the demo seed', () => {
   test('three VMs are listed, filtered and selected', async () => {
     const { data, total } = await app.call('GET', `${vms}?$orderby=name&$select=name,powerState`)
     assert.equal(total, 3)
@@ -62,7 +62,7 @@ describe('the demo', () => {
   })
 })
 
-describe('power', () => {
+describe('power actions on external VMs', () => {
   /** Which actions each state takes, and where they lead. */
   const table: Record<string, Record<string, string>> = {
     OFF: { 'power-on': 'ON' },
@@ -94,7 +94,7 @@ describe('power', () => {
     }
   }
 
-  test('a suspended VM resumes: its guest has not begun anew', async () => {
+  test('a suspended VM resumes without restarting its guest', async () => {
     await setOutside(erp, 'OFF')
     await app.task(await act(erp, 'power-on'))
     const before = outside().get(erp)?.now?.startedAt
@@ -128,8 +128,8 @@ describe('power', () => {
   })
 })
 
-describe('the outside', () => {
-  test('what somebody else changes, makes or removes there is seen within 30 s', async () => {
+describe('changes made by the external management', () => {
+  test('VMs that the external management creates, changes or removes are up to date here within 30 s', async () => {
     await setOutside(spare, 'SUSPENDED')
     assert.equal(await stateOf(spare), 'SUSPENDED')
     const extId = randomUUID()
@@ -143,7 +143,7 @@ describe('the outside', () => {
     assert.equal((await app.call('GET', `${vms}/${spare}`)).data.ownershipInfo.owner.entityType, 'USER')
   })
 
-  test('a category of an external VM counts as MH_VM, cannot be deleted, is found by a filter, and goes with the VM', async () => {
+  test('a category of an external VM counts as MH_VM, cannot be deleted, can be filtered by, and is released when the VM is removed', async () => {
     const category = (
       await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'extern', value: randomUUID() } })
     ).data.extId
@@ -175,7 +175,7 @@ describe('the outside', () => {
     assert.equal((await app.call('DELETE', path)).status, 204)
   })
 
-  test('while the management is away, actions are 409 and reads still answer; later all is as before', async () => {
+  test('while the external management is unreachable, actions are 409 and reads still answer, and both work once it is back', async () => {
     await setOutside(erp, 'ON')
     await happen(app, { type: 'EXTERNAL_MANAGEMENT_FAILS', cluster })
     assert.equal((await act(erp, 'power-off')).status, 409)
@@ -189,7 +189,7 @@ describe('the outside', () => {
     assert.equal(await stateOf(erp), 'ON')
   })
 
-  test('a management that goes away unnoticed ends the task FAILED, and nothing changed', async () => {
+  test('a task fails and changes nothing when the external management becomes unreachable before the next poll', async () => {
     await setOutside(erp, 'ON')
     await faults().put(cluster, { isAway: true, isUnnoticed: true })
     const task = await app.task(await act(erp, 'power-off'))
@@ -201,7 +201,7 @@ describe('the outside', () => {
   })
 })
 
-describe('statistics', () => {
+describe('statistics of external VMs', () => {
   let fresh: TestApp
   before(async () => {
     fresh = await startApp()
@@ -209,7 +209,7 @@ describe('statistics', () => {
   after(() => fresh.close())
   const read = (target: string, query: string) => fresh.call('GET', `${stats}${target}?${query}`)
 
-  test('a VM that runs has every value of its tuple, one that does not has only its storage', async () => {
+  test('a running VM has every statistic, a stopped one only those of its storage', async () => {
     const on = (await read(`/${erp}`, during(3600))).data
     assert.equal(on.stats.length, 120)
     for (const point of on.stats) {
@@ -224,7 +224,7 @@ describe('statistics', () => {
     assert.deepEqual((await read(`/${erp}`, during(3600))).data, on)
   })
 
-  test('parameters: missing times, an interval below 1 and an unknown operator are 400', async () => {
+  test('missing times, an interval below 1 and an unknown operator are 400', async () => {
     for (const query of [
       '',
       `$startTime=${iso(60)}`,
@@ -256,7 +256,7 @@ describe('statistics', () => {
     }
   })
 
-  test('a filter of two bounds keeps VMs whose aggregate lies between them', async () => {
+  test('a filter with two bounds selects the VMs whose aggregate lies between them', async () => {
     const { data } = await read(
       '',
       `${during(3600)}&$filter=stats/hypervisorCpuUsagePpm gt 0 and stats/hypervisorCpuUsagePpm lt 1000000&$select=stats/hypervisorCpuUsagePpm`,

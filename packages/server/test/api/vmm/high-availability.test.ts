@@ -71,7 +71,7 @@ async function aRunningVm(cluster: NativeCluster, body: object = {}): Promise<an
 const numberOfVms = async (cluster: NativeCluster, host: string): Promise<number> =>
   (await app.call('GET', `${clustermgmt}/clusters/${cluster.extId}/hosts/${host}`)).data.hypervisor.numberOfVms
 
-test('30 s after a VM is out of sight it runs on another host, with the same addresses, and its host returns without it', async () => {
+test('a VM of a failed host is restarted on another host with the same addresses 30 s after it became UNDETERMINED, and its old host returns without it', async () => {
   const cluster = await aNativeCluster(app)
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aRunningVm(cluster, { nics: [nicOn(subnet)] })
@@ -110,13 +110,13 @@ test('30 s after a VM is out of sight it runs on another host, with the same add
   assert.equal(task.warnings, undefined)
 
   const effects = (await back(vm.host.extId)).effects.join()
-  assert.match(effects, /0 guests of it began anew/)
+  assert.match(effects, /0 guests of it restarted/)
   await advance(app, 1)
   assert.deepEqual((await readVm(app, vm.extId)).host, { extId: other })
   assert.deepEqual(await journal(vm.extId), ['ON', 'PAUSED', 'ON'])
 })
 
-test('statistics have a gap while the VM is out of sight, and go on with its new start', async () => {
+test('statistics have a gap while the VM is UNDETERMINED, and continue after its restart', async () => {
   const vm = await aRunningVm(await aNativeCluster(app))
   await advance(app, 10)
   await fail(vm.host.extId)
@@ -136,7 +136,7 @@ test('statistics have a gap while the VM is out of sight, and go on with its new
   assert.ok(new Set(running.slice(gap).map(({ hypervisorCpuUsagePpm }) => hypervisorCpuUsagePpm)).size > 5)
 })
 
-test('larger VMs are restarted first; one that fits nowhere stays OFF, and its task warns why and what helps', async () => {
+test('larger VMs are restarted first; a VM that fits on no host stays OFF, and the warning of its task names the reason and a remedy', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3 })
   const [crowded, small, large] = [
     await aRunningVm(cluster, { name: 'crowded', memorySizeBytes: 90 * GiB }),
@@ -173,7 +173,7 @@ test('larger VMs are restarted first; one that fits nowhere stays OFF, and its t
   assert.equal((await changed(app, small.extId, 'power-on')).status, 'SUCCEEDED')
 })
 
-test('an agent VM, and one with a device of its host, wait for their host', async () => {
+test('an agent VM and a VM with a passthrough device are not restarted elsewhere but wait for their host', async () => {
   const cluster = await aNativeCluster(app)
   const [hostExtId] = cluster.hostExtIds
   const agent = await aRunningVm(cluster, { isAgentVm: true, host: { extId: hostExtId } })
@@ -200,7 +200,7 @@ test('an agent VM, and one with a device of its host, wait for their host', asyn
     )
 })
 
-test('while no host of the cluster answers its VMs wait; the first that returns takes those of the others', async () => {
+test('while no host of the cluster answers, its VMs wait; the first host that returns runs the VMs of the others', async () => {
   const cluster = await aNativeCluster(app)
   const vms = [await aRunningVm(cluster), await aRunningVm(cluster)]
   for (const host of cluster.hostExtIds) await fail(host)
@@ -217,7 +217,7 @@ test('while no host of the cluster answers its VMs wait; the first that returns 
   assert.deepEqual(await journal(vms[1].extId), ['ON', 'PAUSED', 'ON'])
 })
 
-test('VMs of a cluster that is cut off are not restarted before it is back', async () => {
+test('VMs of an unreachable cluster are restarted only after the cluster is reachable again', async () => {
   const cluster = await aNativeCluster(app)
   const vm = await aRunningVm(cluster)
   await happen(app, { type: 'CLUSTER_CUT_OFF', cluster: cluster.extId })
@@ -230,7 +230,7 @@ test('VMs of a cluster that is cut off are not restarted before it is back', asy
   assert.notDeepEqual((await readVm(app, vm.extId)).host, vm.host)
 })
 
-test('a host that is only cut off loses its guests to another one: they run once, and begin anew', async () => {
+test('the VMs of an isolated host are restarted on another host, and none runs twice', async () => {
   const cluster = await aNativeCluster(app)
   const vm = await aRunningVm(cluster)
   const startedAt = domainFacts(app.world).get(vm.extId)?.startedAt
@@ -244,7 +244,7 @@ test('a host that is only cut off loses its guests to another one: they run once
   assert.deepEqual((await readVm(app, vm.extId)).host, { extId: fact?.hostExtId })
 })
 
-test('a host that returns before its VM was taken from it keeps it; what another one held for it is free again', async () => {
+test('a host that returns before its VM is restarted elsewhere keeps it, and the reservation on the other host is released', async () => {
   const cluster = await aNativeCluster(app)
   const vm = await aRunningVm(cluster)
   await fail(vm.host.extId)
@@ -258,7 +258,7 @@ test('a host that returns before its VM was taken from it keeps it; what another
   assert.deepEqual(await journal(vm.extId), ['ON', 'PAUSED', 'RESET'])
 })
 
-test('a host that returns when its VM was taken from it does not get it back', async () => {
+test('a host that returns after the restart of its VM began does not get the VM back', async () => {
   const cluster = await aNativeCluster(app)
   const vm = await aRunningVm(cluster)
   await fail(vm.host.extId)
@@ -278,7 +278,7 @@ test('a host that returns when its VM was taken from it does not get it back', a
   assert.notDeepEqual(moved.host, vm.host)
 })
 
-test('where the chosen host fails as well, the next one runs the VM', async () => {
+test('when the host chosen for the restart fails too, the next host runs the VM', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3 })
   const vm = await aRunningVm(cluster)
   await fail(vm.host.extId)
@@ -297,7 +297,7 @@ test('where the chosen host fails as well, the next one runs the VM', async () =
   assert.deepEqual(await hostsHolding(vm.extId), [host.extId])
 })
 
-test('where every host refuses to start it the VM is OFF, and its task says so of each', async () => {
+test('when every host refuses to start the VM, it stays OFF and its task names the refusal of each host', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3 })
   const vm = await aRunningVm(cluster)
   const faults = '/control/v1/worlds/default/faults'
@@ -317,7 +317,7 @@ test('where every host refuses to start it the VM is OFF, and its task says so o
   assert.equal((await app.call('DELETE', `${faults}/${rule.data.extId}`)).status, 204)
 })
 
-test('operations sent while a VM is restarted come after that, and do what they say', async () => {
+test('operations sent during the restart of a VM run after it and have their normal effect', async () => {
   for (const [action, to] of [
     ['power-off', 'OFF'],
     ['reset', 'ON'],
@@ -337,7 +337,7 @@ test('operations sent while a VM is restarted come after that, and do what they 
   }
 })
 
-test('an update of a VM that is out of sight is 409; one that its host did not hear of does not keep it from being restarted', async () => {
+test('an update of an UNDETERMINED VM is 409, and an update that timed out at a failed host does not block the restart', async () => {
   const vm = await aRunningVm(await aNativeCluster(app))
   const grow = async () => ({ put: { ...(await readVm(app, vm.extId)), memorySizeBytes: 2 * GiB } })
   await fail(vm.host.extId)
@@ -350,7 +350,7 @@ test('an update of a VM that is out of sight is 409; one that its host did not h
   assert.equal((await changed(app, vm.extId, await grow())).status, 'SUCCEEDED')
 })
 
-test('an update that fails after it moved the VM leaves it there when either host is silent, and the VM is not kept busy', async () => {
+test('an update that fails after migrating the VM leaves it on the new host when either host is silent, and the VM is not left busy', async () => {
   for (const failing of ['to', 'from'] as const) {
     const cluster = await aNativeCluster(app, { hosts: 3 })
     const vm = await aRunningVm(cluster, { memorySizeBytes: 20 * GiB })
@@ -380,14 +380,14 @@ test('an update that fails after it moved the VM leaves it there when either hos
   }
 })
 
-test('a VM is deleted though its host does not answer', async () => {
+test('a VM can be deleted while its host does not answer', async () => {
   const vm = await aRunningVm(await aNativeCluster(app))
   await fail(vm.host.extId)
   assert.equal((await changed(app, vm.extId, 'delete')).status, 'SUCCEEDED')
   assert.equal(domainFacts(app.world).get(vm.extId), undefined)
 })
 
-test('a customisation that has run is over after the restart; one that had not runs there', async () => {
+test('after a restart by high availability, a completed customisation is not repeated and a pending one runs on the new host', async () => {
   const guestCustomization = {
     config: { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: Buffer.from('instance-id: x').toString('base64') },
   }

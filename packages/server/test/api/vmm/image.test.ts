@@ -74,8 +74,8 @@ async function smallImage(): Promise<any> {
   }
 }
 
-describe('creation', () => {
-  test('an image from a URL is stored with size, owner and place, and shows no checksum unless the request gave one', async () => {
+describe('creating an image', () => {
+  test('an image from a URL is stored with size, owner and location, and shows a checksum only if the request had one', async () => {
     const started = await create(anImage({ name: 'first', description: 'two\nlines' }))
     const task = await app.task(started)
     assert.equal(task.operation, 'kImageCreate')
@@ -95,7 +95,7 @@ describe('creation', () => {
     assert.equal(data.checksum, undefined, 'public clients would see a checksum that they did not give as a change')
   })
 
-  test('each download has the length of sizeBytes and the digest of the checksum that a later image gives', async () => {
+  test('the downloaded file has sizeBytes bytes, and its digest is accepted as the checksum of a later image from the same URL', async () => {
     const image = await smallImage()
     const digests = new Set<string>()
     for (let time = 0; time < 2; time++) {
@@ -120,12 +120,12 @@ describe('creation', () => {
     }
   })
 
-  test('a bucket as source is refused as not implemented', async () => {
+  test('an object store bucket as source is refused as not implemented', async () => {
     const source = { $objectType: 'vmm.v4.content.ObjectsLiteSource', key: 'key' }
     assert.equal((await create(anImage({ source }))).status, 501)
   })
 
-  test('a wrong checksum ends FAILED, names both digests and leaves no image and no bytes', async () => {
+  test('a creation with a wrong checksum fails, names both digests and leaves no image and no file', async () => {
     const files = app.world.collection('content.files').all()
     const before = files.size
     const task = await app.task(await create(anImage({ name: 'wrong', checksum: sha1('a'.repeat(40)) })))
@@ -136,7 +136,7 @@ describe('creation', () => {
     assert.equal((await app.call('GET', `${images}?$filter=name eq 'wrong'`)).total, 0)
   })
 
-  test('the first checksum that is given for a URL is its digest from then on', async () => {
+  test('the first checksum given for a simulated URL becomes the digest of that URL', async () => {
     const source = urlSource('https://images.example.com/told.iso')
     const digest = createHash('sha1').update('told').digest('hex')
     assert.equal((await created(anImage({ source, checksum: sha1(digest) }))).checksum.hexDigest, digest)
@@ -148,7 +148,7 @@ describe('creation', () => {
     assert.match(other.errorMessages[0].message, new RegExp(digest))
   })
 
-  test('a server that cannot be reached, or that answers 404, ends FAILED and leaves nothing', async () => {
+  test('a creation fails and leaves nothing when the source server is unreachable or answers 404', async () => {
     await happen(app, { type: 'CONTENT_SERVER_FAILS', server: 'broken.example.com', status: 404 })
     for (const host of [
       'files.invalid',
@@ -198,7 +198,7 @@ describe('creation', () => {
     assert.equal(await status(), 'SUCCEEDED')
   })
 
-  test('the password of a source is in no answer, list, task or table', async () => {
+  test('the password of a source appears in no response, list, task or table', async () => {
     const password = 'Geheim-4711-xyz'
     const source = urlSource('https://images.example.com/private.iso', { basicAuth: { username: 'me', password } })
     const started = await create(anImage({ name: 'private', source }))
@@ -242,7 +242,7 @@ describe('creation', () => {
     assert.equal((await change(now, { ...writable(now), source: elsewhere })).status, 400)
   })
 
-  test('a password that is empty is refused where none is stored: in a creation, and in a PUT', async () => {
+  test('an empty password is refused when no password is stored, in a creation and in a PUT', async () => {
     const url = 'https://images.example.com/open.iso'
     const withEmpty = urlSource(url, { basicAuth: { username: 'me', password: '' } })
     const refused = await create(anImage({ name: 'open', source: withEmpty }))
@@ -267,7 +267,7 @@ describe('creation', () => {
     assert.equal(unknown.errors[0]?.code, 'VMM-20005')
   })
 
-  test('more than the cluster has room for ends FAILED', async () => {
+  test('a creation fails when the cluster has too little free space', async () => {
     const extId = seedId('image/windows-2022.qcow2')
     const container = (
       await app.call('GET', "/clustermgmt/v4.2/config/storage-containers?$filter=name eq 'SelfServiceContainer'")
@@ -283,7 +283,7 @@ describe('creation', () => {
     assert.equal((await app.call('GET', `${images}/${extId}`)).status, 200)
   })
 
-  test('the same request id makes one image', async () => {
+  test('repeating a creation with the same request id creates one image', async () => {
     const requestId = randomUUID()
     const [one, two] = [await create(anImage(), { requestId }), await create(anImage(), { requestId })]
     assert.equal(one.data.extId, two.data.extId)
@@ -313,8 +313,8 @@ describe('creation', () => {
   })
 })
 
-describe('change and removal', () => {
-  test('name, description and categories change; the tag changes with them', async () => {
+describe('changing and deleting an image', () => {
+  test('a PUT changes name, description and categories, and with them the ETag', async () => {
     const image = await created(anImage({ name: 'before' }))
     const category = seedId('category/Environment/Test')
     const first = await app.call('GET', `${images}/${image.extId}`)
@@ -335,7 +335,7 @@ describe('change and removal', () => {
     assert.equal(missing.status, 428)
   })
 
-  test('another type, source or checksum is 400, the same ones are accepted', async () => {
+  test('a PUT with a different type, source or checksum is 400, with the same ones it is accepted', async () => {
     const image = await created(anImage())
     for (const other of [
       { type: 'DISK_IMAGE' },
@@ -350,12 +350,12 @@ describe('change and removal', () => {
     assert.deepEqual((await app.call('GET', `${images}/${image.extId}`)).data.source, image.source)
   })
 
-  test('the last location cannot be removed', async () => {
+  test('a PUT cannot remove the last cluster location of an image', async () => {
     const image = await created(anImage())
     assert.equal((await change(image, { ...writable(image), clusterLocationExtIds: [] })).status, 409)
   })
 
-  test('a further location gets a copy, and loses it again', async () => {
+  test('adding a cluster location copies the file there, and removing the location deletes the copy', async () => {
     const image = await created(anImage())
     const second = seedId('cluster/cloud-1')
     const files = app.world.collection('content.files')
@@ -374,7 +374,7 @@ describe('change and removal', () => {
     assert.equal((await change(image, { ...writable(image), clusterLocationExtIds: [extern] })).status, 400)
   })
 
-  test('delete needs no tag, and takes row and files', async () => {
+  test('DELETE needs no ETag, and removes the row and the files', async () => {
     const image = await created(anImage())
     const [one, two] = [
       await app.call('DELETE', `${images}/${image.extId}`),
@@ -386,7 +386,7 @@ describe('change and removal', () => {
     assert.equal(app.world.collection('content.files').get(`${image.extId}/${cluster}`), undefined)
   })
 
-  test('an image is not deleted while a VM is made from it: the refusal names the VM, and afterwards it goes', async () => {
+  test('deleting an image is refused while a VM is being created from it, names the VM, and succeeds afterwards', async () => {
     let open = (): void => undefined
     const gate = new Promise<void>((resolve) => (open = resolve))
     const hung = await startApp({
@@ -413,7 +413,7 @@ describe('change and removal', () => {
     await hung.close()
   })
 
-  test('a VM that is accepted after the delete was, and before it ran, stops the delete', async () => {
+  test('a VM creation from the image that is accepted before the queued delete runs makes the delete fail', async () => {
     let open = (): void => undefined
     const gate = new Promise<void>((resolve) => (open = resolve))
     const hung = await startApp({
@@ -443,7 +443,7 @@ describe('change and removal', () => {
     await hung.close()
   })
 
-  test('a file is not given while no cluster that holds it can be reached', async () => {
+  test('the file of an image cannot be downloaded while every cluster that holds it is unreachable', async () => {
     const extId = seedId('image/centos-9.qcow2')
     await happen(app, { type: 'CLUSTER_CUT_OFF', cluster })
     const answer = await app.call('GET', `${images}/${extId}/file`)
@@ -452,7 +452,7 @@ describe('change and removal', () => {
   })
 })
 
-describe('categories and names', () => {
+describe('categories and names of images', () => {
   const category = async (): Promise<string> =>
     (await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'image-test', value: randomUUID() } }))
       .data.extId
@@ -462,7 +462,7 @@ describe('categories and names', () => {
     return associations?.find(({ resourceType }: any) => resourceType === 'IMAGE')?.count ?? 0
   }
 
-  test('a category of an image counts 1, however often it is given, and 0 once it is taken off or the image is gone', async () => {
+  test("a category counts an image once however often the body lists it, and no longer after its removal or the image's deletion", async () => {
     const extId = await category()
     const image = await created(anImage({ categoryExtIds: [extId] }))
     assert.equal(await count(extId), 1)
@@ -477,7 +477,7 @@ describe('categories and names', () => {
     assert.equal((await app.call('DELETE', `/platform/v4.3/config/categories/${extId}`)).status, 204)
   })
 
-  test('a creation that fails leaves no category count; an unknown category is 404 in the words of vmm', async () => {
+  test('a creation that fails leaves no category count, and an unknown category is 404 with a vmm error code', async () => {
     const extId = await category()
     const task = await app.task(await create(anImage({ categoryExtIds: [extId], checksum: sha1('c'.repeat(40)) })))
     assert.equal(task.status, 'FAILED')
@@ -489,7 +489,7 @@ describe('categories and names', () => {
     assert.equal(refused.errors[0]?.argumentsMap?.['attributePath'], 'categoryExtIds[1]')
   })
 
-  test('two images may have one name; a download is called after it, reduced to what file systems take', async () => {
+  test('two images may have the same name, and a download has that name without characters that file systems refuse', async () => {
     const name = ' größe & "quoted" v1.2_x-y.iso '
     const [one, two] = [await created(anImage({ name })), await created(anImage({ name }))]
     assert.notEqual(one.extId, two.extId)
@@ -498,7 +498,7 @@ describe('categories and names', () => {
     assert.equal(data.fileName, 'grequotedv1.2_x-y.iso')
   })
 
-  test('while it is made an image is not there; the task can be cancelled, and then nothing is left', async () => {
+  test('an image does not exist until its creation task ends, and cancelling the task leaves nothing', async () => {
     let open = (): void => undefined
     const gate = new Promise<void>((resolve) => (open = resolve))
     const hung = await startApp({
@@ -522,8 +522,8 @@ describe('categories and names', () => {
   })
 })
 
-describe('roles', () => {
-  test('a Platform Viewer and a Backup Admin read images and their files, are refused every mutation with 403, and make no task', async () => {
+describe('who may do what with images', () => {
+  test('a Platform Viewer and a Backup Admin read images and their files, and every mutation is 403 without a task', async () => {
     const image = await smallImage()
     for (const role of ['Platform Viewer', 'Backup Admin', 'Project Admin'] as const) {
       const as = await aUser(app, [role])
@@ -539,7 +539,7 @@ describe('roles', () => {
     }
   })
 
-  test('a Virtual Machine Viewer and Operator have no part in images: reads are 403, too', async () => {
+  test('a Virtual Machine Viewer and a Virtual Machine Operator get 403 for images, for reads too', async () => {
     for (const role of ['Virtual Machine Viewer', 'Virtual Machine Operator'] as const) {
       const as = await aUser(app, [role])
       assert.equal((await app.call('GET', images, { as })).status, 403, role)
@@ -547,7 +547,7 @@ describe('roles', () => {
     }
   })
 
-  test('a Developer makes an image and owns it, and neither changes nor deletes it; a Virtual Machine Admin does', async () => {
+  test('a Developer creates an image and owns it, but only a Virtual Machine Admin changes or deletes it', async () => {
     const as = await aUser(app, ['Developer'])
     const task = await app.task(await create(anImage({ name: 'of a developer' }), { as }))
     const { data, etag } = await app.call('GET', `${images}/${task.entitiesAffected[0].extId}`, { as })
@@ -567,7 +567,7 @@ describe('roles', () => {
   })
 })
 
-describe('lists and the demo', () => {
+describe('images of the demo seed', () => {
   test('the demo holds its four images with their sizes and the category of the first', async () => {
     const { data } = await app.call(
       'GET',

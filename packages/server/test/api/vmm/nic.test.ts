@@ -45,7 +45,7 @@ function checkMirror(nic: any): void {
   }
 }
 
-test('a NIC made with the old fields is read with both pairs equal, and so is one made with the new; the new pair wins', async () => {
+test('a NIC created with the old or the new pair of fields shows both pairs equal; when both are sent, the new pair wins', async () => {
   const subnet = { extId: managed }
   const nicNetworkInfo = { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', subnet }
   const nicBackingInfo = { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic', model: 'E1000' }
@@ -65,7 +65,7 @@ test('a NIC made with the old fields is read with both pairs equal, and so is on
   )
 })
 
-test('defaults of a NIC', async () => {
+test('a NIC with only a subnet gets the documented defaults', async () => {
   const [nic] = (await aVm(app, cluster, { nics: [nicOn(managed)] })).nics
   const { macAddress, ...backing } = nic.backingInfo
   assert.match(macAddress, /^50:6b:8d(:[0-9a-f]{2}){3}$/)
@@ -77,7 +77,7 @@ test('defaults of a NIC', async () => {
   )
 })
 
-test('a managed subnet gives the lowest free address at once, holds it while OFF, and counts it until the VM is deleted', async () => {
+test('a managed subnet assigns its lowest free address at creation, keeps it while the VM is OFF, and counts it until the VM is deleted', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const assigned = async (): Promise<number> =>
     (await app.call('GET', `/networking/v4.3/config/subnets/${subnet}`)).data.ipUsage.numAssignedIPs
@@ -94,7 +94,7 @@ test('a managed subnet gives the lowest free address at once, holds it while OFF
   assert.equal(await assigned(), 0)
 })
 
-test('an asked address may lie outside the pools; outside the subnet, or taken, it is 409', async () => {
+test('a requested address may lie outside the pools, but outside the subnet or in use it is 409', async () => {
   assert.equal(addressOf(await aVm(app, cluster, asking(managed, address('10.0.0.200')))), '10.0.0.200')
   const taken = await postVm(app, cluster, asking(managed, address('10.0.0.200')))
   assert.deepEqual([taken.status, taken.errors[0]?.code], [409, 'VMM-30106'])
@@ -102,13 +102,13 @@ test('an asked address may lie outside the pools; outside the subnet, or taken, 
   assert.deepEqual([outside.status, outside.errors[0]?.code], [409, 'VMM-40003'])
 })
 
-test('of two VMs that ask for one address at the same time one gets it', async () => {
+test('when two VMs are created with the same address at the same time, one succeeds', async () => {
   const both = await Promise.all([1, 2].map(() => postVm(app, cluster, asking(managed, address('10.0.0.201')))))
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
   for (const each of both) if (each.status === 202) assert.equal((await app.task(each)).status, 'SUCCEEDED')
 })
 
-test('of two NICs of different VMs that ask for one address at once exactly one gets it, whichever pair and place names it; the loser leaves nothing', async () => {
+test('when NICs of two VMs request one address at the same time, exactly one gets it, whichever field names it, and the loser leaves nothing', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.99'])
   const value = '10.0.0.77'
   const $objectType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
@@ -133,14 +133,14 @@ test('of two NICs of different VMs that ask for one address at once exactly one 
   }
 })
 
-test('of two VMs that ask for one MAC address at the same time one gets it', async () => {
+test('when two VMs are created with the same MAC address at the same time, one succeeds', async () => {
   const nics = [{ ...nicOn(managed), backingInfo: { macAddress: '02:00:00:00:77:01' } }]
   const both = await Promise.all([1, 2].map(() => postVm(app, cluster, { nics })))
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
   assert.equal((await app.task(both.find(({ status }) => status === 202)!)).status, 'SUCCEEDED')
 })
 
-test('one asks by name for the address that the other is to be given: both get one, and not the same', async () => {
+test('when one VM requests the address that another would be assigned, both get an address, and different ones', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.99'])
   const [asked, given] = await Promise.all([
     postVm(app, cluster, asking(subnet, address('10.0.0.10'))),
@@ -155,7 +155,7 @@ test('one asks by name for the address that the other is to be given: both get o
   assert.deepEqual(vmsMade.map(addressOf), ['10.0.0.10', '10.0.0.11'])
 })
 
-test('the gateway, the DHCP server, the ends of the subnet and a reserved address cannot be asked for', async () => {
+test('a request for the address of the gateway, the DHCP server, either end of the subnet or a reserved address is refused', async () => {
   const inside = await startApp()
   const native = { extId: seedId('cluster/hp-native-01') } as NativeCluster
   const ipConfig = [
@@ -185,7 +185,7 @@ test('the gateway, the DHCP server, the ends of the subnet and a reserved addres
   await inside.close()
 })
 
-test('a pool of two addresses and one VM with three NICs: the task fails and leaves no NIC, no MAC and no address', async () => {
+test('creating a VM with three NICs on a pool of two addresses fails and leaves no NIC, MAC or address', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.11'])
   const macs = await app.store.count(MacLease)
   const task = await app.task(await postVm(app, cluster, { nics: [nicOn(subnet), nicOn(subnet), nicOn(subnet)] }))
@@ -194,7 +194,7 @@ test('a pool of two addresses and one VM with three NICs: the task fails and lea
   assert.equal((await app.store.findWhere(AddressLease, { subnetExtId: subnet })).length, 0)
 })
 
-test('a pool of two addresses and three NICs: the third task fails with a pool message, and leaves no NIC and no MAC', async () => {
+test('the third NIC on a pool of two addresses fails because the pool is exhausted, and leaves no NIC and no MAC', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.11'])
   const macs = await app.store.count(MacLease)
   const tasks = await Promise.all(
@@ -208,7 +208,7 @@ test('a pool of two addresses and three NICs: the third task fails with a pool m
   assert.equal((await app.store.findWhere(AddressLease, { subnetExtId: subnet })).length, 2)
 })
 
-test('shouldAssignIp false reserves none, and is not echoed', async () => {
+test('shouldAssignIp false reserves no address and is not returned', async () => {
   const vm = await aVm(app, cluster, asking(managed, { shouldAssignIp: false }))
   assert.equal(vm.nics[0].networkInfo.ipv4Config, undefined)
 })
@@ -226,7 +226,7 @@ test('secondary addresses are reserved with the first', async () => {
   assert.equal((await postVm(app, cluster, asking(managed, address('10.0.0.212')))).status, 409)
 })
 
-test('an unmanaged subnet leases nothing and refuses an address by name', async () => {
+test('an unmanaged subnet assigns no address and refuses a requested one', async () => {
   const unmanaged = await aSubnet(app, cluster)
   const vm = await aVm(app, cluster, { nics: [nicOn(unmanaged)] })
   assert.equal(vm.nics[0].networkInfo.ipv4Config, undefined)
@@ -244,7 +244,7 @@ test('a MAC address is unicast, stored in lower case, and unique in the deployme
   assert.equal((await postVm(app, cluster, { nics: multicast })).status, 400)
 })
 
-test('rules of a body are told together, with the path of the NIC', async () => {
+test('all invalid NICs of a body are reported together, each with its path', async () => {
   const result = await postVm(app, cluster, {
     nics: [
       { networkInfo: {} },
@@ -267,7 +267,7 @@ test('rules of a body are told together, with the path of the NIC', async () => 
   )
 })
 
-test('a subnet of another cluster is 409; NICs with SR-IOV are not built yet', async () => {
+test('a NIC on a subnet of another cluster is 409, and a NIC with SR-IOV is refused as not implemented', async () => {
   const other = await aNativeCluster(app)
   const far = await aSubnet(app, other)
   assert.equal((await postVm(app, cluster, { nics: [nicOn(far)] })).status, 409)
@@ -276,7 +276,7 @@ test('a subnet of another cluster is 409; NICs with SR-IOV are not built yet', a
   assert.equal((await postVm(app, cluster, { nics: [sriov] })).status, 501)
 })
 
-test('the list keeps the order, pages, and filters by the subnet of either pair', async () => {
+test('the list of NICs keeps the order of the body, supports paging, and filters by the subnet in either pair of fields', async () => {
   const second = await aSubnet(app, cluster)
   const vm = await aVm(app, cluster, { nics: [nicOn(managed), nicOn(second), nicOn(managed)] })
   const of = async (query: string): Promise<any> => app.call('GET', `${vms}/${vm.extId}/nics${query}`)

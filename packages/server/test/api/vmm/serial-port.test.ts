@@ -69,7 +69,7 @@ const realPorts = (vm: string) => domainFacts(app.world).get(vm)?.domain.serialP
 const refusal = ({ status, errors }: CallResult): unknown[] => [status, errors[0]?.code]
 const tasksOf = async (): Promise<number | undefined> => (await app.call('GET', '/platform/v4.3/config/tasks')).total
 
-test('a port takes the lowest free index out of 0, 2 and 3 and is not connected, unless the body says otherwise', async () => {
+test('a new port gets the lowest free index of 0, 2 and 3 and is not connected, unless the body says otherwise', async () => {
   const { extId: vm } = await aVm(app, cluster)
   for (const body of [{}, { index: 3, isConnected: true }, {}]) await aPort(vm, body)
   const ports = await portsOf(vm)
@@ -109,7 +109,7 @@ test('each task names the port first and then its VM, and shows its two steps', 
   }
 })
 
-test('an index that no port can have is 400, at creation and update', async () => {
+test('an index other than 0, 2 and 3 is 400, at creation and update', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const port = await aPort(vm)
   for (const index of [1, 4, -1]) {
@@ -132,7 +132,7 @@ test('an index that another port has is 409, at creation and update, and nothing
   assert.deepEqual(await portsOf(vm), [before[0], { ...before[1], isConnected: true }])
 })
 
-test('a fourth port is 422, with a taken index 409; a place that is given back can be taken again', async () => {
+test('a fourth port is 422, or 409 with an index in use, and the index of a deleted port can be used again', async () => {
   const { extId: vm } = await aVm(app, cluster, { serialPorts: [{}, {}, {}] })
   assert.deepEqual(await indexesOf(vm), [0, 2, 3])
   const full = await post(vm)
@@ -156,13 +156,13 @@ test('PUT replaces the port, keeps its id and its place in the list, and frees t
   assert.deepEqual(await indexesOf(vm), [3, 2, 0])
 })
 
-test('the last port leaves no list behind', async () => {
+test('a VM whose last port is deleted has no serialPorts field', async () => {
   const { extId: vm } = await aVm(app, cluster)
   await succeeded(remove(vm, await aPort(vm)))
   assert.deepEqual([await portsOf(vm), (await readVm(app, vm)).serialPorts, realPorts(vm)], [[], undefined, []])
 })
 
-test('the tag of a port is that of its VM; it is required, and changes at the admission and at the end', async () => {
+test('a port has the ETag of its VM, which each change requires and which changes at acceptance and at the end of the task', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const port = await aPort(vm)
   const read = async (): Promise<string> => (await app.call('GET', pathOf(vm, port))).etag as string
@@ -188,7 +188,7 @@ test('the tag of a port is that of its VM; it is required, and changes at the ad
   assert.equal((await changed(app, vm, 'power-on', { ifMatch: await read() })).status, 'SUCCEEDED')
 })
 
-test('of two requests with one tag one is admitted', async () => {
+test('of two requests with the same ETag one is accepted', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const port = await aPort(vm)
   const ifMatch = await tagOf(app, vm)
@@ -196,7 +196,7 @@ test('of two requests with one tag one is admitted', async () => {
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 412])
 })
 
-test('a VM that runs keeps its ports and their indexes; whether one is connected changes at once', async () => {
+test('on a running VM ports cannot be added, removed or moved, but isConnected takes effect at once', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const port = await aPort(vm)
   await changed(app, vm, 'power-on')
@@ -213,7 +213,7 @@ test('a VM that runs keeps its ports and their indexes; whether one is connected
   assert.deepEqual([await portsOf(vm), realPorts(vm)], [shown, shown])
 })
 
-test('what each operation does in each power state', async () => {
+test('each operation on ports succeeds or is refused as documented for each power state', async () => {
   const hot = 'VMM-30101'
   const table = {
     OFF: [undefined, undefined, undefined, undefined],
@@ -241,7 +241,7 @@ test('what each operation does in each power state', async () => {
   }
 })
 
-test('the machine keeps its ports when its power is switched', async () => {
+test('the ports stay in the hypervisor through power-off and power-on', async () => {
   const { extId: vm } = await aVm(app, cluster)
   await aPort(vm, { index: 2, isConnected: true })
   const ports = await portsOf(vm)
@@ -260,7 +260,7 @@ test('an update of the VM ignores its serial ports', async () => {
   assert.deepEqual([await portsOf(vm.extId), realPorts(vm.extId)], [vm.serialPorts, vm.serialPorts])
 })
 
-test('requests that are sent without waiting run in their order, each with what the earlier ones left', async () => {
+test('requests that are sent without waiting run in order, each on the result of the one before', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const port = await aPort(vm)
   const started = await whileTasksWait(async () => [
@@ -273,7 +273,7 @@ test('requests that are sent without waiting run in their order, each with what 
   assert.deepEqual(await indexesOf(vm), [0, 2, 3])
 })
 
-test('a request that an earlier one made impossible fails when its turn comes, with the same code', async () => {
+test('a queued request that an earlier one made impossible fails in its task with the code of an immediate refusal', async () => {
   const cases: readonly [string, (vm: string, port: string) => readonly (() => Promise<CallResult>)[], number][] = [
     ['VMM-30106', (vm) => [() => post(vm, { index: 2 }), () => post(vm, { index: 2 })], 2],
     ['VMM-40004', (vm) => [() => post(vm), () => post(vm), () => post(vm)], 3],
@@ -302,7 +302,7 @@ test('a request that an earlier one made impossible fails when its turn comes, w
   await checkInvariants(app)
 })
 
-test('a task that fails leaves the port, the machine and a new tag, and the request can be sent again', async () => {
+test('a failed task leaves port and hypervisor unchanged with a new ETag, and the request can be repeated', async () => {
   for (const faultAt of ['hypervisor', 'store']) {
     const { extId: vm } = await aVm(app, cluster)
     const port = await aPort(vm)
@@ -328,7 +328,7 @@ test('a task that fails leaves the port, the machine and a new tag, and the requ
   }
 })
 
-test('the same request id is the same task and one port', async () => {
+test('repeating a creation with the same request id returns the same task and creates one port', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const sent = { requestId: randomUUID(), ifMatch: await tagOf(app, vm) }
   const both = [await post(vm, {}, sent), await post(vm, {}, sent)]
@@ -337,7 +337,7 @@ test('the same request id is the same task and one port', async () => {
   assert.deepEqual(await indexesOf(vm), [0])
 })
 
-test('a port that does not exist, or belongs to another VM, is 404 before its tag is asked for', async () => {
+test('a port that does not exist or belongs to another VM is 404, even without an ETag', async () => {
   const [mine, other] = [await aVm(app, cluster), await aVm(app, cluster)]
   const port = await aPort(other.extId)
   for (const path of [
@@ -355,7 +355,7 @@ test('a port that does not exist, or belongs to another VM, is 404 before its ta
   }
 })
 
-test('viewers and operators read ports, are refused every change with 403, and make no task; an admin changes them', async () => {
+test('viewers and operators read ports and get 403 without a task for every change; an admin changes them', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const port = await aPort(vm)
   const tasks = await tasksOf()
@@ -370,7 +370,7 @@ test('viewers and operators read ports, are refused every change with 403, and m
   for (const request of [() => post(vm, {}, { as }), () => remove(vm, port, { as })]) await succeeded(request())
 })
 
-test('two ports of one VM with one index break an invariant', async () => {
+test('two ports of one VM with the same index violate an invariant', async () => {
   const { extId } = await aVm(app, cluster, { serialPorts: [{}, {}] })
   const serialPorts = (await portsOf(extId)).map((port) => ({ ...port, index: 3 }))
   assert.deepEqual(await brokenInvariants(app.store), [])

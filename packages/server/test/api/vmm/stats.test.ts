@@ -29,8 +29,8 @@ async function pointsOf(target: string, query: string): Promise<any[]> {
 }
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-describe('points of a VM', () => {
-  test('values agree with each other: iops, shares, bandwidth, time, sizes', async () => {
+describe('data points of a VM', () => {
+  test('related values agree: iops, shares, bandwidth, time and sizes', async () => {
     for (const interval of [30, 300, 3600]) {
       const points = await pointsOf(`/${database}`, `${during(86_400)}&$samplingInterval=${interval}`)
       assert.equal(points.length, 86_400 / interval)
@@ -58,7 +58,7 @@ describe('points of a VM', () => {
     }
   })
 
-  test('a VM has the sums of its disks', async () => {
+  test('the I/O of a VM is the sum of the I/O of its disks', async () => {
     const vm = await app.store.get(Vm, database)
     for (const type of ['AVG', 'SUM', 'LAST']) {
       const query = `${during(3600)}&$samplingInterval=300&$statType=${type}`
@@ -79,17 +79,17 @@ describe('points of a VM', () => {
     }
   })
 
-  test('the same window twice gives equal values, and each point the same in whatever window', async () => {
+  test('a point has the same values in every window that contains it', async () => {
     const [one, two] = [await pointsOf(`/${web}`, during(7200)), await pointsOf(`/${web}`, during(7200))]
     assert.deepEqual(one, two)
     assert.deepEqual(await pointsOf(`/${web}`, during(3600)), one.slice(120))
   })
 
-  test('there are 24 h of history at the first start', async () => {
+  test('a new world has 24 h of history', async () => {
     assert.equal((await pointsOf(`/${web}`, `${during(86_400)}&$samplingInterval=3600`)).length, 24)
   })
 
-  test('timestamps are multiples of the interval in (start, end], ascending; an end in the future is now', async () => {
+  test('timestamps are ascending multiples of the interval in (start, end], and an end in the future counts as now', async () => {
     const points = await pointsOf(`/${web}`, `$startTime=${iso(100)}&$endTime=${iso(-5000)}&$samplingInterval=7`)
     const times = points.map(({ timestamp }) => (Date.parse(timestamp) - beginning) / 1000)
     assert.deepEqual(times, [-90, -60, -30, 0])
@@ -98,7 +98,7 @@ describe('points of a VM', () => {
     assert.match(sixty[0].timestamp, /^2026-03-02T08:56:00\.000000Z$/)
   })
 
-  test('the operators look at the readings of each bucket', async () => {
+  test('each operator aggregates the samples of its bucket', async () => {
     const raw = (await pointsOf(`/${web}`, during(300))).map((point) => point.hypervisorCpuUsagePpm)
     const by = async (type: string): Promise<number> =>
       (await pointsOf(`/${web}`, `${during(300)}&$samplingInterval=300&$statType=${type}`))[0].hypervisorCpuUsagePpm
@@ -111,7 +111,7 @@ describe('points of a VM', () => {
     assert.equal(await by('COUNT'), 10)
   })
 
-  test('while a VM is off there is a gap, but for what its disks hold', async () => {
+  test('a powered-off VM has a gap in all series except the storage that its disks use', async () => {
     const points = await pointsOf(`/${off}`, during(300))
     assert.equal(points.length, 10)
     for (const point of points) {
@@ -122,7 +122,7 @@ describe('points of a VM', () => {
     assert.deepEqual(await pointsOf(`/${off}`, `${during(300)}&$select=stats/hypervisorCpuUsagePpm`), [])
   })
 
-  test('power and host changes bound the values', async () => {
+  test('each value covers one period of constant power state and host', async () => {
     const other = await startApp()
     const vm = await other.store.get(Vm, web)
     const at = (seconds: number): string => iso(seconds).replace('Z', '000Z')
@@ -141,7 +141,7 @@ describe('points of a VM', () => {
     assert.ok(data.stats[10].hypervisorCpuUsagePpm >= 600_000)
   })
 
-  test('selected values come alone, with their time; unknown names are 400', async () => {
+  test('$select returns only the named statistics with their timestamps, and unknown names are 400', async () => {
     const [point] = await pointsOf(`/${web}`, `${during(30)}&$select=stats/checkScore,stats/cluster`)
     assert.deepEqual(Object.keys(point).sort(), ['checkScore', 'cluster', 'timestamp'])
     assert.equal(point.checkScore, 100)
@@ -151,7 +151,7 @@ describe('points of a VM', () => {
     assert.equal((await read(`/${web}`, `${during(30)}&$select=stats/nothing`)).status, 400)
   })
 
-  test('bad spans and options are refused with 400', async () => {
+  test('invalid time spans and options are refused with 400', async () => {
     for (const query of [
       `$endTime=${iso(0)}`,
       `$startTime=${iso(100)}`,
@@ -167,7 +167,7 @@ describe('points of a VM', () => {
     }
   })
 
-  test('a span of too many points is widened, and says so', async () => {
+  test('a span with too many points gets a larger interval and a message about it', async () => {
     const answer = await read(`/${web}`, `${during(9 * 86_400)}&$samplingInterval=30&$select=stats/checkScore`)
     assert.ok(answer.data.stats.length <= 3000)
     assert.match(answer.warnings[0] as string, /widened from 30 s to 270 s/)
@@ -175,14 +175,14 @@ describe('points of a VM', () => {
     assert.ok(times.every((time: number) => time % 270_000 === 0))
   })
 
-  test('before its creation there is nothing, and no error', async () => {
+  test('a span before the creation of the VM is empty and no error', async () => {
     assert.deepEqual(await pointsOf(`/${web}`, during(60 * 86_400, 59 * 86_400)), [])
     assert.deepEqual(await pointsOf(`/${web}`, `$startTime=2020-01-01T00:00:00Z&$endTime=2020-01-02T00:00:00Z`), [])
   })
 })
 
-describe('parts', () => {
-  test('a NIC shows dropped packets, a disk its I/O; both their VM', async () => {
+describe('statistics of disks and NICs', () => {
+  test('the statistics of a NIC show dropped packets, those of a disk its I/O, and both name their VM', async () => {
     const vm = await app.store.get(Vm, web)
     const nic = await read(`/${web}/nics/${(vm?.nics?.[0] as any).extId}`, during(60))
     assert.equal(nic.data.vmExtId, web)
@@ -212,7 +212,7 @@ describe('parts', () => {
 })
 
 describe('listVmStats', () => {
-  test('one item for each VM, paged', async () => {
+  test('the list has one item for each VM, and pages', async () => {
     const total = await app.store.count(Vm)
     const { data, total: shown } = await read('', `${during(60)}&$limit=2&$page=1`)
     assert.equal(shown, total)

@@ -29,7 +29,7 @@ after(() => app.close())
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 
-test('a Virtual Machine Viewer reads everything, is refused every mutation with 403, and makes no task', async () => {
+test('a Virtual Machine Viewer reads everything and gets 403 without a task for every mutation', async () => {
   const as = await aUser(app, ['Virtual Machine Viewer'])
   const subnet = await aSubnet(app, cluster)
   const vm = await aVm(app, cluster, { disks: [emptyDisk()], nics: [nicOn(subnet)], cdRoms: [{}] })
@@ -46,7 +46,7 @@ test('a Virtual Machine Viewer reads everything, is refused every mutation with 
   assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, before)
 })
 
-test('a Virtual Machine Viewer reads external VMs and statistics, switches no external VM, and makes no task', async () => {
+test('a Virtual Machine Viewer reads external VMs and statistics, and power actions on external VMs are refused without a task', async () => {
   const demo = await startApp()
   const as = await aUser(demo, ['Virtual Machine Viewer'])
   const [web, erp] = [seedId('vm/web-01'), seedId('extern-vm/legacy-erp')]
@@ -74,7 +74,7 @@ test('a Virtual Machine Viewer reads external VMs and statistics, switches no ex
   await demo.close()
 })
 
-test('a Virtual Machine Operator switches, and neither makes nor deletes', async () => {
+test('a Virtual Machine Operator powers VMs on and off, but cannot create or delete them', async () => {
   const as = await aUser(app, ['Virtual Machine Operator'])
   const vm = await aVm(app, cluster)
   assert.equal((await changed(app, vm.extId, 'power-on', { as })).status, 'SUCCEEDED')
@@ -83,7 +83,7 @@ test('a Virtual Machine Operator switches, and neither makes nor deletes', async
   assert.equal((await postVm(app, cluster, {}, { as })).status, 403)
 })
 
-test('a Virtual Machine Admin makes VMs, and owns them', async () => {
+test('a Virtual Machine Admin creates VMs and owns them', async () => {
   const as = await aUser(app, ['Virtual Machine Admin'])
   const started = await postVm(app, cluster, {}, { as })
   assert.equal(started.status, 202)
@@ -92,7 +92,7 @@ test('a Virtual Machine Admin makes VMs, and owns them', async () => {
   assert.equal(ownershipInfo.owner.extId, task.ownedBy.extId)
 })
 
-test('an unknown VM is 404 before its tag is asked for; without a request id the call is 400', async () => {
+test('an unknown VM is 404 even without an ETag, and a mutation without a request id is 400', async () => {
   const missing = await app.call('POST', `${vms}/${randomUUID()}/$actions/power-on`, { requestId: randomUUID() })
   assert.deepEqual([missing.status, missing.errors[0]?.code], [404, 'VMM-20005'])
   const vm = await aVm(app, cluster)

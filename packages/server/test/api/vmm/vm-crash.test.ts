@@ -106,7 +106,7 @@ async function checkNothing(app: TestApp): Promise<void> {
 
 for (const { name } of makeVm.steps) {
   for (const phase of ['run', 'record'] as const) {
-    test(`CreateVm, killed at "${name}" (${phase}): after the restart it has succeeded, once`, async () => {
+    test(`CreateVm succeeds once after a crash at "${name}" (${phase})`, async () => {
       const { app, task, early, vmExtId, end } = await diedAt(makeVm.name, name, phase, creation)
       assert.equal(early, 404)
       assert.equal(task.status, 'SUCCEEDED')
@@ -124,7 +124,7 @@ const deletion: Start = async (app) => {
 }
 
 for (const { name } of removeVm.steps) {
-  test(`DeleteVm, killed at "${name}": after the restart the VM is gone, and everything is freed`, async () => {
+  test(`DeleteVm succeeds after a crash at "${name}" and frees everything`, async () => {
     const { app, task, end } = await diedAt(removeVm.name, name, 'record', deletion)
     assert.equal(task.status, 'SUCCEEDED')
     await checkNothing(app)
@@ -141,7 +141,7 @@ const switching =
   }
 
 for (const { name } of switchOn?.steps ?? []) {
-  test(`PowerOnVm, killed at "${name}": after the restart the VM is ON, on one host that carries it`, async () => {
+  test(`PowerOnVm succeeds after a crash at "${name}": the VM is ON with one host reservation`, async () => {
     const { app, task, vmExtId, end } = await diedAt('vmm.power-on-vm', name, 'record', switching(false))
     assert.equal(task.status, 'SUCCEEDED')
     const { host } = await readVm(app, vmExtId)
@@ -155,7 +155,7 @@ for (const { name } of switchOn?.steps ?? []) {
 }
 
 for (const { name } of switchOff?.steps ?? []) {
-  test(`PowerOffVm, killed at "${name}": after the restart the VM is OFF, and holds nothing`, async () => {
+  test(`PowerOffVm succeeds after a crash at "${name}": the VM is OFF and reserves nothing`, async () => {
     const { app, task, vmExtId, end } = await diedAt('vmm.power-off-vm', name, 'record', switching(true))
     assert.equal(task.status, 'SUCCEEDED')
     assert.equal((await readVm(app, vmExtId)).powerState, 'OFF')
@@ -166,7 +166,7 @@ for (const { name } of switchOff?.steps ?? []) {
 }
 
 for (const { name: failing } of makeVm.steps) {
-  test(`CreateVm, refused at "${failing}": it has FAILED, with one message, and leaves nothing`, async () => {
+  test(`CreateVm that fails at "${failing}" leaves nothing and one error message`, async () => {
     const app = await startApp({
       config: { seed: 'empty' },
       beforeStep: (name, step, phase) => {

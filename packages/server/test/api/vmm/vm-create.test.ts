@@ -41,7 +41,7 @@ const refused = async (body: object): Promise<{ status: number; code?: string | 
   return { status: result.status, code: result.errors[0]?.code, paths }
 }
 
-test('a name, a cluster and memory make a VM that is OFF, with all defaults, no host, and one affected entity', async () => {
+test('a body with name, cluster and memory creates a VM that is OFF, without host, with all defaults, in a task with one affected entity', async () => {
   const started = await postVm(app, cluster, { name: 'first' })
   const task = await app.task(started)
   assert.equal(task.status, 'SUCCEEDED')
@@ -82,14 +82,14 @@ test('a name, a cluster and memory make a VM that is OFF, with all defaults, no 
   assert.equal(vm.vtpmConfig.isVtpmEnabled, false)
 })
 
-test('the caller owns the VM; a body that says powerState ON makes one that is OFF', async () => {
+test('the caller owns the new VM, which is OFF even when the body says powerState ON', async () => {
   const vm = await aVm(app, cluster, { powerState: 'ON' })
   const [admin] = (await app.call('GET', "/iam/v4.1.b2/authn/users?$filter=username eq 'admin'")).data
   assert.equal(vm.ownershipInfo.owner.extId, admin.extId)
   assert.equal(vm.powerState, 'OFF')
 })
 
-test('secure boot or a virtual TPM make it Q35, whose CD-ROM drives are SATA; both have files of their own', async () => {
+test('secure boot or a virtual TPM makes the VM Q35 with SATA CD-ROM drives, and each is stored in a file', async () => {
   const bootConfig = { $objectType: 'vmm.v4.ahv.config.UefiBoot', isSecureBootEnabled: true }
   const vm = await aVm(app, cluster, { bootConfig, vtpmConfig: { isVtpmEnabled: true }, cdRoms: [{}] })
   assert.equal(vm.machineType, 'Q35')
@@ -99,7 +99,7 @@ test('secure boot or a virtual TPM make it Q35, whose CD-ROM drives are SATA; bo
   assert.ok(vm.bootConfig.nvramDevice.backingStorageInfo.diskExtId)
 })
 
-test('all faults of a body are told together', async () => {
+test('all faults of a body are reported together', async () => {
   const { status, code, paths } = await refused({
     memorySizeBytes: 7,
     numSockets: 500,
@@ -109,7 +109,7 @@ test('all faults of a body are told together', async () => {
   assert.deepEqual(paths.sort(), ['hardwareClockTimezone', 'memorySizeBytes', 'numSockets'])
 })
 
-test('ids in the body that name nothing are 404, and nothing is made', async () => {
+test('unknown ids in the body are 404, and nothing is created', async () => {
   const unknown = randomUUID()
   const image = {
     backingInfo: {
@@ -126,14 +126,14 @@ test('ids in the body that name nothing are 404, and nothing is made', async () 
   assert.equal((await refused({ isAgentVm: true, host: { extId: unknown } })).status, 404)
 })
 
-test('what is not built yet is refused, not ignored', async () => {
+test('fields that are not implemented are refused, not ignored', async () => {
   const source = { entityType: 'VM', extId: randomUUID() }
   for (const body of [{ source }, { gpus: [{}] }, { pcieDevices: [{}] }, { guestTools: { isEnabled: true } }]) {
     assert.equal((await refused(body)).status, 501, JSON.stringify(body))
   }
 })
 
-test('without a cluster it is made where everything is that it names, and most memory is free', async () => {
+test('a VM without a cluster is created on the cluster that has all referenced entities and the most free memory', async () => {
   const big = await aNativeCluster(app, { hosts: 3, usableGiB: 900 })
   const free = await app.task(await postVm(app, cluster, { name: 'anywhere', cluster: undefined }))
   assert.deepEqual(free.clusterExtIds, [big.extId])
@@ -147,7 +147,7 @@ test('without a cluster it is made where everything is that it names, and most m
   assert.equal((await refused({ disks: [{ backingInfo: other }] })).status, 409)
 })
 
-test('an image that the named cluster does not hold is copied there first', async () => {
+test('an image that is missing on the cluster of the VM is copied there first', async () => {
   const other = await aNativeCluster(app)
   const file = { imageExtId: other.imageExtId, clusterExtId: other.extId }
   const files = app.world.collection<object>('content.files')
@@ -158,7 +158,7 @@ test('an image that the named cluster does not hold is copied there first', asyn
   assert.deepEqual(clusterLocationExtIds, [other.extId, cluster.extId])
 })
 
-test('a BIOS UUID is unique in the cluster', async () => {
+test('a second VM of a cluster with the same BIOS UUID is refused', async () => {
   const biosUuid = randomUUID()
   await aVm(app, cluster, { biosUuid })
   assert.equal((await refused({ biosUuid })).status, 409)
@@ -201,7 +201,7 @@ test('a category of a VM counts 1 in its associations, and 0 once the VM is dele
   assert.equal((await refused({ categories: [{ extId: category.extId }, { extId: category.extId }] })).status, 400)
 })
 
-test('a category that is given again stays one association; what a creation that fails carried is not counted', async () => {
+test('a category that is sent twice is one association, and a creation that fails adds none', async () => {
   const { extId } = (
     await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'vm-again', value: randomUUID() } })
   ).data
@@ -273,7 +273,7 @@ test('a host in the body of a VM that is no agent is ignored', async () => {
   assert.equal(pinned, undefined)
 })
 
-test('an unknown VM and an unknown reference are told in one way, with type, id and path', async () => {
+test('an unknown VM and an unknown reference get errors of one form, with type, id and path', async () => {
   const extId = randomUUID()
   const missing = await app.call('GET', `${vms}/${extId}`)
   assert.match(missing.errors[0]?.message ?? '', /could not find the entity/)
@@ -328,7 +328,7 @@ test('a disk larger than the container can ever hold fails in the task with VMM-
   assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-40002'])
 })
 
-test('the list filters by the fields of parts, of either pair', async () => {
+test('the list of VMs filters by fields of disks and NICs, in either pair of fields', async () => {
   const subnet = await aSubnet(app, cluster)
   const vm = await aVm(app, cluster, { nics: [nicOn(subnet)] })
   for (const pair of ['networkInfo', 'nicNetworkInfo']) {
@@ -341,7 +341,7 @@ test('the list filters by the fields of parts, of either pair', async () => {
   }
 })
 
-test('a staged customisation shows as PENDING, and its text nowhere', async () => {
+test('a staged customisation is shown as PENDING, and its script nowhere', async () => {
   const secret = Buffer.from('password: hunter2-hunter2').toString('base64')
   const cloudInit = {
     $objectType: 'vmm.v4.ahv.config.CloudInit',
@@ -384,7 +384,7 @@ test('hostile bodies are refused with the path of the field, and nothing is stor
   assert.equal((await app.call('GET', `${vms}?$limit=1`)).total, before)
 })
 
-test('the same request id makes one VM', async () => {
+test('repeating a creation with the same request id creates one VM', async () => {
   const requestId = randomUUID()
   const name = `once-${requestId}`
   const [first, second] = [
@@ -397,7 +397,7 @@ test('the same request id makes one VM', async () => {
   assert.equal((await app.call('GET', `${vms}?$filter=name eq '${name}'`)).total, 1)
 })
 
-test('an unreachable cluster is 503', async () => {
+test('creating a VM on an unreachable cluster is 503', async () => {
   const dark = await aNativeCluster(app)
   const vm = await aVm(app, dark)
   await happen(app, { type: 'CLUSTER_CUT_OFF', cluster: dark.extId })

@@ -41,7 +41,7 @@ const holdings = async (): Promise<Record<string, number>> => ({
   domains: domainFacts(app.world).all().size,
 })
 
-test('deleting a running VM turns it off first, and frees its place, disks, addresses and MACs', async () => {
+test('deleting a running VM powers it off first and frees its host memory, disks, addresses and MACs', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const before = await holdings()
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster), emptyDisk()], nics: [nicOn(subnet)], cdRoms: [{}] })
@@ -56,7 +56,7 @@ test('deleting a running VM turns it off first, and frees its place, disks, addr
   assert.deepEqual(await holdings(), before)
 })
 
-test('create, power-on and delete, a hundred times, leave what was there at the start', async () => {
+test('a hundred cycles of create, power-on and delete leave the world as it was', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.13'])
   const before = await holdings()
   for (let round = 0; round < 25; round++) {
@@ -97,7 +97,7 @@ test('deleting the image of a disk or a CD-ROM drive succeeds: the VM powers on,
   assert.equal(again.status, 404)
 })
 
-test('the layers under a clone stay until the last clone goes', async () => {
+test('the layers under a clone are kept until the last clone is deleted', async () => {
   const source = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
   const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: source.disks[0].extId }
   const clone = await aVm(app, cluster, { disks: [{ backingInfo: { dataSource: { reference } } }] })
@@ -110,7 +110,7 @@ test('the layers under a clone stay until the last clone goes', async () => {
   assert.equal(disks.get(source.disks[0].extId), undefined)
 })
 
-test('what waits behind a delete fails as not found', async () => {
+test('operations queued behind a delete fail as not found', async () => {
   const vm = await aVm(app, cluster)
   const gone = await change(app, vm.extId, 'delete')
   const waiting = await change(app, vm.extId, 'power-on').catch(() => undefined)
@@ -118,7 +118,7 @@ test('what waits behind a delete fails as not found', async () => {
   if (waiting?.status === 202) assert.equal((await app.task(waiting)).errorMessages[0].code, 'VMM-20005')
 })
 
-test('the subnet of a NIC, the container of a disk and the category of a VM cannot be deleted under it; the refusal names the users', async () => {
+test('a subnet, a storage container and a category that a VM uses cannot be deleted, and the refusal names the VM', async () => {
   const own = await aNativeCluster(app)
   const subnet = await aSubnet(app, own)
   const category = await app.call('POST', '/platform/v4.3/config/categories', {

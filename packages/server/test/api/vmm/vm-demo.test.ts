@@ -48,7 +48,7 @@ test('seven VMs; all but the template source have been ON for nine days, and car
   assert.equal(named('template-source').guestTools.isReachable, false)
 })
 
-test('a NIC on the managed vlan-100-app has an address of it at once, learns it within the boot time, and gives it back', async () => {
+test('a NIC on the managed subnet vlan-100-app is assigned an address at once, learns it after the boot, and frees it when removed', async () => {
   const [subnet] = (await app.call('GET', "/networking/v4.3/config/subnets?$filter=name eq 'vlan-100-app'")).data
   const assigned = async (): Promise<number> =>
     (await app.call('GET', `/networking/v4.3/config/subnets/${subnet.extId}`)).data.ipUsage.numAssignedIPs
@@ -83,7 +83,7 @@ test('a NIC on the managed vlan-100-app has an address of it at once, learns it 
   assert.equal(await assigned(), before)
 })
 
-test('every address and MAC has its lease, every running VM its place and its domain', async () => {
+test('every address and MAC of the demo has a lease, and every running VM a host reservation and a hypervisor domain', async () => {
   for (const vm of vms) {
     for (const nic of vm.nics) {
       assert.equal((await app.store.findWhere(AddressLease, { holderExtId: nic.extId })).length, 1)
@@ -98,7 +98,7 @@ test('every address and MAC has its lease, every running VM its place and its do
   }
 })
 
-test('hosts count their VMs; the manager itself is in no count, and its memory is held', async () => {
+test('hosts count their VMs without the VM of the manager, whose memory is reserved', async () => {
   const cluster = named('web-01').cluster.extId
   const hosts = (await app.call('GET', `/clustermgmt/v4.2/config/clusters/${cluster}/hosts`)).data
   const shown = hosts.reduce((sum: number, host: any) => sum + (host.hypervisor.numberOfVms ?? 0), 0)
@@ -107,7 +107,7 @@ test('hosts count their VMs; the manager itself is in no count, and its memory i
   assert.equal(held.length, 7)
 })
 
-test('categories of VMs show in their associations', async () => {
+test('the categories of demo VMs list them as associations', async () => {
   const [production] = (
     await app.call('GET', "/platform/v4.3/config/categories?$filter=key eq 'Environment' and value eq 'Production'")
   ).data
@@ -125,7 +125,7 @@ test('a demo VM is shut down by its guest and starts again', async () => {
   assert.equal((await changed(app, named('floating-01').extId, 'delete')).status, 'SUCCEEDED')
 })
 
-test('a seed file may ask for further VMs, which are OFF, power on, and go', async () => {
+test('a seed file can add VMs, which are OFF, power on and can be deleted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
   const file = join(folder, 'seed.yaml')
   writeFileSync(file, 'extends: demo\nvms: 30\n')

@@ -44,12 +44,12 @@ const makeImage = (more: object = {}) =>
     },
   })
 
-test('the limits that hold are those of the pages', () => {
+test('the enforced limits are the documented ones', () => {
   const { associationsOfCategory, images: ofImages, vmsOfCluster, volumeGroupsOfCluster } = limits
   assert.deepEqual([associationsOfCategory, ofImages, vmsOfCluster, volumeGroupsOfCluster], [100_000, 2000, 5000, 6000])
 })
 
-test('one VM more than a cluster may have is 422, those that are being made count; another cluster takes it', async () => {
+test('a VM beyond the limit of its cluster is 422, counting VMs in creation, and another cluster accepts it', async () => {
   cluster = await aNativeCluster(app)
   const started = await Promise.all([1, 2, 3].map(() => postVm(app, cluster)))
   assert.deepEqual(started.map(({ status }) => status).sort(), [202, 202, 422])
@@ -62,7 +62,7 @@ test('one VM more than a cluster may have is 422, those that are being made coun
   assert.equal((await postVm(app, await aNativeCluster(app))).status, 202)
 })
 
-test('one volume group more than a cluster may have is 422', async () => {
+test('a volume group beyond the limit of its cluster is 422', async () => {
   const own = await aNativeCluster(app)
   const post = () => postGroup(app, { clusterReference: own.extId })
   const started = await Promise.all([post(), post(), post()])
@@ -70,14 +70,14 @@ test('one volume group more than a cluster may have is 422', async () => {
   assert.equal(started.find(({ status }) => status === 422)?.errors[0]?.errorGroup, 'LIMIT_EXCEEDED')
 })
 
-test('one image more than there may be is 422', async () => {
+test('an image beyond the limit is 422', async () => {
   const count = (await app.call('GET', images)).total as number
   assert.ok(count >= 2)
   const refused = await makeImage()
   assert.deepEqual([refused.status, refused.errors[0]?.code], [422, 'VMM-40004'])
 })
 
-test('one association more than a category may have is 422, whatever kind would carry it, and nothing is stored', async () => {
+test('an association beyond the limit of a category is 422 for every kind, and nothing is stored', async () => {
   const category = await aCategory()
   const own = await aNativeCluster(app)
   const vm = await aVm(app, own, { categories: [{ extId: category }] })
@@ -107,7 +107,7 @@ test('one association more than a category may have is 422, whatever kind would 
   assert.equal(await associations(category), 3)
 })
 
-test('a creation that is undone gives its association back', async () => {
+test('a creation that is undone removes its category association', async () => {
   const category = await aCategory()
   const own = await aNativeCluster(app)
   for (let time = 0; time < 4; time++) {

@@ -46,7 +46,7 @@ const on = async (body: object = {}): Promise<any> => {
 }
 const booted = 60_000
 
-test('a guest that has booted obeys the power button within 2 to 20 s', async () => {
+test('a booted guest shuts down 2 to 20 s after the power button is pressed', async () => {
   const vm = await on()
   await app.clock.advance(booted)
   const { task, seconds } = await ended(change(app, vm.extId, 'shutdown'))
@@ -66,7 +66,7 @@ for (const [guest, prepare] of [
     },
   ],
 ] as const) {
-  test(`shutdown of a guest ${guest} waits 60 s, then fails; the VM stays ON, and power-off works`, async () => {
+  test(`a shutdown of a guest ${guest} fails after 60 s; the VM stays ON, and power-off works`, async () => {
     const vm = await on(guest === 'without anything to boot' ? { disks: [] } : {})
     await prepare(vm.extId)
     const { task, seconds } = await ended(change(app, vm.extId, 'shutdown'))
@@ -87,7 +87,7 @@ test('a linux guest is up 8 to 25 s after its start: firmware, loader, kernel, n
   assert.ok(seconds >= 8 && seconds <= 25, String(seconds))
 })
 
-test('a running guest that does not let go of a volume group is waited for 60 s, then forced', async () => {
+test('detaching a volume group waits 60 s for a guest that still uses it, then forces the detach', async () => {
   const vm = await on()
   const group = await driven(aGroup(app, { clusterReference: cluster.extId }))
   await ended(act(app, group.extId, 'attach-vm', { extId: vm.extId }))

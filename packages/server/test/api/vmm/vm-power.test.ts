@@ -51,7 +51,7 @@ test('power-on places the VM on a host of its cluster, whose number of VMs grows
   assert.equal(await vmsOn(own, host.extId), 1)
 })
 
-test('what an operation does in each state', async () => {
+test('each power operation succeeds or is refused as documented for each state', async () => {
   const vm = await aVm(app, cluster)
   const refusals = async (actions: readonly Parameters<typeof change>[2][]): Promise<unknown[]> =>
     Promise.all(actions.map(async (action) => (await change(app, vm.extId, action)).errors[0]?.code))
@@ -69,7 +69,7 @@ test('what an operation does in each state', async () => {
   assert.equal((await app.call('GET', `${vms}/${vm.extId}`)).status, 404)
 })
 
-test('an UNDETERMINED VM takes no operation', async () => {
+test('every operation on an UNDETERMINED VM is refused', async () => {
   const vm = await aVm(app, cluster)
   await app.store.transaction((store) => store.observe(Vm, vm.extId, { powerState: 'UNDETERMINED' }))
   for (const action of ['power-on', 'power-off', 'shutdown', 'reset', 'delete'] as const) {
@@ -77,7 +77,7 @@ test('an UNDETERMINED VM takes no operation', async () => {
   }
 })
 
-test('a sequence sent without polling runs in its order', async () => {
+test('power operations that are sent without waiting run in order', async () => {
   const vm = await aVm(app, cluster)
   const started = []
   for (const action of ['power-on', 'reset', 'power-off', 'power-on'] as const)
@@ -91,7 +91,7 @@ test('a sequence sent without polling runs in its order', async () => {
   )
 })
 
-test('an operation that an earlier one made impossible fails when its turn comes, with the same code', async () => {
+test('a queued operation that an earlier one made impossible fails in its task with the code of an immediate refusal', async () => {
   const vm = await aVm(app, cluster)
   const [first, second] = [await change(app, vm.extId, 'power-on'), await change(app.atOnce, vm.extId, 'power-on')]
   assert.equal((await app.task(first)).status, 'SUCCEEDED')
@@ -100,7 +100,7 @@ test('an operation that an earlier one made impossible fails when its turn comes
   assert.equal((await readVm(app, vm.extId)).powerState, 'ON')
 })
 
-test('the same request id on power-on is the same task and one power cycle', async () => {
+test('repeating a power-on with the same request id returns the same task and starts the VM once', async () => {
   const vm = await aVm(app, cluster)
   const sent = { requestId: randomUUID(), ifMatch: await tagOf(app, vm.extId) }
   const [first, second] = [await change(app, vm.extId, 'power-on', sent), await change(app, vm.extId, 'power-on', sent)]
@@ -109,7 +109,7 @@ test('the same request id on power-on is the same task and one power cycle', asy
   assert.equal((await powerHistory(app.store, vm.extId)).length, 1)
 })
 
-test('the tag of a disk, a NIC or a CD-ROM is the tag of the VM, and is stale after any power action', async () => {
+test('a disk, a NIC and a CD-ROM have the ETag of their VM, which is stale after any power action', async () => {
   const subnet = await aSubnet(app, cluster)
   const vm = await aVm(app, cluster, { disks: [emptyDisk()], nics: [nicOn(subnet)], cdRoms: [{}] })
   const of = async (path: string): Promise<string | undefined> =>
@@ -138,7 +138,7 @@ test('the tag of a disk, a NIC or a CD-ROM is the tag of the VM, and is stale af
   )
 })
 
-test('any tag of the VM or a part of it is taken for every operation, and is stale after every power action', async () => {
+test('every operation accepts the ETag of the VM or of any part of it, and refuses it after a power action', async () => {
   const subnet = await aSubnet(app, cluster)
   const parts = { disks: [bootDisk(cluster)], nics: [nicOn(subnet)], cdRoms: [{}] }
   const vm = await aVm(app, cluster, parts)
@@ -163,7 +163,7 @@ test('any tag of the VM or a part of it is taken for every operation, and is sta
   )
 })
 
-test('two hundred mutations of one VM in a loop: each is 202, 409, 412 or 429, and the end is what the last accepted one asked for', async () => {
+test('two hundred mutations of one VM in a loop each get 202, 409, 412 or 429, and the last accepted one decides the final state', async () => {
   const vm = await aVm(app, cluster)
   const accepted: { task: any; name: string }[] = []
   const statuses = new Set<number>()
@@ -183,7 +183,7 @@ test('two hundred mutations of one VM in a loop: each is 202, 409, 412 or 429, a
   assert.equal((await readVm(app, vm.extId)).name, accepted.at(-1)?.name)
 })
 
-test('learned addresses appear within a second of server time, equal to the reserved one, and do not change the tag', async () => {
+test('the learned address appears within a second of server time, equals the reserved one, and does not change the ETag', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [nicOn(subnet)] })
   const { value } = vm.nics[0].networkInfo.ipv4Config.ipAddress
@@ -201,7 +201,7 @@ test('learned addresses appear within a second of server time, equal to the rese
   assert.equal((await readVm(app, vm.extId)).nics[0].networkInfo.ipv4Info, undefined)
 })
 
-test('a NIC that is not connected keeps its address and learns none; a reset keeps addresses', async () => {
+test('a disconnected NIC keeps its reserved address and learns none, and a reset keeps learned addresses', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const loose = { ...nicOn(subnet), backingInfo: { isConnected: false } }
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [loose, nicOn(subnet)] })
@@ -222,7 +222,7 @@ test('a NIC that is not connected keeps its address and learns none; a reset kee
   assert.deepEqual((await learned())[1], ['10.0.0.11', '10.0.0.11'])
 })
 
-test('a guest without anything bootable learns no address', async () => {
+test('a VM without a bootable device learns no address', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aVm(app, cluster, { disks: [emptyDisk()], nics: [nicOn(subnet)] })
   await changed(app, vm.extId, 'power-on')
@@ -230,7 +230,7 @@ test('a guest without anything bootable learns no address', async () => {
   assert.equal((await readVm(app, vm.extId)).nics[0].networkInfo.ipv4Info, undefined)
 })
 
-test('shutdown: a booted guest obeys; one that ignores the button leaves the task FAILED and the VM ON, and power-off works', async () => {
+test('a booted guest obeys a shutdown; when a guest ignores it, the task fails, the VM stays ON and power-off works', async () => {
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
   await changed(app, vm.extId, 'power-on')
   const early = await changed(app, vm.extId, 'shutdown')
@@ -249,7 +249,7 @@ test('shutdown: a booted guest obeys; one that ignores the button leaves the tas
   assert.equal((await changed(app, vm.extId, 'power-off')).status, 'SUCCEEDED')
 })
 
-test('a staged customisation is used up by the next boot', async () => {
+test('the next boot runs a staged customisation once', async () => {
   const cloudInit = { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: Buffer.from('x').toString('base64') }
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], guestCustomization: { config: cloudInit } })
   await changed(app, vm.extId, 'power-on')
@@ -260,7 +260,7 @@ test('a staged customisation is used up by the next boot', async () => {
   assert.equal((await readVm(app, vm.extId)).vmGuestCustomizationStatus, undefined)
 })
 
-test('four VMs of 60 GiB on three hosts of 100 GiB: three are ON on three hosts, the fourth fails with one reason for each host', async () => {
+test('of four VMs of 60 GiB on three hosts of 100 GiB, three run on one host each and the fourth fails with one reason for each host', async () => {
   const three = await aNativeCluster(app, { hosts: 3, usableGiB: 100 })
   const made = await Promise.all(
     [1, 2, 3, 4].map((n) => aVm(app, three, { name: `big-${n}`, memorySizeBytes: 60 * GiB })),
@@ -289,7 +289,7 @@ async function checkHosts(of: NativeCluster, usableGiB: number): Promise<void> {
   }
 }
 
-test('fifty small VMs powered on at once: no host gives more than it has', async () => {
+test('fifty small VMs powered on at once oversubscribe no host', async () => {
   const small = await aNativeCluster(app, { hosts: 2, usableGiB: 20 })
   const made = await Promise.all(Array.from({ length: 50 }, () => aVm(app, small, { memorySizeBytes: GiB })))
   const tasks = await Promise.all(made.map(({ extId }) => changed(app, extId, 'power-on')))
@@ -297,7 +297,7 @@ test('fifty small VMs powered on at once: no host gives more than it has', async
   await checkHosts(small, 20)
 })
 
-test('whatever is switched at once, memory is never oversold, and nothing is held for VMs that are OFF', async () => {
+test('concurrent power operations never oversubscribe memory, and VMs that are OFF reserve none', async () => {
   const own = await aNativeCluster(app, { hosts: 2, usableGiB: 8 })
   const made = await Promise.all([1, 2, 3, 3, 4, 5].map((n) => aVm(app, own, { memorySizeBytes: n * GiB })))
   const actions = fc.constantFrom('power-on' as const, 'power-off' as const, 'reset' as const)
@@ -321,7 +321,7 @@ test('whatever is switched at once, memory is never oversold, and nothing is hel
   )
 })
 
-test('a host in maintenance takes no VM, and says so', async () => {
+test('a power-on that only a host in maintenance could take fails and names the maintenance', async () => {
   const one = await aNativeCluster(app, { hosts: 1 })
   await app.store.transaction((store) =>
     store.observe(Host, one.hostExtIds[0] as string, { maintenanceState: 'in_maintenance' }),
@@ -354,7 +354,7 @@ async function standing(definition: string) {
   return { hung, open: () => open() }
 }
 
-test('an operation that came to nothing raises the tag when it ends, as it did when it was accepted', async () => {
+test('a failed operation changes the ETag when it ends, as it did when it was accepted', async () => {
   const { hung, open } = await standing('vmm.reset-vm')
   const vm = await aVm(hung, await aNativeCluster(hung))
   await changed(hung, vm.extId, 'power-on')
@@ -369,7 +369,7 @@ test('an operation that came to nothing raises the tag when it ends, as it did w
   await hung.close()
 })
 
-test('more than 20 operations that wait for one VM: 409 VM_BUSY', async () => {
+test('an operation behind 20 queued ones of the same VM is refused with 409 VM_BUSY', async () => {
   const { hung, open } = await standing('vmm.reset-vm')
   const own = await aNativeCluster(hung)
   const vm = await aVm(hung, own)
@@ -383,7 +383,7 @@ test('more than 20 operations that wait for one VM: 409 VM_BUSY', async () => {
   await hung.close()
 })
 
-test('tasks of one VM wait for each other, those of two VMs do not', async () => {
+test('tasks of one VM run one after another, tasks of two VMs at the same time', async () => {
   const { hung, open } = await standing('vmm.reset-vm')
   const own = await aNativeCluster(hung)
   const [slow, other] = [await aVm(hung, own), await aVm(hung, own)]

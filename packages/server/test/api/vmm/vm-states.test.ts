@@ -44,7 +44,7 @@ async function aRunningVm(cluster: NativeCluster): Promise<any> {
 const stall = (cluster: NativeCluster) => stallFacts(app.world).put(cluster.containerExtId, { since: app.clock.now() })
 const unstall = (cluster: NativeCluster) => stallFacts(app.world).remove(cluster.containerExtId)
 
-test('a guest that halts itself leaves its VM OFF, without a host, and with a new tag', async () => {
+test('a guest that shuts itself down leaves its VM OFF, without a host and with a new ETag', async () => {
   const vm = await aRunningVm(await aNativeCluster(app))
   const tag = await tagOf(app, vm.extId)
   await haltGuest(app.world, vm.extId)
@@ -59,7 +59,7 @@ test('a guest that halts itself leaves its VM OFF, without a host, and with a ne
   assert.equal(await stateOf(vm.extId), 'ON')
 })
 
-test('storage that stalls for longer than 30 s pauses the VM on its host; once it works the VM goes on where it was', async () => {
+test('storage that stalls for more than 30 s pauses the VM on its host, and the VM resumes when storage works again', async () => {
   const cluster = await aNativeCluster(app)
   const vm = await aRunningVm(cluster)
   const startedAt = domainFacts(app.world).get(vm.extId)?.startedAt
@@ -80,7 +80,7 @@ test('storage that stalls for longer than 30 s pauses the VM on its host; once i
   )
 })
 
-test('a PAUSED VM resumes, is reset, is powered off and is deleted; a guest that stands takes no button', async () => {
+test('a PAUSED VM can be resumed, reset, powered off and deleted, but its paused guest takes no guest shutdown or reboot', async () => {
   for (const [action, to] of [
     ['power-on', 'ON'],
     ['reset', 'ON'],
@@ -102,13 +102,13 @@ test('a PAUSED VM resumes, is reset, is powered off and is deleted; a guest that
     }
     const after = await readVm(app, vm.extId)
     assert.deepEqual([after.powerState, after.host], [to, to === 'ON' ? vm.host : undefined], action)
-    // Only a reset makes the guest begin anew.
+    // Only a reset restarts the guest.
     const isSame = domainFacts(app.world).get(vm.extId)?.startedAt === startedAt
     assert.equal(isSame, action === 'power-on', action)
   }
 })
 
-test('a power-on of a PAUSED VM that fails leaves it as it was: paused, on its host, with its memory held and its guest in place', async () => {
+test('a failed power-on of a PAUSED VM leaves it paused on its host, with its memory reserved and its guest in place', async () => {
   const cluster = await aNativeCluster(app)
   const vm = await aRunningVm(cluster)
   const startedAt = domainFacts(app.world).get(vm.extId)?.startedAt
@@ -128,7 +128,7 @@ test('a power-on of a PAUSED VM that fails leaves it as it was: paused, on its h
   assert.equal(domainFacts(app.world).get(vm.extId)?.startedAt, startedAt)
 })
 
-test('a VM whose disks lie elsewhere is not paused', async () => {
+test('a VM without disks on the stalled storage is not paused', async () => {
   const [stalled, other] = [await aNativeCluster(app), await aNativeCluster(app)]
   const vm = await aRunningVm(other)
   await stall(stalled)
@@ -137,7 +137,7 @@ test('a VM whose disks lie elsewhere is not paused', async () => {
   await unstall(stalled)
 })
 
-test('a host that is silent for longer than 30 s makes its VMs UNDETERMINED, with the last host; they take no operation until it returns', async () => {
+test('the VMs of a host that is silent for more than 30 s are UNDETERMINED, still name that host, and refuse operations until it returns', async () => {
   const cluster = await aNativeCluster(app, { hosts: 1 })
   const off = await aVm(app, cluster, { disks: [emptyDisk()] })
   const vm = await aRunningVm(cluster)
@@ -155,7 +155,7 @@ test('a host that is silent for longer than 30 s makes its VMs UNDETERMINED, wit
   assert.equal((await changed(app, vm.extId, 'power-off')).status, 'SUCCEEDED')
 })
 
-test('a silence of less than 30 s changes nothing, and is not counted to the next one', async () => {
+test('a host that is silent for less than 30 s changes nothing, and the time is not added to the next silence', async () => {
   const cluster = await aNativeCluster(app, { hosts: 1 })
   const vm = await aRunningVm(cluster)
   const tag = await tagOf(app, vm.extId)
@@ -170,7 +170,7 @@ test('a silence of less than 30 s changes nothing, and is not counted to the nex
   assert.equal(await tagOf(app, vm.extId), tag)
 })
 
-test('what happened while the service was down is seen after its start', async () => {
+test('changes to guests and hosts during a stop of the service are detected after its start', async () => {
   const first = await startApp({ config: { seed: 'empty' } })
   const cluster = await aNativeCluster(first)
   const vm = await aVm(first, cluster)

@@ -30,7 +30,7 @@ after(() => app.close())
 
 const put = (vm: any, changes: object) => ({ put: { ...vm, ...changes } })
 
-test("of two PUTs with one tag one is admitted, the other is 412; without a tag 428; the name is the winner's", async () => {
+test('of two PUTs with the same ETag one is accepted and sets the name, the other is 412; a PUT without an ETag is 428', async () => {
   const vm = await aVm(app, cluster)
   const ifMatch = await tagOf(app, vm.extId)
   const both = await Promise.all(['left', 'right'].map((name) => change(app, vm.extId, put(vm, { name }), { ifMatch })))
@@ -41,7 +41,7 @@ test("of two PUTs with one tag one is admitted, the other is 412; without a tag 
   assert.equal((await change(app, vm.extId, put(vm, {}), { ifMatch: '' })).status, 428)
 })
 
-test('what was read can be sent back: parts are ignored, and nothing changes but the time', async () => {
+test('a PUT of the body that GET returned ignores the parts and changes only the update time', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aVm(app, cluster, { description: 'kept', disks: [emptyDisk()], nics: [nicOn(subnet)], cdRoms: [{}] })
   assert.equal((await changed(app, vm.extId, put(vm, { disks: [], nics: [] }))).status, 'SUCCEEDED')
@@ -50,7 +50,7 @@ test('what was read can be sent back: parts are ignored, and nothing changes but
   assert.deepEqual(now, before)
 })
 
-test('fields left out return to their defaults; the owner, the project and the BIOS UUID stay', async () => {
+test('a PUT resets omitted fields to their defaults, except owner, project and BIOS UUID', async () => {
   const project = { extId: cluster.extId }
   const vm = await aVm(app, cluster, { description: 'gone', numSockets: 4, project, isBrandingEnabled: false })
   await changed(app, vm.extId, { put: { name: 'plain' } })
@@ -62,14 +62,14 @@ test('fields left out return to their defaults; the owner, the project and the B
   assert.deepEqual(now.ownershipInfo, vm.ownershipInfo)
 })
 
-test('cluster and source cannot change', async () => {
+test('a PUT cannot change the cluster or the source of a VM', async () => {
   const vm = await aVm(app, cluster)
   const other = await aNativeCluster(app)
   const result = await change(app, vm.extId, put(vm, { cluster: { extId: other.extId } }))
   assert.deepEqual([result.status, result.errors[0]?.code], [400, 'PLAT-10012'])
 })
 
-test('while ON the machine type cannot change and memory cannot shrink: 409 names the fields; OFF both can', async () => {
+test('changing the machine type or shrinking memory is 409 naming the fields while the VM is ON, and accepted while it is OFF', async () => {
   const vm = await aVm(app, cluster, { memorySizeBytes: 2 * GiB })
   await changed(app, vm.extId, 'power-on')
   const hot = await change(app, vm.extId, put(vm, { machineType: 'Q35', memorySizeBytes: GiB }))
@@ -82,7 +82,7 @@ test('while ON the machine type cannot change and memory cannot shrink: 409 name
   assert.deepEqual([now.machineType, now.memorySizeBytes], ['Q35', GiB])
 })
 
-test('while ON name, memory and sockets may change; sockets only with CPU hot plug', async () => {
+test('while the VM is ON its name and memory may change, and its sockets only with CPU hot plug', async () => {
   const vm = await aVm(app, cluster)
   await changed(app, vm.extId, 'power-on')
   assert.equal(
@@ -106,7 +106,7 @@ test('while ON name, memory and sockets may change; sockets only with CPU hot pl
   assert.match((await change(app, fixed.extId, put(fixed, { numSockets: 2 }))).errors[0]?.message ?? '', /numSockets/)
 })
 
-test('memory of a running VM that grows beyond its host fails with nothing changed, or moves it where there is room', async () => {
+test('growing the memory of a running VM beyond its host migrates it to a host with room, or fails and changes nothing', async () => {
   const pair = await aNativeCluster(app, { hosts: 2, usableGiB: 10 })
   const [big, small, neighbour] = await Promise.all([6, 3, 2].map((n) => aVm(app, pair, { memorySizeBytes: n * GiB })))
   // 6 GiB on one host, 3 and 2 GiB on the other.
@@ -138,7 +138,7 @@ test('memory of a running VM that grows beyond its host fails with nothing chang
   assert.equal((await powerHistory(app.store, small.extId)).at(-1)?.change, 'MOVED')
 })
 
-test('rules of the body hold for the VM as it would be, with its parts', async () => {
+test('a PUT is validated against the VM that would result, including its parts', async () => {
   const vm = await aVm(app, cluster, { cdRoms: [{}] })
   const result = await change(app, vm.extId, put(vm, { machineType: 'Q35' }))
   assert.deepEqual(
@@ -147,7 +147,7 @@ test('rules of the body hold for the VM as it would be, with its parts', async (
   )
 })
 
-test('switching UEFI on makes a file of variables, switching it off removes that', async () => {
+test('enabling UEFI creates its variables file, disabling it removes the file', async () => {
   const vm = await aVm(app, cluster)
   const uefi = { $objectType: 'vmm.v4.ahv.config.UefiBoot' }
   await changed(app, vm.extId, put(vm, { bootConfig: uefi }))
@@ -161,7 +161,7 @@ test('switching UEFI on makes a file of variables, switching it off removes that
   assert.equal(disks.get(diskExtId), undefined)
 })
 
-test('switching a virtual TPM on makes a device with a file, switching it off removes that', async () => {
+test('enabling a virtual TPM creates its device and file, disabling it removes both', async () => {
   const vm = await aVm(app, cluster, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } })
   await changed(app, vm.extId, put(vm, { vtpmConfig: { isVtpmEnabled: true } }))
   const { vtpmConfig } = await readVm(app, vm.extId)
@@ -173,7 +173,7 @@ test('switching a virtual TPM on makes a device with a file, switching it off re
   assert.equal(disks.get(vtpmConfig.vtpmDevice.diskExtId), undefined)
 })
 
-test('what a body says of host, power state and categories is ignored; an unknown owner is 404', async () => {
+test('a PUT ignores host, power state and categories of the body, and an unknown owner is 404', async () => {
   const vm = await aVm(app, cluster)
   const [host] = cluster.hostExtIds
   const ignored = { host: { extId: host }, powerState: 'ON', categories: [], customAttributes: ['a:b'] }
@@ -184,7 +184,7 @@ test('what a body says of host, power state and categories is ignored; an unknow
   assert.deepEqual([stranger.status, stranger.errors[0]?.code], [404, 'VMM-20005'])
 })
 
-test('while ON the BIOS UUID, the boot and isAgentVm cannot change, each is named; the zone, branding and console can', async () => {
+test('while the VM is ON a change of BIOS UUID, boot or isAgentVm is refused with the field named; time zone, branding and console can change', async () => {
   const vm = await aVm(app, cluster)
   await changed(app, vm.extId, 'power-on')
   const fixed = {

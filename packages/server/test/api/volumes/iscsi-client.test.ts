@@ -46,7 +46,7 @@ async function aClient(groupId: string, body: object = { iscsiInitiatorName: iqn
   return client(task.entitiesAffected[0].extId)
 }
 
-test('a client comes with its first attach, outlives the last, and can be attached again by its id', async () => {
+test('the first attach creates a client, which remains after the last detach and can be attached again by its id', async () => {
   const group = await aGroup(app)
   const name = iqn()
   const task = await succeeded(app, attach(group.extId, { iscsiInitiatorName: name }))
@@ -72,7 +72,7 @@ test('a client comes with its first attach, outlives the last, and can be attach
   assert.equal((await client(made.extId)).attachedTargets.length, 1)
 })
 
-test('a name that the cluster knows is the same client, whatever its case; so is an address', async () => {
+test('an attach with a name, in any case, or address of an existing client uses that client', async () => {
   const name = iqn()
   const first = await aClient((await aGroup(app)).extId, { iscsiInitiatorName: name })
   const second = await aClient((await aGroup(app)).extId, { iscsiInitiatorName: name.toUpperCase() })
@@ -87,7 +87,7 @@ test('a name that the cluster knows is the same client, whatever its case; so is
   assert.equal((await attach((await aGroup(app)).extId, ipv6('::::'))).status, 400)
 })
 
-test('two groups that are attached at once to a new client share it', async () => {
+test('two concurrent attaches with one new client name create one client', async () => {
   const name = iqn()
   const [a, b] = [await aGroup(app), await aGroup(app)]
   const started = await Promise.all([a, b].map((group) => attach(group.extId, { iscsiInitiatorName: name })))
@@ -122,7 +122,7 @@ test('load balancing and external clients exclude each other, in either order', 
   assert.deepEqual(refusal(refused), { status: 409, group })
 })
 
-test('one group speaks one protocol, whichever came first', async () => {
+test('a group with iSCSI clients refuses NVMe-TCP clients, and the other way round', async () => {
   const bench = seedId('volume-group/vg-nvme-bench')
   await succeeded(app, put(app, `${groups}/${bench}`, shared))
   const mismatch = { status: 409, group: 'PROTOCOL_MISMATCH' }
@@ -134,7 +134,7 @@ test('one group speaks one protocol, whichever came first', async () => {
   assert.equal((await read(app, extId)).protocol, 'ISCSI')
 })
 
-test('of an iSCSI and an NVMe-TCP client that come at once one is attached', async () => {
+test('of concurrent attaches of an iSCSI and an NVMe-TCP client to one group one succeeds', async () => {
   const { extId } = await aGroup(app, shared)
   const both = await Promise.all([
     attach(extId, { iscsiInitiatorName: iqn() }),
@@ -145,7 +145,7 @@ test('of an iSCSI and an NVMe-TCP client that come at once one is attached', asy
   assert.equal((await read(app, extId)).attachments.length, 1)
 })
 
-test('refusals: not shared, attached already, not attached, no data services address, a client of another cluster', async () => {
+test('an attach or detach is refused for a group that is not shared, attached already or not attached, for a cluster without data services address, and for a client of another cluster', async () => {
   const group = await aGroup(app)
   const known = await aClient(group.extId)
   assert.equal(refusal(await attach(group.extId, { extId: known.extId })).group, 'ALREADY_ATTACHED')
@@ -159,7 +159,7 @@ test('refusals: not shared, attached already, not attached, no data services add
   assert.deepEqual(refusal(await attach(elsewhere.extId, { extId: known.extId })), { status: 409, group: 'CONFLICT' })
 })
 
-test('the target keeps its name while a client outside knows it', async () => {
+test('the target name cannot be changed while an external client is attached', async () => {
   const { extId } = await aGroup(app)
   await aClient(extId)
   assert.equal((await put(app, `${groups}/${extId}`, { targetName: nameOf('another-name') })).status, 409)
@@ -184,7 +184,7 @@ test('updating a client changes its authentication, and only that; both headers 
   assert.equal((await send(app, 'PUT', path, { body: {} })).status, 428)
 })
 
-test('the authentication of a client shows from the time when it was first set, also where an update leaves it out', async () => {
+test('once set, the authentication of a client is shown, even after an update without it', async () => {
   const { extId } = await aClient((await aGroup(app, { ...chap, ...shared })).extId)
   const path = `${clients}/${extId}`
   const shown = async () => (await app.call('GET', path)).data.enabledAuthentications
@@ -196,7 +196,7 @@ test('the authentication of a client shows from the time when it was first set, 
   assert.equal(await shown(), 'NONE')
 })
 
-test('CHAP of a client needs a secret, CHAP on each of its groups, and another secret than theirs', async () => {
+test('CHAP of a client needs a secret, CHAP on each of its groups, and a secret that differs from theirs', async () => {
   const withChap = await aGroup(app, { ...chap, ...shared })
   const without = await aGroup(app)
   const known = await aClient(withChap.extId)
@@ -237,7 +237,7 @@ test('attaching does not change an existing client', async () => {
   await succeeded(app, again({ enabledAuthentications: 'CHAP', clientSecret }))
 })
 
-test('an attach that the cluster refuses leaves neither client nor claim', async () => {
+test('an attach that the cluster refuses leaves neither a client nor an attachment', async () => {
   const { extId } = await aGroup(app)
   const name = iqn()
   const faults = app.world.collection('hardware.faults')
@@ -250,7 +250,7 @@ test('an attach that the cluster refuses leaves neither client nor claim', async
   await aClient(extId, { iscsiInitiatorName: name })
 })
 
-test('an attach fails at its end when the client requires CHAP by then, and the cluster denies access again', async () => {
+test('an attach fails and revokes access when the client was changed to require CHAP before the task ended', async () => {
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
   const slow = await startApp({
@@ -282,7 +282,7 @@ test('an attach fails at its end when the client requires CHAP by then, and the 
   }
 })
 
-test('the attachments outside are listed with their clients', async () => {
+test('the external attachments of a group are listed with their clients', async () => {
   const { extId } = await aGroup(app, shared)
   const [first, second] = [await aClient(extId), await aClient(extId)]
   const path = `${groups}/${extId}/external-iscsi-attachments`
@@ -295,7 +295,7 @@ test('the attachments outside are listed with their clients', async () => {
   assert.equal(filtered.total, 1)
 })
 
-test('clients of the demo: one is attached to nothing, the NVMe-TCP client to its target', async () => {
+test('the demo has an iSCSI client without attachments and an NVMe-TCP client with a target', async () => {
   const found = await app.call('GET', `${clients}?$filter=endswith(iscsiInitiatorName,'retired')&$expand=cluster`)
   assert.equal(found.data[0].attachedTargets, undefined)
   assert.equal(found.data[0].clusterProjection.clusterName, 'hp-native-01')
@@ -309,7 +309,7 @@ test('clients of the demo: one is attached to nothing, the NVMe-TCP client to it
   )
 })
 
-test('a client that nothing was attached to for 90 days is removed; one in use stays', async () => {
+test('a client without attachments for 90 days is removed, one in use is kept', async () => {
   const { extId } = await aGroup(app)
   const used = await aClient(extId)
   const unused = await aClient((await aGroup(app)).extId)

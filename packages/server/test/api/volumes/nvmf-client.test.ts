@@ -37,7 +37,7 @@ async function aClient(groupId: string, body: object = { nvmfInitiatorName: nqn(
   return client((await succeeded(app, attach(groupId, body))).entitiesAffected[0].extId)
 }
 
-test('a client comes with its first attach, outlives the last, and can be attached again by its id', async () => {
+test('the first attach creates a client, which remains after the last detach and can be attached again by its id', async () => {
   const group = await aGroup(app)
   const nvmfInitiatorName = nqn()
   const task = await succeeded(app, attach(group.extId, { nvmfInitiatorName }))
@@ -69,7 +69,7 @@ test('a client comes with its first attach, outlives the last, and can be attach
   assert.equal((await aClient(group.extId, { extId: made.extId })).extId, made.extId)
 })
 
-test('a name that the cluster knows is the same client, also for two groups at once', async () => {
+test('an attach with the name of an existing client uses that client, even for two groups at once', async () => {
   const nvmfInitiatorName = nqn()
   const [a, b, c] = [await aGroup(app), await aGroup(app), await aGroup(app)]
   const started = await Promise.all([a, b].map(({ extId }) => attach(extId, { nvmfInitiatorName })))
@@ -80,7 +80,7 @@ test('a name that the cluster knows is the same client, also for two groups at o
   assert.equal((await client(extId)).nvmfInitiatorName, nvmfInitiatorName)
 })
 
-test('a name begins with nqn. and has at most 68 characters; one of name and id is needed, and they agree', async () => {
+test('a client name must begin with nqn. and have at most 68 characters; a body needs a name or an id, and both must agree', async () => {
   const { extId } = await aGroup(app)
   for (const nvmfInitiatorName of ['iqn.2026-01.io.example:a', `nqn.${'x'.repeat(65)}`])
     assert.deepEqual(pathsOf(await attach(extId, { nvmfInitiatorName })), ['nvmfInitiatorName'])
@@ -92,7 +92,7 @@ test('a name begins with nqn. and has at most 68 characters; one of name and id 
   ])
 })
 
-test('refusals: not shared, attached already, not attached, load balanced, no data services address, of another cluster', async () => {
+test('an attach or detach is refused for a group that is not shared, load balanced, attached already or not attached, for a cluster without data services address, and for a client of another cluster', async () => {
   const group = await aGroup(app)
   const known = await aClient(group.extId)
   assert.equal(refusal(await attach(group.extId, { extId: known.extId })).group, 'ALREADY_ATTACHED')
@@ -120,7 +120,7 @@ test('CHAP and NVMe-TCP exclude each other, in either order', async () => {
   assert.deepEqual(refusal(await put(app, `${groups}/${extId}`, chap)), mismatch)
 })
 
-test('an attach that the cluster refuses leaves neither client nor claim', async () => {
+test('an attach that the cluster refuses leaves neither a client nor an attachment', async () => {
   const { extId } = await aGroup(app)
   const nvmfInitiatorName = nqn()
   const faults = app.world.collection('hardware.faults')
@@ -132,7 +132,7 @@ test('an attach that the cluster refuses leaves neither client nor claim', async
   await aClient(extId, { nvmfInitiatorName })
 })
 
-test('20 targets are the most that a client may have', async () => {
+test('an attach beyond 20 targets of a client is refused', async () => {
   const nvmfInitiatorName = nqn()
   const statuses = []
   for (let count = 0; count < 21; count++)

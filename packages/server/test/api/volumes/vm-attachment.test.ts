@@ -37,7 +37,7 @@ const attach = (groupId: string, extId: string, index?: number) =>
 const detach = (groupId: string, extId: string) => act(app, groupId, 'detach-vm', { extId })
 const shared = { sharingStatus: 'SHARED' }
 
-test('a VM gets the group at the SCSI index asked for, and the next one at the lowest that is free', async () => {
+test('a VM gets a group at the requested SCSI index, or else at the lowest free one', async () => {
   const [first, second] = [await aVm(app), await aVm(app)]
   const { extId } = await aGroup(app, shared)
   const task = await succeeded(app, attach(extId, first.extId, 1))
@@ -71,7 +71,7 @@ test('a VM gets the group at the SCSI index asked for, and the next one at the l
   assert.deepEqual(targetFacts(app.world).get(extId)?.plugs, { [first.extId]: 1, [second.extId]: 0 })
 })
 
-test('the entry is one of the VM’s disks, and the tags of both change', async () => {
+test('an attached group is listed among the disks of the VM, and the ETags of both change', async () => {
   const vm = await aVm(app)
   const { extId } = await aGroup(app)
   const tags = async () => [(await readVm(app, vm.extId)).etag, (await app.call('GET', `${groups}/${extId}`)).etag]
@@ -85,7 +85,7 @@ test('the entry is one of the VM’s disks, and the tags of both change', async 
   assert.equal((await app.call('GET', disks)).total, 1)
 })
 
-test('of two VMs that are attached at once to a group that is not shared, exactly one wins', async () => {
+test('of two concurrent attaches of VMs to a group that is not shared exactly one succeeds', async () => {
   const vms = [await aVm(app), await aVm(app)]
   for (const sharing of [{}, { sharingStatus: 'NOT_SHARED' }]) {
     const { extId } = await aGroup(app, sharing)
@@ -97,7 +97,7 @@ test('of two VMs that are attached at once to a group that is not shared, exactl
   }
 })
 
-test('a VM that runs takes the group and lets it go without a power-off', async () => {
+test('a group is attached to and detached from a running VM without a power-off', async () => {
   const vm = await aVm(app)
   await changeVm(app, vm.extId, 'power-on')
   const { extId } = await aGroup(app)
@@ -111,7 +111,7 @@ test('a VM that runs takes the group and lets it go without a power-off', async 
   assert.deepEqual([group.attachmentType, group.attachments], ['NONE', undefined])
 })
 
-test('the attachment type of a creation holds until the first attachment', async () => {
+test('the attachment type of the creation applies until the first attachment', async () => {
   const vm = await aVm(app)
   const { extId, attachmentType, protocol } = await aGroup(app, { attachmentType: 'EXTERNAL', protocol: 'ISCSI' })
   assert.deepEqual([attachmentType, protocol], ['EXTERNAL', 'ISCSI'])
@@ -125,7 +125,7 @@ test('the attachment type of a creation holds until the first attachment', async
   assert.deepEqual([group.attachmentType, group.protocol], ['NONE', 'NOT_ASSIGNED'])
 })
 
-test('a guest that does not let go is forced, and the task warns', async () => {
+test('a guest that does not release the disks is detached by force, and the task warns', async () => {
   const vm = await aVm(app)
   const { extId } = await aGroup(app)
   await succeeded(app, attach(extId, vm.extId))
@@ -147,7 +147,7 @@ test('deleting a VM leaves the group and its disks, without the attachment', asy
   assert.deepEqual(targetFacts(app.world).get(extId)?.plugs, {})
 })
 
-test('a VM that is created with a group as a disk is an attachment like any other', async () => {
+test('creating a VM with a group as a disk makes a normal attachment', async () => {
   const { extId } = await aGroup(app)
   const vm = await aVm(app, {
     disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.ADSFVolumeGroupReference', volumeGroupExtId: extId } }],
@@ -158,7 +158,7 @@ test('a VM that is created with a group as a disk is an attachment like any othe
   assert.equal(refusal(await attach(extId, vm.extId)).group, 'ALREADY_ATTACHED')
 })
 
-test('refusals: unknown VM 404, on another cluster, attached already, index taken, not attached 409, beyond the bus 400', async () => {
+test('attaching an unknown VM is 404, one of another cluster, one attached already or an index in use 409, an index beyond the bus 400, and detaching one that is not attached 409', async () => {
   const vm = await aVm(app)
   const group = await aGroup(app, shared)
   assert.equal((await attach(group.extId, randomUUID())).status, 404)
@@ -172,7 +172,7 @@ test('refusals: unknown VM 404, on another cluster, attached already, index take
   assert.deepEqual(refusal(await detach(other.extId, vm.extId)), { status: 409, group: 'NOT_ATTACHED' })
 })
 
-test('a disk of the VM keeps its index from groups', async () => {
+test('a group cannot take the index of a disk of the VM', async () => {
   const vm = await aVm(app, {
     disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: GiB } }],
   })
@@ -189,7 +189,7 @@ test('a group with two attachments stays SHARED', async () => {
   assert.deepEqual(refusal(refused), { status: 409, group: 'VOLUME_GROUP_HAS_SEVERAL_ATTACHMENTS' })
 })
 
-test('the same request twice makes one attachment and one task', async () => {
+test('repeating an attach with its request id returns the same task and makes one attachment', async () => {
   const vm = await aVm(app)
   const { extId } = await aGroup(app)
   const requestId = randomUUID()
@@ -204,7 +204,7 @@ test('the same request twice makes one attachment and one task', async () => {
   assert.equal((await read(app, extId)).attachments.length, 1)
 })
 
-test('an attach that the cluster refuses leaves no claim behind', async () => {
+test('an attach that the cluster refuses leaves no attachment', async () => {
   const vm = await aVm(app)
   const { extId, clusterReference } = await aGroup(app)
   const faults = app.world.collection('hardware.faults')

@@ -61,7 +61,7 @@ test('a disk on a container gets the lowest free index; a size below the least, 
   })
 })
 
-test('the task of a disk names the disk first, then the group; the group gets a new tag', async () => {
+test('the task of a disk creation names the disk first, then the group, whose ETag changes', async () => {
   const before = (await app.call('GET', `${groups}/${groupId}`)).etag
   const task = await succeeded(app, postDisk(app, groupId, { diskSizeBytes: GiB }))
   assert.equal(task.operation, 'VolumeGroupDiskCreate')
@@ -92,7 +92,7 @@ test('sources: unknown ones are 404, another type 400, a container of another cl
   assert.deepEqual(refusal(tooLarge), { status: 409, group: 'INSUFFICIENT_STORAGE' })
 })
 
-test('a copy has the size of its source, shares its bytes, and may outlive it', async () => {
+test('a copied disk has the size of its source, shares its bytes, and remains when the source is deleted', async () => {
   const source = await aDisk(app, groupId, { diskSizeBytes: 4 * GiB })
   const fact = blockDiskFacts(app.world).get(source.extId)
   assert.ok(fact)
@@ -254,7 +254,7 @@ test('a size beyond the largest, and a description of 1001 characters, are 400',
   assert.deepEqual(pathsOf(await postDisk(app, groupId, { diskSizeBytes: GiB, index: 16_384 })), ['index'])
 })
 
-test('two disks at once get two indexes', async () => {
+test('two concurrent disk creations get different indexes', async () => {
   const { extId } = await aGroup(app)
   const started = await Promise.all([1, 2].map((size) => postDisk(app, extId, { diskSizeBytes: size * GiB })))
   for (const one of started) await succeeded(app, one)

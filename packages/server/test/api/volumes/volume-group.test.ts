@@ -72,7 +72,7 @@ test('a group without a cluster is 400, with an unknown one 404, with the manage
   assert.deepEqual(pathsOf(manager), ['clusterReference'])
 })
 
-test('the target is called after its prefix; prefix and name together are refused', async () => {
+test('the target name starts with the requested prefix, and a prefix together with a name is refused', async () => {
   const group = await aGroup(app, { targetPrefix: 'vg1' })
   assert.equal(group.targetName, `vg1-${group.extId}`)
   assert.equal(group.targetPrefix, 'vg1')
@@ -82,7 +82,7 @@ test('the target is called after its prefix; prefix and name together are refuse
   assert.equal((await postGroup(app, { targetName: named })).status, 409)
 })
 
-test('CHAP needs a secret of 12 to 16 characters, and nothing that is kept or shown holds it in plain text', async () => {
+test('CHAP needs a secret of 12 to 16 characters, which is neither stored nor returned in plain text', async () => {
   assert.deepEqual(pathsOf(await postGroup(app, { enabledAuthentications: 'CHAP' })), ['iscsiFeatures/targetSecret'])
   for (const targetSecret of ['a'.repeat(11), 'a'.repeat(17), 'with a blank']) {
     const result = await postGroup(app, { iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret } })
@@ -124,14 +124,14 @@ test('a PUT of three fields leaves every other one, the cluster and the secret a
   assert.equal(targetFacts(app.world).get(group.extId)?.chapDigest, digest)
 })
 
-test('a body that was read can be sent back unchanged', async () => {
+test('a PUT accepts the unchanged body of a GET', async () => {
   const group = await aGroup(app, { targetPrefix: 'back', sharingStatus: 'SHARED' })
   const { ownerReferenceId: _, ...shown } = group
   await succeeded(app, put(app, `${groups}/${group.extId}`, shown))
   assert.deepEqual(await read(app, group.extId), group)
 })
 
-test('an authentication shows where it was given: at the group, in its iSCSI features, or nowhere', async () => {
+test('the authentication is returned only in the field that was sent: of the group or of its iSCSI features', async () => {
   const shown = ({ enabledAuthentications, iscsiFeatures }: any) => [
     enabledAuthentications,
     iscsiFeatures?.enabledAuthentications,
@@ -148,7 +148,7 @@ test('an authentication shows where it was given: at the group, in its iSCSI fea
   assert.deepEqual(shown(await read(app, own.extId)), ['NONE', 'NONE'])
 })
 
-test('leaving CHAP drops the secret, and coming back needs a new one', async () => {
+test('disabling CHAP removes the secret, and enabling it again needs a new one', async () => {
   const group = await aGroup(app, chap)
   const none = { enabledAuthentications: 'NONE', iscsiFeatures: { enabledAuthentications: 'NONE' } }
   await succeeded(app, put(app, `${groups}/${group.extId}`, none))
@@ -158,7 +158,7 @@ test('leaving CHAP drops the secret, and coming back needs a new one', async () 
   assert.equal((await put(app, `${groups}/${group.extId}`, again)).status, 400)
 })
 
-test('cluster and creator never change', async () => {
+test('a PUT cannot change cluster and creator', async () => {
   const { extId } = await aGroup(app)
   for (const change of [{ clusterReference: externClusterId }, { createdBy: 'somebody' }]) {
     assert.deepEqual(refusal(await put(app, `${groups}/${extId}`, change)), {
@@ -168,7 +168,7 @@ test('cluster and creator never change', async () => {
   }
 })
 
-test('a PUT without a tag is 428; of two with one tag exactly one is accepted', async () => {
+test('a PUT without an ETag is 428, and of two with the same ETag exactly one is accepted', async () => {
   const { extId } = await aGroup(app)
   const path = `${groups}/${extId}`
   assert.equal((await send(app, 'PUT', path, { body: { description: 'x' } })).status, 428)
@@ -179,7 +179,7 @@ test('a PUT without a tag is 428; of two with one tag exactly one is accepted', 
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 412])
 })
 
-test('the same name twice at once makes one group and one 409; renaming to a taken name is 409', async () => {
+test('of two concurrent creations with one name one is 409, and so is renaming to a name in use', async () => {
   const name = nameOf('twice')
   const both = await Promise.all([postGroup(app, { name }), postGroup(app, { name })])
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
@@ -219,7 +219,7 @@ test('cluster and metadata expand to a name and category ids; a selection keeps 
   assert.deepEqual(selected.data, [{ extId, name }])
 })
 
-test('unknown groups are 404 in the words of the namespace', async () => {
+test('unknown groups are 404 with an error code of the namespace', async () => {
   const extId = randomUUID()
   const result = await app.call('GET', `${groups}/${extId}`)
   assert.equal(result.status, 404)
@@ -229,7 +229,7 @@ test('unknown groups are 404 in the words of the namespace', async () => {
   )
 })
 
-test('hostile values are 400 and name their field', async () => {
+test('invalid values are 400 and name their field', async () => {
   const { extId } = await aGroup(app)
   const cases: [Promise<{ status: number; errors: readonly any[] }>, string][] = [
     [postGroup(app, { name: 'n'.repeat(257) }), 'name'],
@@ -306,7 +306,7 @@ test('categories: no id and another type are 400, an unknown one 404, more than 
   assert.equal((await act(app, extId, 'associate-category', { categories: [{ extId: ids[20] }] })).status, 422)
 })
 
-test('disks of a creation come with the group, all or none', async () => {
+test('a creation makes the group with all of its disks, or nothing', async () => {
   const disks = [
     { diskSizeBytes: GiB, index: 4, ...onContainer() },
     { diskSizeBytes: 2 * GiB, ...onContainer() },
@@ -350,7 +350,7 @@ test('a creation whose last disk is refused by the cluster leaves nothing behind
   await aGroup(app, { name })
 })
 
-test('an attached group cannot be deleted; once detached it goes with its disks and their space', async () => {
+test('an attached group cannot be deleted; after the detach the deletion removes its disks and frees their space', async () => {
   const vm = await aVm(app)
   const { extId } = await aGroup(app)
   const disk = await aDisk(app, extId)
@@ -487,7 +487,7 @@ test('a group that is being deleted is busy: changes, disks, attaches and a seco
   await hung.close()
 })
 
-test('a creator that is given is kept; hidden groups are listed like others', async () => {
+test('a requested creator is stored, and hidden groups are listed like others', async () => {
   const { extId, createdBy } = await aGroup(app, { createdBy: 'csi', isHidden: true })
   assert.equal(createdBy, 'csi')
   assert.equal((await app.call('GET', `${groups}?$filter=extId eq '${extId}'`)).total, 1)

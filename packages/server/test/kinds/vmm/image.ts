@@ -3,6 +3,7 @@
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { created, requestOf, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import { at, named, updating } from '../../support/field-bases.ts'
 import {
@@ -83,4 +84,21 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
       ),
     ]),
   'content.urls': 'nobody',
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createImage: (asking) =>
+    walk.post(walk.collections.images, {
+      name: walk.name(asking, 'image'),
+      type: 'DISK_IMAGE',
+      source: {
+        $objectType: 'vmm.v4.content.UrlSource',
+        url: `https://images.example.com/${asking.draw.below(4)}.qcow2`,
+      },
+    }),
+  renameImage: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.images), { name: walk.name(asking, 'image') }, [
+      'type',
+    ]),
+  deleteImage: walk.removing(walk.collections.images),
 }

@@ -5,9 +5,10 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
-import { address, creating, named, updating } from '../../support/field-bases.ts'
+import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm as aVmOn, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import {
@@ -42,6 +43,13 @@ const bootedFrom = (firmware: string, device: string, fields: object): object =>
   $objectType: `vmm.v4.ahv.config.${firmware}`,
   bootDevice: { $objectType: `vmm.v4.ahv.config.${device}`, ...fields },
 })
+/** Clones a VM that is made once with these fields. */
+const cloning =
+  (source: object, body: object): FieldBase =>
+  async (app) => {
+    const path = await once(app, `clone of ${Object.keys(source)}`, () => createdPath(app, vms, fieldVm(source)))
+    return { path: `${path}/$actions/clone`, body: { name: named(), ...body } }
+  }
 /** With a disk, a NIC that has an address, and a category. */
 async function fullVm(app: TestApp, more: object = {}): Promise<object> {
   return {
@@ -73,6 +81,8 @@ const guestCustomization = {
 }
 const act = (app: TestApp, vm: string, action: string): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, undefined, `${vms}/${vm}`)
+const actWith = (app: TestApp, vm: string, action: string, body: object): Promise<Asked> =>
+  tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, body, `${vms}/${vm}`)
 async function aRunningVm(app: TestApp): Promise<string> {
   const vm = await aFullVm(app)
   const { method, path, ...options } = await act(app, vm, 'power-on')
@@ -90,6 +100,31 @@ export const creations: Readonly<Record<string, Creation>> = {
 }
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'vmm.assignVmOwner': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/assign-owner`,
+    body: { owner: { extId: unknown } },
+    broken: { owner: {} },
+  },
+  'vmm.associateCategories': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/associate-categories`,
+    body: { categories: [{ extId: unknown }] },
+    broken: { categories: [{}] },
+  },
+  'vmm.disassociateCategories': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/disassociate-categories`,
+    body: { categories: [{ extId: unknown }] },
+    broken: { categories: [{}] },
+  },
+  'vmm.migrateVmToHost': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/migrate-to-host`,
+    body: { host: { extId: unknown } },
+    broken: { host: {} },
+  },
+  'vmm.cloneVm': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/clone`,
+    body: { nics: [{ networkInfo: { subnet: { extId: unknown } } }] },
+    broken: { memorySizeBytes: 1 },
+  },
   'vmm.createVm': { path: '/ahv/config/vms', body: vm, broken: { memorySizeBytes: 1 } },
   'vmm.updateVmById': {
     path: `/ahv/config/vms/${seedId('vm/web-01')}`,
@@ -98,7 +133,51 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
   },
 }
 
+const vlan = { subnet: { extId: seedId('subnet/vlan-100-app') } }
+const cloneMacs = { legacy: { macAddress: '50:6b:8d:00:01:98' }, uefi: { macAddress: '50:6b:8d:00:01:99' } }
+const cloningWithMac = (firmware: string, macAddress: object): FieldBase =>
+  cloning(
+    {},
+    {
+      nics: [{ networkInfo: vlan, backingInfo: macAddress }],
+      bootConfig: bootedFrom(firmware, 'BootDeviceNic', macAddress),
+    },
+  )
+
+const web01 = `${vms}/${seedId('vm/web-01')}`
+const dev = { categories: [{ extId: seedId('category/Environment/Dev') }] }
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.assignVmOwner': [at(`${web01}/$actions/assign-owner`, {})],
+  'vmm.associateCategories': [at(`${web01}/$actions/associate-categories`, dev)],
+  'vmm.disassociateCategories': [at(`${web01}/$actions/disassociate-categories`, dev)],
+  'vmm.migrateVmToHost': [
+    async (app) => {
+      const path = `${vms}/${await aRunningVm(app)}`
+      const { extId } = (await app.call('GET', path)).data.host
+      const others = ['hp-n01-a', 'hp-n01-b'].map(hostId).filter((host) => host !== extId)
+      return { path: `${path}/$actions/migrate-to-host`, body: { host: { extId: others[0] } } }
+    },
+  ],
+  'vmm.cloneVm': [
+    cloning({ numSockets: 4 }, { nics: [{ networkInfo: vlan }] }),
+    cloning(
+      { numSockets: 4 },
+      {
+        nics: [
+          {
+            nicNetworkInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', ...vlan },
+            nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
+          },
+        ],
+      },
+    ),
+    cloning(uefi, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } }),
+    cloning(withDisk, { bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) }),
+    cloning(withDisk, { bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) }),
+    cloningWithMac('LegacyBoot', cloneMacs.legacy),
+    cloningWithMac('UefiBoot', cloneMacs.uefi),
+  ],
   'vmm.createVm': [
     creating(vms, () =>
       fieldVm({
@@ -141,6 +220,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.80' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.81' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.82' }],
+  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.83' }],
+  'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
+  'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
@@ -150,6 +235,30 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  // Running, with a disk, a NIC and a category.
+  'vmm.clone-vm': async (app) => {
+    const vm = await aRunningVm(app)
+    return actWith(app, vm, 'clone', { name: 'copy', guestCustomization })
+  },
+  'vmm.assign-vm-owner': async (app) => {
+    const users = (await app.call('GET', '/iam/v4.1.b2/authn/users')).data
+    const owner = { extId: users.find(({ username }: any) => username !== 'admin').extId }
+    return actWith(app, await aFullVm(app), 'assign-owner', { owner })
+  },
+  'vmm.associate-vm-categories': async (app) =>
+    actWith(app, await aFullVm(app), 'associate-categories', {
+      categories: [{ extId: seedId('category/Environment/Test') }],
+    }),
+  'vmm.disassociate-vm-categories': async (app) =>
+    actWith(app, await aFullVm(app), 'disassociate-categories', {
+      categories: [{ extId: seedId('category/Environment/Dev') }],
+    }),
+  'vmm.migrate-vm-to-host': async (app) => {
+    const vm = await aRunningVm(app)
+    const { extId } = (await app.call('GET', `${vms}/${vm}`)).data.host
+    const others = ['hp-n01-a', 'hp-n01-b'].map(hostId).filter((host) => host !== extId)
+    return actWith(app, vm, 'migrate-to-host', { host: { extId: others[0] } })
+  },
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
   'vmm.delete-vm': async (app) => {
     const vm = `${vms}/${await aRunningVm(app)}`
@@ -189,4 +298,51 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
       ]),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
     ]),
+}
+
+const nicOn = (subnet: string, more: object = {}): object => ({ networkInfo: { subnet: { extId: subnet }, ...more } })
+
+/** A new VM of a random walk. */
+export function walkersVm(asking: walk.Asking): object {
+  const { model, draw } = asking
+  const source = {
+    reference: {
+      $objectType: 'vmm.v4.ahv.config.ImageReference',
+      imageExtId: model.extId(draw, walk.collections.images),
+    },
+  }
+  const disk = (): object =>
+    draw.isOneIn(3)
+      ? { backingInfo: { dataSource: source } }
+      : {
+          backingInfo: {
+            diskSizeBytes: GiB,
+            storageContainer: { extId: model.extId(draw, walk.collections.containers) },
+          },
+        }
+  return {
+    name: walk.name(asking, 'vm'),
+    memorySizeBytes: GiB * draw.of([1, 2, 64]),
+    cluster: { extId: walk.nativeCluster },
+    nics: draw.some([0, 1, 2], 2).map(() => nicOn(model.extId(draw, walk.collections.subnets))),
+    disks: draw.some([0, 1, 2], 2).map(disk),
+    categories: draw.isOneIn(2) ? walk.refer(model.extId(draw, walk.collections.categories)) : [],
+  }
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVm: (asking) => walk.post(walk.collections.vms, walkersVm(asking)),
+  renameVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), { name: walk.name(asking, 'vm') }),
+  categorizeVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), walk.someCategory(asking)),
+  resizeVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), {
+      memorySizeBytes: GiB * asking.draw.of([1, 3, 16]),
+    }),
+  deleteVm: walk.removing(walk.collections.vms),
+  powerOnVm: walk.acting(walk.collections.vms, 'power-on'),
+  powerOffVm: walk.acting(walk.collections.vms, 'power-off'),
+  resetVm: walk.acting(walk.collections.vms, 'reset'),
+  shutdownVm: walk.acting(walk.collections.vms, 'shutdown'),
 }

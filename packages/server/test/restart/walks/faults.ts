@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { names } from '../../../src/control/faults/names.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { builders } from './requests.ts'
+import { walkRequests } from '../../kinds/collected.ts'
 
 const { tasks, driverCalls, operations } = names()
 /** Tasks that the requests of a walk start. */
@@ -34,7 +34,7 @@ const trigger = fc.oneof(
   fc.record({ untilRemoved: fc.constant(true), afterCalls: fc.integer({ min: 0, max: 3 }) }),
 )
 
-const named = new Set(Object.keys(builders))
+const named = new Set(Object.keys(walkRequests))
 const asked = [...operations.values()].filter(
   ({ id, mutates }) => mutates && (named.has(id) || /^(?:create|update|delete)/.test(id)),
 )

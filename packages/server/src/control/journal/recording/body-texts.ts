@@ -7,14 +7,14 @@ import type { CanonicalNames } from '../../../core/ports.ts'
 import type { Trace } from '../../../core/recording/trace.ts'
 import type { RawAnswer } from '../../../core/reply.ts'
 import type { Router } from '../../../core/router.ts'
+import type { SentBody } from '../protocol.ts'
 import { holdsSecrets, redacted, unknownMark } from './redaction.ts'
 
 const maximumBodyBytes = 64 * 1024
 
 export interface BodyText {
   readonly mediaType?: string
-  /** Absent: the size of `text`, which is then not empty. */
-  readonly sizeBytes?: number
+  readonly sizeBytes: number
   readonly text?: string
   readonly isCut?: true
 }
@@ -48,19 +48,25 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
   )
 }
 
-/** @param body as sent; the contract renders no secrets except those that a creation shows once */
-export function answerText(operation: Operation | undefined, body: string, isSuccess: boolean): BodyText {
-  const mediaType = 'application/json'
-  const showsSecrets = isSuccess && operation?.verb === 'create' && holdsSecrets(operation.answer)
-  // The journal thread escapes and measures the bytes that were sent.
-  if (!showsSecrets && body !== '' && (isShort(body) || Buffer.byteLength(body) <= maximumBodyBytes))
-    return { mediaType, text: body }
-  const sizeBytes = Buffer.byteLength(body)
-  if (!showsSecrets) return truncated(body, sizeBytes, mediaType)
+/**
+ * @param body as sent; the contract renders no secrets except those that a creation shows once
+ * @param bytes of the body, if it is encoded already
+ */
+export function sentBody(body: string, bytes: Uint8Array | undefined): SentBody {
+  if (bytes === undefined && isShort(body)) return { text: body }
+  const encoded = bytes ?? Buffer.from(body)
+  return { text: body, kept: encoded.subarray(0, keptLength(encoded)), sizeBytes: encoded.length }
+}
+
+/** For an answer with secrets. */
+export function redactedAnswer(operation: Operation, body: string): BodyText {
   const envelope = JSON.parse(body)
   const data = redacted(operation.answer as NonNullable<Operation['answer']>, envelope.data)
-  return truncated(JSON.stringify({ ...envelope, data }), sizeBytes, mediaType)
+  return truncated(JSON.stringify({ ...envelope, data }), Buffer.byteLength(body), 'application/json')
 }
+
+export const showsSecrets = (operation: Operation | undefined): operation is Operation =>
+  operation?.verb === 'create' && holdsSecrets(operation.answer)
 
 export function rawText({ contentType, content, contentLength }: RawAnswer): BodyText {
   const keepsText =
@@ -124,9 +130,19 @@ const isShort = (text: string): boolean => text.length * 3 <= maximumBodyBytes
 function truncated(content: string | Uint8Array, sizeBytes: number, mediaType: string | undefined): BodyText {
   const size = mediaType === undefined ? { sizeBytes } : { mediaType, sizeBytes }
   if (typeof content === 'string' && isShort(content)) return { ...size, text: content }
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  if (bytes.length <= maximumBodyBytes) return { ...size, text: Buffer.from(bytes).toString() }
-  // `stream` drops a character that is cut at the end.
-  const text = new TextDecoder().decode(bytes.subarray(0, maximumBodyBytes), { stream: true })
-  return { ...size, text, isCut: true }
+  const bytes =
+    typeof content === 'string' ? Buffer.from(content) : Buffer.from(content.buffer, content.byteOffset, content.length)
+  const length = keptLength(bytes)
+  return { ...size, text: bytes.toString('utf8', 0, length), ...(length < bytes.length ? { isCut: true } : {}) }
 }
+
+/** Without a character that would be cut at the end. */
+function keptLength(bytes: Uint8Array): number {
+  if (bytes.length <= maximumBodyBytes) return bytes.length
+  let length = maximumBodyBytes
+  while (isContinuation(bytes[length]) && length > maximumBodyBytes - longestCharacter) length--
+  return length
+}
+
+const longestCharacter = 4
+const isContinuation = (byte = 0): boolean => (byte & 0b1100_0000) === 0b1000_0000

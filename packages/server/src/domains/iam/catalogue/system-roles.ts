@@ -34,7 +34,7 @@ export function systemRoleRows(tenantId: string): RoleRow[] {
 /** At every start: a new release may give roles other operations. */
 export async function syncSystemRoles(store: Store, tenantId: string): Promise<void> {
   const rows = systemRoleRows(tenantId)
-  const known = new Map(
+  const stored = new Map(
     (
       await store.getMany(
         Role,
@@ -42,11 +42,11 @@ export async function syncSystemRoles(store: Store, tenantId: string): Promise<v
       )
     ).map((row) => [row.extId, row]),
   )
-  const changed = rows.filter((row) => JSON.stringify(known.get(row.extId)) !== JSON.stringify(row))
+  const changed = rows.filter((row) => JSON.stringify(stored.get(row.extId)) !== JSON.stringify(row))
   if (changed.length === 0) return
   await store.transaction(async (transaction) => {
     for (const row of changed) {
-      if (known.has(row.extId)) await transaction.replace(Role, row)
+      if (stored.has(row.extId)) await transaction.replace(Role, row)
       else await transaction.insert(Role, row)
     }
   })

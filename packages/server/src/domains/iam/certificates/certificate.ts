@@ -103,8 +103,8 @@ export async function readCertificate(raw: Uint8Array): Promise<Certificate> {
 }
 
 function structureOf(raw: Buffer): Pick<Certificate, 'serial' | 'subject' | 'issuer' | 'key' | 'signatureAlgorithm'> {
-  const whole = expectDer(derAt(raw, 0), derTag.sequence)
-  const [toBeSigned, algorithm] = derValuesIn(raw, whole)
+  const outer = expectDer(derAt(raw, 0), derTag.sequence)
+  const [toBeSigned, algorithm] = derValuesIn(raw, outer)
   const fields = [...derValuesIn(raw, expectDer(toBeSigned, derTag.sequence))]
   // The optional version comes first and is the only one of these fields with a context tag.
   const [serial, , issuer, , subject, publicKey] = fields[0]?.tag === 0xa0 ? fields.slice(1) : fields

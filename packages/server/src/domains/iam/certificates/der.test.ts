@@ -8,7 +8,7 @@ const boundsOf = (all: Uint8Array, offset = 0, limit?: number): number[] => {
   return [start, content, end]
 }
 
-test('a value is found by its short or its long length, and may fill its outer value to the last byte', () => {
+test('a value with a short or long length is found, and may end with its outer value', () => {
   assert.deepEqual(boundsOf(bytes(0x30, 0x00)), [0, 2, 2])
   assert.deepEqual(boundsOf(bytes(0x30, 0x02, 1, 2)), [0, 2, 4])
   assert.deepEqual(boundsOf(bytes(9, 0x30, 0x81, 0x01, 7), 1), [1, 4, 5])
@@ -36,7 +36,7 @@ for (const [title, all, fault, limit] of broken) {
   })
 }
 
-test('the values inside a value are given in order, as many as are asked for', () => {
+test('the requested number of inner values is returned in order', () => {
   const all = bytes(0x30, 0x07, 0x02, 0x01, 5, 0x06, 0x00, 0x02, 0x00, 0x02)
   const outer = derAt(all, 0)
   assert.deepEqual(

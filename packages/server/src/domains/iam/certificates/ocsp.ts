@@ -101,7 +101,7 @@ async function signerOf(basic: BasicOCSPResponse, issuer: Certificate, now: numb
     )
   if (isSigner(issuer)) return issuer
   for (const brought of (basic.certs ?? []).slice(0, 5)) {
-    const certificate = await readBrought(new Uint8Array(AsnConvert.serialize(brought)))
+    const certificate = await readAttachedSigner(new Uint8Array(AsnConvert.serialize(brought)))
     if (certificate === undefined) continue
     const isAppointed =
       certificate.purposes?.includes(ocspSigning) === true &&
@@ -114,7 +114,7 @@ async function signerOf(basic: BasicOCSPResponse, issuer: Certificate, now: numb
   return undefined
 }
 
-async function readBrought(raw: Uint8Array): Promise<Certificate | undefined> {
+async function readAttachedSigner(raw: Uint8Array): Promise<Certificate | undefined> {
   try {
     return await readCertificate(raw)
   } catch {

@@ -30,21 +30,21 @@ function listOf(serials: readonly string[], nextUpdate: readonly Buffer[] = [tim
   return sequence(body, algorithm, der(0x03, Buffer.from([0, 1, 2, 3])))
 }
 
-test('finds a serial number whatever zeros stand before it, and no other of the same end', () => {
+test('finds a serial number with any leading zeros, and no longer number with the same end', () => {
   const list = readRevocationList(listOf(['0a', '00ff01', '7f0001']))
   for (const serial of ['a', 'ff01', '7f0001']) assert.equal(isRevoked(list, serial), true, serial)
   for (const serial of ['1', '01', 'b', '1ff01', '7f', 'ff']) assert.equal(isRevoked(list, serial), false, serial)
   assert.equal(isRevoked(readRevocationList(listOf([])), 'a'), false)
 })
 
-test('finds one among 200,000', () => {
+test('finds a serial number among 200,000', () => {
   const serials = Array.from({ length: 200_000 }, (_, index) => (0x40000000 + index).toString(16))
   const list = readRevocationList(listOf(serials))
   assert.equal(isRevoked(list, serials.at(-1) as string), true)
   assert.equal(isRevoked(list, '3fffffff'), false)
 })
 
-test('refuses a list that does not say when the next one comes, one that is cut off, and what is none', () => {
+test('refuses a CRL without nextUpdate, a truncated one, and other content', () => {
   assert.throws(() => readRevocationList(listOf(['0a'], [])), DerFault)
   const whole = listOf(['0a'])
   for (let length = 0; length < whole.length; length++)
@@ -71,7 +71,7 @@ const extensions = (oid: number, isCritical: boolean): Buffer =>
     ),
   )
 
-test('refuses a list of a part or of changes however it is marked, and what it does not know when it is critical', () => {
+test('refuses a partial or delta CRL even without the critical mark, and unknown critical extensions', () => {
   const read = (oid: number, isCritical: boolean) => () =>
     readRevocationList(listOf([], [time('270101000000Z'), extensions(oid, isCritical)]))
   const [number, delta, part, unknown] = [20, 27, 28, 99]
@@ -80,19 +80,19 @@ test('refuses a list of a part or of changes however it is marked, and what it d
   for (const accepted of [read(number, true), read(unknown, false)]) assert.doesNotThrow(accepted)
 })
 
-test('refuses a list with an entry that cannot be read', () => {
+test('refuses a CRL with an unreadable entry', () => {
   checkEntries(readRevocationList(listOf(['0a'])))
   const damaged = listOf(['0a'], [time('270101000000Z'), sequence(sequence(time('260101000000Z')))])
   assert.throws(() => checkEntries(readRevocationList(damaged)), DerFault)
 })
 
-test('reads no more values than it is asked for: a stranger may send millions', () => {
+test('reads no more values than requested, because untrusted input may have millions', () => {
   const bytes = sequence(der(0x02, '\x01'), der(0x02, '\x02'), Buffer.from([0x02, 0x7f]))
   assert.equal(firstDerValuesIn(bytes, derAt(bytes, 0), 2).length, 2)
   assert.throws(() => firstDerValuesIn(bytes, derAt(bytes, 0), 3), DerFault)
 })
 
-test('whatever is changed in a list, it is read or refused as one that cannot be', () => {
+test('a CRL with random changes is either read or refused with a DER fault', () => {
   const whole = listOf(['0a', '00ff01', '7f0001'], [time('270101000000Z'), extensions(20, false)])
   const changes = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 })
   const searched = (content: Uint8Array): void => {

@@ -38,8 +38,8 @@ const true_ = 0xff
 /** @param content DER, or PEM (some servers send it). @throws DerFault */
 export function readRevocationList(content: Uint8Array): RevocationList {
   const raw = unarmoured(content)
-  const whole = expectDer(derAt(raw, 0), derTag.sequence)
-  const [toBeSigned, algorithm, signature] = derValuesIn(raw, whole)
+  const outer = expectDer(derAt(raw, 0), derTag.sequence)
+  const [toBeSigned, algorithm, signature] = derValuesIn(raw, outer)
   const body = expectDer(toBeSigned, derTag.sequence)
   const fields = firstDerValuesIn(raw, body, maximumFields)
   if (fields[0]?.tag === derTag.integer) fields.shift()
@@ -83,14 +83,14 @@ export function checkEntries({ raw, entries }: RevocationList): void {
 /** @param serial hex without leading zeros */
 export function isRevoked({ raw, entries }: RevocationList, serial: string): boolean {
   if (entries === undefined) return false
-  const wanted = Buffer.from(serial.length % 2 === 0 ? serial : `0${serial}`, 'hex')
+  const target = Buffer.from(serial.length % 2 === 0 ? serial : `0${serial}`, 'hex')
   // Compares bytes in place: a string for each entry would be ten times slower.
   for (const entry of derValuesIn(raw, entries)) {
     const { content, end } = derAt(raw, entry.content, entry.end)
     let from = content
     while (from < end - 1 && raw[from] === 0) from++
-    if (end - from !== wanted.length || raw[end - 1] !== wanted.at(-1)) continue
-    if (wanted.equals(raw.subarray(from, end))) return true
+    if (end - from !== target.length || raw[end - 1] !== target.at(-1)) continue
+    if (target.equals(raw.subarray(from, end))) return true
   }
   return false
 }

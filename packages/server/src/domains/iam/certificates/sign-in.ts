@@ -30,10 +30,13 @@ export async function userOf(
   // Service accounts sign in with keys only.
   if (local !== undefined) return local.userType === 'LOCAL' ? { user: local } : undefined
   const [account, ...others] = (await directories.accountsOf(name)).filter(({ isKnown }) => isKnown)
-  return account === undefined || others.length > 0 ? undefined : vouchedFor(directories, account)
+  return account === undefined || others.length > 0 ? undefined : directoryUserOf(directories, account)
 }
 
-async function vouchedFor(directories: DirectorySignIn, account: DirectoryAccount): Promise<CertifiedUser | undefined> {
+async function directoryUserOf(
+  directories: DirectorySignIn,
+  account: DirectoryAccount,
+): Promise<CertifiedUser | undefined> {
   const vouched = await directories.vouch(account)
   return vouched === 'unknown' || vouched === 'refused' ? undefined : withMembership(vouched)
 }

@@ -88,8 +88,8 @@ function withoutOlder(
   return fetched.map((answer) => {
     const stored = before.find(({ url }) => url === answer.url)
     if (!('list' in answer) || stored === undefined) return answer
-    const known = readRevocationList(Buffer.from(stored.content, 'base64'))
-    const isOlder = known.issuer.equals(answer.list.issuer) && answer.list.thisUpdate < known.thisUpdate
+    const storedList = readRevocationList(Buffer.from(stored.content, 'base64'))
+    const isOlder = storedList.issuer.equals(answer.list.issuer) && answer.list.thisUpdate < storedList.thisUpdate
     return isOlder ? { url: answer.url, unreachable: 'it gives an older list than before' } : answer
   })
 }

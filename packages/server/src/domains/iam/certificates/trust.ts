@@ -57,7 +57,7 @@ interface Finding extends Trusted {
   readonly until: number
 }
 
-const maximumRemembered = 10_000
+const maximumCached = 10_000
 const maximumPresented = 10
 const responderMilliseconds = 3000
 const nonceBytes = 16
@@ -76,7 +76,7 @@ class ProviderTrust implements CertificateTrust {
   readonly #clock: Clock
   readonly #ids: Pick<Ids, 'secretBytes'>
   readonly #web: Web
-  readonly #findings = createLru<Finding>(maximumRemembered)
+  readonly #findings = createLru<Finding>(maximumCached)
   /** Fingerprint -> the presented issuers on its path: a resumed TLS connection does not send them again. */
   readonly #companions = createLru<readonly Certificate[]>(1000)
   /** Running OCSP requests, shared by concurrent requests for one certificate. Results are not cached. */
@@ -148,9 +148,9 @@ class ProviderTrust implements CertificateTrust {
   }
 
   async #find(shown: ClientCertificate, fingerprint: string): Promise<Finding | undefined> {
-    const known = this.#findings.get(fingerprint)
-    if (known !== undefined && this.#clock.now() < known.until && known.certificate.notBefore <= this.#clock.now())
-      return known
+    const cached = this.#findings.get(fingerprint)
+    if (cached !== undefined && this.#clock.now() < cached.until && cached.certificate.notBefore <= this.#clock.now())
+      return cached
     const begun = this.#generation
     const all = await this.#enabled()
     if (all.length === 0) return undefined
@@ -213,9 +213,9 @@ class ProviderTrust implements CertificateTrust {
     const key = `${this.#generation} ${certificate.fingerprint}`
     const running = this.#questions.get(key)
     if (running !== undefined) return running
-    const asked = this.#ask(provider, certificate, issuer).finally(() => this.#questions.delete(key))
-    this.#questions.set(key, asked)
-    return asked
+    const query = this.#ask(provider, certificate, issuer).finally(() => this.#questions.delete(key))
+    this.#questions.set(key, query)
+    return query
   }
 
   async #ask(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {

@@ -33,8 +33,8 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
   const { store, audit, cache, directories, callerOf } = desk
   const { fingerprint } = trusted.certificate
   const digest = cache.digestOf('certificate', `${generation} ${fingerprint}`)
-  const remembered = cache.get(digest)
-  if (remembered !== undefined) return remembered
+  const cached = cache.get(digest)
+  if (cached !== undefined) return cached
   try {
     const found = await userOf(trusted, store, directories)
     if (found === undefined) return 'refused'

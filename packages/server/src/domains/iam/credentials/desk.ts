@@ -43,7 +43,7 @@ export interface Desk extends AuthenticatorOptions {
 export type Outcome = KnownCredential | 'refused' | 'unavailable'
 
 /** `lastLoginTime` and `lastUsedTime` are updated at most once a minute. */
-const noteEvery = 60_000
+const usageUpdateMillis = 60_000
 
 export function createDesk(options: AuthenticatorOptions): Desk {
   const { store, clock, failures, world } = options
@@ -62,7 +62,7 @@ export function createDesk(options: AuthenticatorOptions): Desk {
     }),
     note(credential, write) {
       const now = clock.now()
-      if (now - credential.notedAt < noteEvery) return
+      if (now - credential.notedAt < usageUpdateMillis) return
       credential.notedAt = now
       const time = clock.iso()
       store.transaction(async (transaction) => void (await write(transaction, time))).catch(() => undefined)

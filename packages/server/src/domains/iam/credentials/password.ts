@@ -43,9 +43,9 @@ class PasswordSignIn {
     this.#desk.failures.admit(address)
     await this.#desk.signIns.load()
     const digest = this.#desk.cache.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
-    const remembered = isBasic.test(header) ? this.#desk.cache.get(digest) : undefined
-    const isUsable = remembered !== undefined && !this.#desk.signIns.isLocked(remembered.signedInAs ?? '', address)
-    const credential = isUsable ? remembered : await this.#firstUse(header, digest, address)
+    const cached = isBasic.test(header) ? this.#desk.cache.get(digest) : undefined
+    const isUsable = cached !== undefined && !this.#desk.signIns.isLocked(cached.signedInAs ?? '', address)
+    const credential = isUsable ? cached : await this.#firstUse(header, digest, address)
     const { extId } = credential.caller
     this.#desk.note(credential, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))
     return callerFrom(credential, address)

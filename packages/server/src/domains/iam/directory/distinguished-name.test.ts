@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { firstValue, normalForm } from './distinguished-name.ts'
 
-describe('one name in many spellings has one form', () => {
+describe('all spellings of a distinguished name have the same normal form', () => {
   const spellings = [
     'cn=VM Admins,ou=groups,dc=example,dc=com',
     'CN=vm admins,OU=Groups,DC=EXAMPLE,DC=com',
@@ -45,7 +45,7 @@ for (const [text, form] of forms) {
     assert.equal(normalForm(text), form))
 }
 
-test('a name is called by the value of its first part', () => {
+test('the first value of a distinguished name is its short name', () => {
   assert.equal(firstValue('CN=VM Admins, OU=groups'), 'VM Admins')
   assert.equal(firstValue('no name'), '')
 })

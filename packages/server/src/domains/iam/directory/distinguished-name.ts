@@ -49,16 +49,16 @@ function readValue(text: string, from: number): { readonly value: string; readon
   const start = from + (/^ */.exec(text.slice(from))?.[0].length ?? 0)
   if (text[start] === '#') return readHex(text, start)
   const bytes: Buffer[] = []
-  let kept = 0
+  let trimmedLength = 0
   let at = start
   for (; at < text.length && text[at] !== ',' && text[at] !== '+'; at++) {
     const character = text[at] as string
     if (/["<>;\0]/.test(character)) return undefined
     if (character !== '\\') {
-      const whole = String.fromCodePoint(text.codePointAt(at) as number)
-      bytes.push(Buffer.from(whole))
-      at += whole.length - 1
-      if (whole !== ' ') kept = bytes.length
+      const symbol = String.fromCodePoint(text.codePointAt(at) as number)
+      bytes.push(Buffer.from(symbol))
+      at += symbol.length - 1
+      if (symbol !== ' ') trimmedLength = bytes.length
       continue
     }
     const pair = /^[0-9A-Fa-f]{2}/.exec(text.slice(at + 1, at + 3))?.[0]
@@ -66,14 +66,14 @@ function readValue(text: string, from: number): { readonly value: string; readon
     if (pair === undefined && special === undefined) return undefined
     bytes.push(pair === undefined ? Buffer.from(special as string) : Buffer.from(pair, 'hex'))
     at += pair === undefined ? 1 : 2
-    kept = bytes.length
+    trimmedLength = bytes.length
   }
-  const value = Buffer.concat(bytes.slice(0, kept)).toString('utf8')
+  const value = Buffer.concat(bytes.slice(0, trimmedLength)).toString('utf8')
   return value === '' ? undefined : { value, end: at }
 }
 
 /** `#04024869`: a value in BER, compared as text. */
 function readHex(text: string, start: number): { readonly value: string; readonly end: number } | undefined {
-  const [whole, value] = /^(#(?:[0-9A-Fa-f]{2})+) *(?=[,+]|$)/.exec(text.slice(start)) ?? []
-  return whole === undefined || value === undefined ? undefined : { value, end: start + whole.length }
+  const [match, value] = /^(#(?:[0-9A-Fa-f]{2})+) *(?=[,+]|$)/.exec(text.slice(start)) ?? []
+  return match === undefined || value === undefined ? undefined : { value, end: start + match.length }
 }

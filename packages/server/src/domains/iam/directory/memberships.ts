@@ -13,7 +13,7 @@ export interface Membership {
   readonly until: number
 }
 
-const rememberMilliseconds = 5 * 60_000
+const cacheMilliseconds = 5 * 60_000
 const maximumNames = 200_000
 
 export class Memberships {
@@ -40,7 +40,7 @@ export class Memberships {
     const before = this.#forgotten
     const names = await this.#directory.groupsOf(server, user, row.groupSearchType === 'RECURSIVE')
     const groups = new Set(names.flatMap((name) => normalForm(name) ?? []))
-    const until = requestTime + rememberMilliseconds
+    const until = requestTime + cacheMilliseconds
     const membership = { distinguishedName, groups, until, directoryExtId: row.extId }
     if (before === this.#forgotten) this.#cache.set(keyOf(row, name), membership)
     return membership

@@ -31,7 +31,7 @@ export const serverOf = (secrets: SecretReader, row: DirectoryRow): DirectorySer
   serverWith(row, storedPassword(secrets, row))
 
 /** @throws ApiError 400 with the cause if the directory cannot be used */
-export async function askDirectory<T>(server: DirectoryServer, query: () => Promise<T>): Promise<T> {
+export async function queryDirectory<T>(server: DirectoryServer, query: () => Promise<T>): Promise<T> {
   try {
     return await query()
   } catch (error) {

@@ -52,10 +52,7 @@ export class DirectorySignIn {
     this.#memberships = new Memberships(options.directory, options.clock)
   }
 
-  /**
-   * `DOMAIN\
-   * ame` becomes `name@domain`, so that failed sign-ins count for one name.
-   */
+  /** `DOMAIN\name` becomes `name@domain`, so that failed sign-ins count for one name. */
   async canonical(name: string): Promise<string> {
     const { domain, account, isShort } = partsOf(name)
     if (domain === undefined || !isShort) return name
@@ -72,7 +69,7 @@ export class DirectorySignIn {
       domain === undefined ? await store.find(DirectoryService) : await this.#ofDomain(domain, isShort)
     const accounts: DirectoryAccount[] = []
     for (const directory of directories) {
-      const user = await this.#userCalled(directory, account)
+      const user = await this.#userNamed(directory, account)
       if (user !== undefined) accounts.push({ directory, name: account, extId: user.extId, isKnown: true })
       else if (domain !== undefined)
         accounts.push({ directory, name: account, extId: world.ids.uuid(), isKnown: false })
@@ -104,7 +101,7 @@ export class DirectorySignIn {
     const directory = await store.get(DirectoryService, directoryExtId)
     if (directory === undefined) return undefined
     const account = bareName(directory, name)
-    const user = unusable.test(account) ? undefined : await this.#userCalled(directory, account)
+    const user = unusable.test(account) ? undefined : await this.#userNamed(directory, account)
     return { directory, name: account, extId: user?.extId ?? world.ids.uuid(), isKnown: user !== undefined }
   }
 
@@ -179,14 +176,14 @@ export class DirectorySignIn {
   }
 
   #userFound(row: DirectoryRow, found: DirectoryUser): Promise<UserRow | undefined> {
-    return this.#userCalled(row, found.name.normalize('NFC').toLowerCase())
+    return this.#userNamed(row, found.name.normalize('NFC').toLowerCase())
   }
 
   /** User names are stored with or without the domain. */
-  async #userCalled(row: DirectoryRow, name: string): Promise<UserRow | undefined> {
+  async #userNamed(row: DirectoryRow, name: string): Promise<UserRow | undefined> {
     const { store } = this.#options
     for (const form of [name, `${name}@${row.domainName.toLowerCase()}`]) {
-      const [user] = await store.find(User, { filter: and(ofProvider(row.extId), isCalled(form)), limit: 1 })
+      const [user] = await store.find(User, { filter: and(ofProvider(row.extId), hasName(form)), limit: 1 })
       if (user !== undefined) return user
     }
     return undefined
@@ -206,7 +203,7 @@ export class DirectorySignIn {
         // The directory service may have changed while the directory was queried.
         const current = await transaction.get(DirectoryService, directory.extId)
         if (current === undefined || !isAdmitted(current, membership))
-          throw new DirectoryError('busy', 'its directory service was changed meanwhile')
+          throw new DirectoryError('busy', 'its directory service was changed during the sign-in')
         if ((await transaction.count(User)) >= limitOf(world, maximumUsers))
           throw new DirectoryError('busy', 'there is no room for another user')
         return transaction.insert(User, {
@@ -215,7 +212,7 @@ export class DirectorySignIn {
           userType: 'LDAP',
           idpId: directory.extId,
           username: found.name,
-          displayName: shownName(found.displayName ?? found.name),
+          displayName: usableName(found.displayName ?? found.name),
           locale: 'en-US',
           region: 'en-US',
           isForceResetPasswordEnabled: false,
@@ -237,7 +234,7 @@ export class DirectorySignIn {
 
 const systemId = '00000000-0000-0000-0000-000000000000'
 
-export const shownName = (text: string): string => text.replace(new RegExp(unusable, 'g'), ' ').slice(0, 255)
+export const usableName = (text: string): string => text.replace(new RegExp(unusable, 'g'), ' ').slice(0, 255)
 
 interface NameParts {
   readonly domain?: string
@@ -277,7 +274,7 @@ async function isNamedByPolicy(store: Store, groups: readonly string[]): Promise
 
 const ofProvider = (extId: string): TypedFilter => equals(pathOf(User, 'idpId'), extId)
 
-function isCalled(name: string): TypedFilter {
+function hasName(name: string): TypedFilter {
   const { type } = pathOf(User, 'username')
   const field = { kind: 'field', from: 0, names: ['username'], type } as const
   return {

@@ -87,7 +87,7 @@ function assertIncluded(own: EntityFilterPart, given: EntityFilterPart, all: rea
   }
 }
 
-describe('a covered filter reaches nothing that the other one does not', () => {
+describe('a covered filter matches no entity that the covering filter does not match', () => {
   test('where SELF_OWNED stands for the holder', () => {
     let covered = 0
     fc.assert(
@@ -157,7 +157,7 @@ for (const [title, own, given, expected] of table) {
     assert.equal(covers(image(own), image(given)), expected))
 }
 
-test('SELF_OWNED of somebody else is covered neither by SELF_OWNED nor by the own id', () => {
+test("SELF_OWNED of another user is covered neither by SELF_OWNED nor by the holder's id", () => {
   const own = image({ owner_uuid: { eq: 'SELF_OWNED' } })
   assert.equal(covers(ownedBy(own, giver), own), false)
   assert.equal(covers(ownedBy(own, giver), ownedBy(own, holder)), false)
@@ -165,7 +165,7 @@ test('SELF_OWNED of somebody else is covered neither by SELF_OWNED nor by the ow
   assert.equal(covers(image({ owner_uuid: { eq: giver } }), ownedBy(own, giver)), true)
 })
 
-test('one kind is not covered by another, and every kind only by every kind', () => {
+test('a filter on one kind does not cover another kind, and only a filter on every kind covers every kind', () => {
   const all = { '*': { eq: '*' } }
   assert.equal(covers(partOf({ subnet: all }), image(all)), false)
   assert.equal(covers(image(all), partOf({ '*': all })), false)

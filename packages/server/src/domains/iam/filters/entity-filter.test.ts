@@ -14,7 +14,7 @@ const faultsOf = (filter: unknown): string[] => {
   return reader.faults.map((fault) => String(fault.appMessage.argumentsMap?.['attributePath']))
 }
 
-test('an entity is named alone, in the plural, or as everything', () => {
+test('a filter names an entity in the singular, in the plural, or as everything', () => {
   for (const name of ['image', 'images', '*']) assert.equal(reach({ [name]: { '*': { eq: '*' } } }, {}), true, name)
   assert.equal(reach({ subnet: { '*': { eq: '*' } } }, {}), false)
   assert.equal(coversEverything(readEntityFilter({ '*': { '*': { eq: '*' } } }, '')), true)
@@ -29,7 +29,7 @@ test('SELF_OWNED stands for the caller', () => {
   assert.equal(reach(own, {}), false)
 })
 
-test('what excludes values is true where there is none', () => {
+test('a condition that excludes values holds for an entity without values', () => {
   assert.equal(reach({ image: { owner_uuid: { noteq: 'x' } } }, {}), true)
   assert.equal(reach({ image: { category_uuid: { noneof: ['a', 'b'] } } }, { categoryExtIds: ['c'] }), true)
   assert.equal(reach({ image: { category_uuid: { noneof: ['a', 'b'] } } }, { categoryExtIds: ['c', 'b'] }), false)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  asksForGroup,
   excludesGroup,
   matchesIdentity,
   mayMatchIdentity,
   namesOnly,
   readIdentityFilter,
+  requiresGroup,
 } from './identity-filter.ts'
 
 const value = fc.constantFrom('a', 'b', 'c')
@@ -61,12 +61,12 @@ test('a filter that names one user matches nobody else', () => {
   assert.ok(named > 50, `only ${named} filters named one user`)
 })
 
-test('a filter that begins to match with a group asks for it, one that begins to match without it excludes it', () => {
+test('a filter that matches only with a group requires it, and one that matches only without it excludes it', () => {
   fc.assert(
     fc.property(filters, value, groupSets, value, (filter, uuid, groups, name) => {
       const without = matchesIdentity(filter, identity(uuid, new Set([...groups].filter((one) => one !== name))))
       const withIt = matchesIdentity(filter, identity(uuid, new Set([...groups, name])))
-      if (withIt && !without) assert.ok(asksForGroup(filter, (one) => one === name))
+      if (withIt && !without) assert.ok(requiresGroup(filter, (one) => one === name))
       if (without && !withIt) assert.ok(excludesGroup(filter, name))
     }),
     runs,

@@ -103,13 +103,13 @@ export const namesOnly = ({ user }: IdentityFilter, uuid: string): boolean =>
       ),
   )
 
-export const asksForGroup = (filter: IdentityFilter, isGroup: (value: string) => boolean): boolean =>
-  filter.group.some((one) => one.attribute === '*') || groupValues(filter, 'asked for').some(isGroup)
+export const requiresGroup = (filter: IdentityFilter, isGroup: (value: string) => boolean): boolean =>
+  filter.group.some((one) => one.attribute === '*') || groupValues(filter, 'required').some(isGroup)
 
 export const excludesGroup = (filter: IdentityFilter, uuid: string): boolean =>
   groupValues(filter, 'excluded').includes(uuid)
 
-const groupValues = (filter: IdentityFilter, use: 'asked for' | 'excluded'): readonly string[] =>
+const groupValues = (filter: IdentityFilter, use: 'required' | 'excluded'): readonly string[] =>
   [...filter.user.filter((one) => one.attribute === 'group'), ...filter.group.filter((one) => one.attribute === 'uuid')]
     .flatMap((one) => one.conditions)
     .filter(({ operator }) => (operator === 'noteq' || operator === 'noneof') === (use === 'excluded'))

@@ -41,13 +41,13 @@ export async function readIdpMetadata(text: string, now: number): Promise<ReadMe
   if (Buffer.byteLength(text) > maximumMetadataBytes)
     throw new XmlFault(`it is larger than ${maximumMetadataBytes} bytes`)
   const document = text.replace(/^\ufeff/, '')
-  const whole = await readXml(document)
+  const documentRoot = await readXml(document)
   // Exactly one entity, so that a signature covers it or an element that contains it.
-  entityIn(whole)
-  const { root, signer } = await readSigned(document, whole)
+  entityIn(documentRoot)
+  const { root, signer } = await readSigned(document, documentRoot)
   const entity = entityIn(root)
   const role = roleOf(entity)
-  refuseExpired([whole, root, entity, role], now)
+  refuseExpired([documentRoot, root, entity, role], now)
   const logoutUrl = locationOf(role, 'SingleLogoutService')
   const errorUrl = role.attributes['errorURL']
   const loginUrl = locationOf(role, 'SingleSignOnService')

@@ -38,7 +38,7 @@ export const sizeOf = ({ parts }: Manifest): number => parts.reduce((sum, { size
 export async function writeCopy({ snapshots, version }: Machinery, copying: Copying): Promise<Manifest> {
   const { at, restorePointExtId, manager, creationTime, stopping, written } = copying
   const dataKey = newDataKey()
-  return asSeen(at, async () => {
+  return reportingOutage(at, async () => {
     await removeCopy(at, manager.extId, restorePointExtId)
     let parts = 0
     return writeRestorePoint(
@@ -66,7 +66,7 @@ export async function verifyCopy(
   stopping: AbortSignal,
   expected?: Manifest,
 ): Promise<void> {
-  return asSeen(at, () =>
+  return reportingOutage(at, () =>
     verified(async () => {
       const manifest = await findRestorePoint(at, managerExtId, restorePointExtId)
       if (expected !== undefined && !isDeepStrictEqual(manifest, JSON.parse(JSON.stringify(expected))))
@@ -82,7 +82,8 @@ export const rehearseRestore = (
   at: BackupPlace,
   manifest: Manifest,
   stopping: AbortSignal,
-): Promise<void> => asSeen(at, () => verified(() => snapshots.rehearse(manifest, sealedParts(at, manifest), stopping)))
+): Promise<void> =>
+  reportingOutage(at, () => verified(() => snapshots.rehearse(manifest, sealedParts(at, manifest), stopping)))
 
 async function verified(work: () => Promise<void>): Promise<void> {
   try {
@@ -118,7 +119,7 @@ export async function probe(at: BackupPlace, managerExtId: string, taskExtId: st
   const { store, place } = at
   const key = `${prefix}/${managerExtId}/probe-${taskExtId}`
   const content = Buffer.from(`A probe of task ${taskExtId}; it may be removed.\n`)
-  await asSeen(at, async () => {
+  await reportingOutage(at, async () => {
     await store.put(place, key, content)
     try {
       const found = await store.list(place, key)
@@ -131,7 +132,7 @@ export async function probe(at: BackupPlace, managerExtId: string, taskExtId: st
   })
 }
 
-export async function asSeen<T>({ place }: BackupPlace, work: () => Promise<T>): Promise<T> {
+export async function reportingOutage<T>({ place }: BackupPlace, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

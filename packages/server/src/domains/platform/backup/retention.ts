@@ -16,13 +16,13 @@ import { findRestorePoints } from '../../../archive/reader.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../core/time/clock.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import { asSeen, removeCopy } from './copy.ts'
+import { removeCopy, reportingOutage } from './copy.ts'
 import { placeOfTarget } from './target-place.ts'
 import type { Target } from './target-rules.ts'
 
 const day = 24 * 3600 * 1000
 /** Older restore points that are read back per day: a bucket may hold any number of them. */
-const checkedADay = 24
+const checksPerDay = 24
 
 export interface Retired {
   readonly removed: readonly { readonly restorePointExtId: string; readonly fault: string }[]
@@ -44,7 +44,7 @@ export async function retire(
   const at = placeOfTarget(ctx, target)
   const managerExtId = newest.domainManager.extId
   const now = ctx.clock.now()
-  return asSeen(at, async () => {
+  return reportingOutage(at, async () => {
     for (const extId of target.leftovers ?? []) await removeCopy(at, managerExtId, extId)
     if ('config' in target.location) {
       for (const [extId] of await foldersOf(at, managerExtId))
@@ -87,9 +87,11 @@ async function removeDamaged(
     ({ restorePointExtId }) => restorePointExtId !== newest.restorePointExtId,
   )
   const own = older.filter(({ key }) => key.id === newest.key.id)
-  const rounds = Math.ceil(own.length / checkedADay)
+  const rounds = Math.ceil(own.length / checksPerDay)
   const removed = []
-  for (const manifest of own.filter(({ restorePointExtId }) => turnOf(restorePointExtId, rounds) === today % rounds)) {
+  for (const manifest of own.filter(
+    ({ restorePointExtId }) => checkDayOf(restorePointExtId, rounds) === today % rounds,
+  )) {
     const { restorePointExtId } = manifest
     try {
       await ctx.services.snapshots.check(manifest, sealedParts(at, manifest), ctx.stopping)
@@ -103,5 +105,5 @@ async function removeDamaged(
 }
 
 /** Day, modulo `rounds`, of the check. Random ids spread the work evenly. */
-const turnOf = (restorePointExtId: string, rounds: number): number =>
+const checkDayOf = (restorePointExtId: string, rounds: number): number =>
   Number.parseInt(restorePointExtId.slice(0, 8), 16) % rounds

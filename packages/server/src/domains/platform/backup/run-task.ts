@@ -7,7 +7,7 @@ import { failureOf } from '../../../core/tasks/runner.ts'
 import { formatTime, parseTime } from '../../../core/time/clock.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
-import { describeOwn, sizeOfTier, takenBeyondSize } from '../manager-size.ts'
+import { describeOwn, resourcesBeyondSize, sizeOfTier } from '../manager-size.ts'
 import { ownManager } from '../own-manager.ts'
 import { rehearseRestore, removeIfPossible, sizeOf, verifyCopy, writeCopy } from './copy.ts'
 import { failed, succeeded } from './outcome.ts'
@@ -26,12 +26,12 @@ type Context = StepContext<Drivers>
 export async function write(ctx: Context, input: RunInput, upTo: number): Promise<Manifest> {
   const target = await targetOf(ctx, input)
   const manager = await presentedManager(ctx)
-  let known = 0
-  const told = async (parts: number): Promise<void> => {
+  let reported = 0
+  const report = async (parts: number): Promise<void> => {
     const reached = (upTo * parts) / (parts + halfWayParts)
     // Each report is a durable commit, which delays requests.
-    if (reached < known + 10) return
-    known = reached
+    if (reached < reported + 10) return
+    reported = reached
     await ctx.progress(reached)
   }
   const copying = {
@@ -41,7 +41,7 @@ export async function write(ctx: Context, input: RunInput, upTo: number): Promis
     // Taken before the snapshot, which therefore contains every change up to this time.
     creationTime: ctx.clock.iso(),
     stopping: ctx.stopping,
-    written: told,
+    written: report,
   }
   // I/O takes no world time: a clock that is moved by hand waits until it ends.
   return ctx.clock.lengthy(() => writeCopy(ctx.services, copying))
@@ -54,7 +54,7 @@ export async function verify(ctx: Context, input: RunInput, expected?: Manifest)
 }
 
 /** Best effort: if the place does not answer, the copy lacks COMPLETE, or the next run removes it. */
-export async function unwrite(ctx: Context, input: RunInput): Promise<void> {
+export async function discardCopy(ctx: Context, input: RunInput): Promise<void> {
   const target = await ctx.store.pending(BackupTarget, input.targetExtId)
   if (target === undefined) return
   const { extId } = await ownManager(ctx.store)
@@ -78,7 +78,7 @@ export const runBackup = defineTask<RunInput>({
       progress: written,
       seconds: [5, 20],
       run: (ctx, input) => write(ctx, input, written),
-      undo: unwrite,
+      undo: discardCopy,
     },
     {
       name: 'verify',
@@ -104,7 +104,7 @@ export const runBackup = defineTask<RunInput>({
       },
       record: async (ctx, input, { removed, foreign }) => {
         await recordSuccess(ctx, input, writtenBy(ctx))
-        // One run makes up for all that were skipped during this one.
+        // A single run replaces all backups that were skipped during this one.
         await startIfDue(ctx, input.targetExtId)
         if (isRehearsedIn(ctx))
           await ctx.store.observe(BackupTarget, input.targetExtId, { lastCheckTime: ctx.clock.iso() })
@@ -151,6 +151,6 @@ export async function startIfDue(
 }
 
 async function presentedManager({ services, store }: Context): Promise<Manifest['domainManager']> {
-  const extra = await takenBeyondSize(store)
+  const extra = await resourcesBeyondSize(store)
   return describeOwn(await ownManager(store), sizeOfTier[services.tier], services.version, extra)
 }

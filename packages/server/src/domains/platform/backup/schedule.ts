@@ -16,7 +16,7 @@ export const backupSchedule: Schedule<Drivers> = {
   async run(ctx) {
     const now = ctx.clock.now()
     const targets = await ctx.store.find(BackupTarget)
-    const quiet = Math.min(ctx.quietUntil(), ...targets.filter(runsAgain).map((target) => nextOf(target, now)))
+    const quiet = Math.min(ctx.quietUntil(), ...targets.filter(runsEverySlot).map((target) => nextOf(target, now)))
     const due = targets.filter((target) => isDue(target, now))
     const postponed = due.filter((target) => lastSlot(target, now, quiet) > now)
     for (const { extId } of due.filter((target) => !postponed.includes(target)))
@@ -29,7 +29,7 @@ export const backupSchedule: Schedule<Drivers> = {
 
 /** A bucket keeps every restore point; on a cluster the newest one replaces the others. */
 const keepsAll = ({ location }: Target): boolean => !('config' in location)
-const runsAgain = (target: Target): boolean => keepsAll(target) && target.isHeld !== true
+const runsEverySlot = (target: Target): boolean => keepsAll(target) && target.isHeld !== true
 
 /** Assumes that a run that is due takes place now. */
 function nextOf({ location, nextRunTime }: Target, now: number): number {

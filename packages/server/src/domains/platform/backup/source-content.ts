@@ -12,9 +12,12 @@ import { isExpired, refuseApiKey } from '../restore-source.ts'
 
 type Source = EntityOf<typeof RestoreSource>
 
-const rememberedMilliseconds = 30_000
+const cacheMilliseconds = 30_000
 /** By restore source, so that a client that pages does not list the whole place for each page. */
-const remembered = new WeakMap<Services, Map<string, { readonly until: number; readonly found: FoundRestorePoints }>>()
+const cachedAnswers = new WeakMap<
+  Services,
+  Map<string, { readonly until: number; readonly found: FoundRestorePoints }>
+>()
 
 /** Newest first; on a cluster only the newest of each manager. Records a use of the source. @throws ApiError 404, 400 */
 export async function restorePointsOf(ctx: ReadContext, source: Source): Promise<readonly Manifest[]> {
@@ -35,15 +38,15 @@ export async function restorePointsOf(ctx: ReadContext, source: Source): Promise
 }
 
 async function read(ctx: ReadContext, source: Source, now: number): Promise<FoundRestorePoints> {
-  let answers = remembered.get(ctx.services)
-  if (answers === undefined) remembered.set(ctx.services, (answers = new Map()))
+  let answers = cachedAnswers.get(ctx.services)
+  if (answers === undefined) cachedAnswers.set(ctx.services, (answers = new Map()))
   for (const [extId, answer] of answers) if (answer.until <= now) answers.delete(extId)
   const cached = answers.get(source.extId)
   if (cached !== undefined) return cached.found
   const place = placeOf('RestoreSource', source, ctx.secrets)
   try {
     const found = await findRestorePoints({ store: ctx.drivers.objectStore, place })
-    answers.set(source.extId, { until: now + rememberedMilliseconds, found })
+    answers.set(source.extId, { until: now + cacheMilliseconds, found })
     return found
   } catch (error) {
     throw translatePlaceFault(error, place)

@@ -12,7 +12,7 @@ import { succeededTask } from '../../../core/tasks/runner.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Store } from '../../../store/store.ts'
 import { defineTask } from '../../context.ts'
-import { asSeen } from '../backup/copy.ts'
+import { reportingOutage } from '../backup/copy.ts'
 import { ownManager } from '../own-manager.ts'
 import { adjust, type GivenManager, warningsAbout } from './adjust.ts'
 import { requireFresh } from './fresh.ts'
@@ -151,7 +151,7 @@ async function reading(
   try {
     // I/O takes no world time.
     await ctx.clock.idle(() =>
-      asSeen(at, async () => work(at, await findRestorePoint(at, managerExtId, restorePointExtId))),
+      reportingOutage(at, async () => work(at, await findRestorePoint(at, managerExtId, restorePointExtId))),
     )
   } catch (error) {
     throw error instanceof BackupFault ? refusalOf(error) : error

@@ -61,7 +61,7 @@ export const catalogue: Catalogue = {
     about: ofHost,
     async happen({ world, target }) {
       const begun = await returnHost(world, target.extId)
-      return begun === undefined ? [] : [`The host ${target.name} is up; ${guests(begun)} of it began anew.`]
+      return begun === undefined ? [] : [`The host ${target.name} is up; ${guests(begun)} of it restarted.`]
     },
   },
   HOST_SLOWS: {
@@ -134,7 +134,7 @@ export const catalogue: Catalogue = {
   DISK_REPLACED: {
     about: ofDisk,
     happen: ({ world, target }) =>
-      said(replaceDisk(world, target.extId), `An empty disk stands in the slot of ${target.name}, in the pool.`),
+      said(replaceDisk(world, target.extId), `An empty disk is in the slot of ${target.name}, and in the pool.`),
   },
   CONTAINER_FILLS: {
     about: ofContainer,
@@ -294,7 +294,7 @@ export const catalogue: Catalogue = {
 
   GUEST_CRASHES: {
     about: ofVm,
-    happen: ({ world, target }) => said(crashGuest(world, target), `The guest of ${target.name} began anew.`),
+    happen: ({ world, target }) => said(crashGuest(world, target), `The guest of ${target.name} restarted.`),
   },
   GUEST_HALTS: {
     about: ofVm,
@@ -303,7 +303,7 @@ export const catalogue: Catalogue = {
   GUEST_HANGS: {
     about: ofVm,
     until: 'GUEST_RECOVERS',
-    happen: ({ world, target }) => said(hangGuest(world, target), `The guest of ${target.name} stands.`),
+    happen: ({ world, target }) => said(hangGuest(world, target), `The guest of ${target.name} hangs.`),
   },
   GUEST_RECOVERS: {
     about: ofVm,
