@@ -104,7 +104,8 @@ const happenings = [
   happening('CONTENT_SERVER_FAILS', {
     /** Host name in the source URLs of images. */
     server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
-    /** Absent: unreachable. */
+    fault: s.withDefault(s.enumeration(['CORRUPT', 'CUT', 'DOWN', 'SLOW', 'STATUS']), 'DOWN'),
+    /** For STATUS, which it implies. */
     status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),
   happening('CONTENT_SERVER_RETURNS', {

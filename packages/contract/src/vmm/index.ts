@@ -1,5 +1,8 @@
 import { namespace } from '../operation.ts'
 import { imageOperations } from './content/image.ts'
+import { imagePlacementPolicyOperations } from './content/image-placement-policy.ts'
+import { imageRateLimitPolicyOperations } from './content/image-rate-limit-policy.ts'
+import { templatePlacementPolicyOperations } from './content/template-placement-policy.ts'
 import { vmmErrors } from './errors.ts'
 import { externVmOperations } from './extern/vm.ts'
 import { externVmDiskStatsOperations } from './extern/vm-disk-stats.ts'
@@ -27,9 +30,12 @@ export const vmm = namespace({
     disk: diskOperations,
     gpu: gpuOperations,
     image: imageOperations,
+    'image-placement-policy': imagePlacementPolicyOperations,
+    'image-rate-limit-policy': imageRateLimitPolicyOperations,
     nic: nicOperations,
     'pcie-device': pcieDeviceOperations,
     'serial-port': serialPortOperations,
+    'template-placement-policy': templatePlacementPolicyOperations,
     vm: vmOperations,
     'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,
     'vm-disk-stats': vmDiskStatsOperations,

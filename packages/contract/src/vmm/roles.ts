@@ -41,6 +41,11 @@ export const policyReaders: readonly RoleName[] = [
   'Virtual Machine Viewer',
 ]
 
+export const imagePolicyReaders: readonly RoleName[] = names(`
+  Consumer, Developer, Platform Admin, Platform Viewer, Project Admin, Project Manager, Self-Service Admin (deprecated),
+  Super Admin, Virtual Machine Admin
+`)
+
 export const getRate = perSecond(20, 20, 40)
 export const listRate = perSecond(5, 5, 10)
 export const vmListRate = perSecond(10, 10, 20)

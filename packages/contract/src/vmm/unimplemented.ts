@@ -72,8 +72,6 @@ export const unimplemented: Unimplemented = {
   '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/vm-compliance-states': {
     listVmStartupPolicyVmComplianceStates: 'GET',
   },
-  '/config/template-placement-policies': { TemplatePlacementPolicy: 'list create get update delete' },
-  '/content/images': { importImage: 'POST /$actions/import' },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
   '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
   '/content/templates': {
@@ -99,11 +97,4 @@ export const unimplemented: Unimplemented = {
     'extern.updateNutanixGuestToolsById': 'PUT',
     'extern.upgradeNutanixGuestTools': 'POST /$actions/upgrade',
   },
-  '/images/config/effective-rate-limit-policies': { EffectiveRateLimitPolicy: 'list' },
-  '/images/config/placement-policies': {
-    PlacementPolicy: 'list create get update delete',
-    resumePlacementPolicy: 'resume',
-    suspendPlacementPolicy: 'suspend',
-  },
-  '/images/config/rate-limit-policies': { RateLimitPolicy: 'list create get update delete' },
 }

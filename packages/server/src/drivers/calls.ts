@@ -21,7 +21,16 @@ export const driverCalls = {
     unplug: true,
     usageOf: true,
   },
-  contentSource: { copy: true, digests: true, fetch: true, look: true, remove: true, verify: true },
+  contentSource: {
+    adopt: true,
+    copy: true,
+    digests: true,
+    fetch: true,
+    look: true,
+    release: true,
+    remove: true,
+    verify: true,
+  },
   directory: { bind: true, findUser: true, groupsOf: true, hasGroup: true, search: true },
   externalHypervisor: { changePower: true, inventory: true, runs: true },
   hardware: {

@@ -1,6 +1,9 @@
 /** Handlers of the namespace vmm: one line per kind, sorted. */
 
 import { image } from './content/image/image.ts'
+import { imagePlacementPolicy } from './content/policies/image-placement-policy.ts'
+import { imageRateLimitPolicy } from './content/policies/image-rate-limit-policy.ts'
+import { templatePlacementPolicy } from './content/policies/template-placement-policy.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
@@ -18,9 +21,12 @@ export const vmm = {
   disk,
   gpu,
   image,
+  imagePlacementPolicy,
+  imageRateLimitPolicy,
   nic,
   pcieDevice,
   serialPort,
+  templatePlacementPolicy,
   vm,
   vmAntiAffinityPolicy,
   vmDiskStats,

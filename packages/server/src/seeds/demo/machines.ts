@@ -1,11 +1,12 @@
 /** VMs of the demo, after the images that they were created from. Source: behaviour vmm.md 4. */
 import type { SeedContext } from '../context.ts'
-import { seedImages } from './images.ts'
+import { seedImages, seedRateLimit } from './images.ts'
 import { seedExternVms } from './outside-machines.ts'
 import { seedDemoVms } from './vms.ts'
 
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedImages(ctx)
+  await seedRateLimit(ctx)
   await seedDemoVms(ctx)
   await seedExternVms(ctx)
 }

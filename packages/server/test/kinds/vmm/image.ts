@@ -5,7 +5,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { created, requestOf, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { ids } from '../../support/clustermgmt.ts'
-import { named, updating } from '../../support/field-bases.ts'
+import { at, named, updating } from '../../support/field-bases.ts'
 import {
   type Creation,
   type FactOwner,
@@ -17,8 +17,8 @@ import {
 } from '../kind.ts'
 
 const images = '/vmm/v4.2/content/images'
-/** Files on the demo's cluster without an image. */
-const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map((name) => `${seedId(`image/${name}`)}/${nativeCluster}`)
+/** Images that only the demo's cluster knows. */
+const unmanaged = ['golden-2019.qcow2', 'rescue.iso'].map((name) => seedId(`image/${name}`))
 
 export const creations = {
   'vmm.createImage': {
@@ -50,6 +50,7 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.importImage': [at(`${images}/$actions/import`, { clusterExtId: nativeCluster, imagesExtIds: unmanaged })],
   'vmm.updateImageById': [updating(images, () => creations['vmm.createImage'].body(named()))],
 }
 
@@ -61,6 +62,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.create-image': async () => requestOf(creations['vmm.createImage']),
   'vmm.delete-image': async (app) =>
     tagged(app, 'DELETE', `${images}/${await created(app, creations['vmm.createImage'], 'gone')}`),
+  'vmm.import-images': async () => ({
+    method: 'POST',
+    path: `${images}/$actions/import`,
+    body: { clusterExtId: nativeCluster, imagesExtIds: unmanaged },
+  }),
   'vmm.update-image': async (app) => {
     const path = `${images}/${await created(app, creations['vmm.createImage'], 'copied')}`
     const { data } = await app.call('GET', path)
@@ -72,7 +78,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'content.faults': 'nobody',
   'content.files': async ({ all }) =>
     new Set([
-      ...strayFiles,
+      ...unmanaged.map((extId) => `${extId}/${nativeCluster}`),
       ...(await all(Image)).flatMap(({ extId, clusterLocationExtIds = [] }) =>
         clusterLocationExtIds.map((cluster: string) => `${extId}/${cluster}`),
       ),

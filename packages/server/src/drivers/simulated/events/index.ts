@@ -7,7 +7,14 @@ import { kindsOfFacts } from './facts.ts'
 import { crashGuest, endGuest, hangGuest, recoverGuest } from './guests.ts'
 import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
 import { changeUplinks, setBgpPeerSilent, setControllerState, setRemoteFault } from './links.ts'
-import { setAuthorityFault, setContentFault, setDirectoryFault, setPlaceFault, setWebFault } from './services.ts'
+import {
+  contentFault,
+  setAuthorityFault,
+  setContentFault,
+  setDirectoryFault,
+  setPlaceFault,
+  setWebFault,
+} from './services.ts'
 import { failDisk, fillContainer, freeContainer, replaceDisk, resumeStorage, stallStorage } from './storage.ts'
 
 export { CannotHappen, type EventSort, type Naming, type Occurrence, type Surroundings, type Target } from './event.ts'
@@ -273,10 +280,10 @@ export const catalogue: Catalogue = {
   CONTENT_SERVER_FAILS: {
     about: ofContent,
     until: 'CONTENT_SERVER_RETURNS',
-    happen: ({ world, target, event: { status } }) =>
+    happen: ({ world, target, event: { fault = 'DOWN', status } }) =>
       said(
-        setContentFault(world, target.extId, status === undefined ? {} : { status }),
-        `The server of content ${target.name} ${status === undefined ? 'cannot be reached' : `answers ${status}`}.`,
+        setContentFault(world, target.extId, contentFault(fault, status)),
+        `The server of content ${target.name}: ${status === undefined ? fault : `status ${status}`}.`,
       ),
   },
   CONTENT_SERVER_RETURNS: {

@@ -40,6 +40,8 @@ import {
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../../content/image/image-space.ts'
+import { requireImagesAllowed } from '../../content/placement.ts'
+import { transferTo } from '../../content/rate-limits.ts'
 import { type OfVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { described, wishesOf } from '../parts/devices.ts'
@@ -139,6 +141,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
       for (const file of filesOf(vm)) await diskOf(ctx.store, file, input.copies)
+      await requireImagesAllowed(ctx.store, imagesOf(vm, input.copies), vm.cluster?.extId as string)
       await requireRoom(ctx, filesOf(vm))
     },
     // No undo: the step only reads.
@@ -156,7 +159,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
       for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of images) {
         await requireImageRoom(ctx, [clusterExtId], sizeBytes)
         const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
-        await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId })
+        await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId }, transferTo(ctx, clusterExtId))
       }
     },
     record: async (ctx, input) => {
@@ -167,7 +170,13 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
         })
       }
     },
-    // No undo: the copy belongs to the image from then on, and other VMs may use it already.
+    // A recorded copy belongs to the image, and other VMs may use it already.
+    undo: async (ctx, input) => {
+      const vm = await coming(ctx.store, input)
+      const clusterExtId = vm.cluster?.extId as string
+      for (const { extId } of await imagesToCopy(ctx.store, vm, input.copies))
+        await ctx.drivers.contentSource.remove({ imageExtId: extId, clusterExtId })
+    },
   },
   {
     name: 'create disks',
