@@ -5,7 +5,9 @@ import { externVmOperations } from './extern/vm.ts'
 import { externVmDiskStatsOperations } from './extern/vm-disk-stats.ts'
 import { externVmNicStatsOperations } from './extern/vm-nic-stats.ts'
 import { externVmStatsOperations } from './extern/vm-stats.ts'
+import { legacyVmAntiAffinityPolicyOperations } from './policies/legacy-vm-anti-affinity-policy.ts'
 import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-policy.ts'
+import { vmHostAffinityPolicyOperations } from './policies/vm-host-affinity-policy.ts'
 import { unimplemented } from './unimplemented.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
@@ -24,11 +26,13 @@ export const vmm = namespace({
     'cd-rom': cdRomOperations,
     disk: diskOperations,
     image: imageOperations,
+    'legacy-vm-anti-affinity-policy': legacyVmAntiAffinityPolicyOperations,
     nic: nicOperations,
     'serial-port': serialPortOperations,
     vm: vmOperations,
     'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,
     'vm-disk-stats': vmDiskStatsOperations,
+    'vm-host-affinity-policy': vmHostAffinityPolicyOperations,
     'vm-nic-stats': vmNicStatsOperations,
     'vm-stats': vmStatsOperations,
   },

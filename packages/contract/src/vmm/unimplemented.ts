@@ -57,14 +57,6 @@ export const unimplemented: Unimplemented = {
     releaseIpById: 'release-ip',
   },
   '/ahv/config/vms/{vmExtId}/pcie-devices': { PcieDevice: 'list create get delete' },
-  '/ahv/policies/legacy-vm-anti-affinity-policies': { LegacyVmAntiAffinityPolicy: 'list delete' },
-  '/ahv/policies/vm-host-affinity-policies': {
-    VmHostAffinityPolicy: 'list create get update delete',
-    reEnforceVmHostAffinityPolicyById: 're-enforce',
-  },
-  '/ahv/policies/vm-host-affinity-policies/{vmHostAffinityPolicyExtId}/vm-compliance-states': {
-    listVmHostAffinityPolicyVmComplianceStates: 'GET',
-  },
   '/ahv/policies/vm-startup-policies': { VmStartupPolicy: 'list create get update delete' },
   '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts': {
     VmStartupPolicyDependencyConflict: 'get',

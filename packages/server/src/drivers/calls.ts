@@ -45,6 +45,7 @@ export const driverCalls = {
     fenceVm: true,
     migrateVm: true,
     observeGuests: true,
+    removeVmGroup: true,
     requestShutdown: true,
     resetVm: true,
     retryWrites: true,

@@ -1,7 +1,7 @@
 /** Hosts of VMs. Changing calls are idempotent and resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
-export interface Hypervisor extends Domains, Disks, Guests, Migration {}
+export interface Hypervisor extends Domains, Disks, Guests, Migration, VmGroups {}
 
 export interface Domains {
   /** Creates or reconfigures it; a running domain gets new memory, CPUs, NICs and serial ports at once. */
@@ -50,6 +50,22 @@ export interface Guests {
 export interface Migration {
   /** Live migration of a running domain. */
   migrateVm(vmExtId: string, toHostExtId: string): Promise<void>
+}
+
+export interface VmGroups {
+  /** Groups of VMs that the hosts of a cluster keep apart by themselves; from memory. */
+  vmGroups(): readonly VmGroup[]
+  /** An absent group is no fault. */
+  removeVmGroup(groupExtId: string): Promise<void>
+  /** The returned function ends the watch. */
+  watchVmGroups(changed: () => void): () => void
+}
+
+export interface VmGroup {
+  readonly extId: string
+  readonly name: string
+  readonly clusterExtId: string
+  readonly vmExtIds: readonly string[]
 }
 
 export interface UnaskedState {

@@ -83,3 +83,54 @@ export async function setMaintenance(app: TestApp, hosts: readonly string[], sta
 }
 
 export const hostOf = async (app: TestApp, vmExtId: string): Promise<string> => (await readVm(app, vmExtId)).host?.extId
+
+export const hostAffinityPolicies = '/vmm/v4.2/ahv/policies/vm-host-affinity-policies'
+export const startupPolicies = '/vmm/v4.2/ahv/policies/vm-startup-policies'
+export const legacyPolicies = '/vmm/v4.2/ahv/policies/legacy-vm-anti-affinity-policies'
+
+const references = (extIds: readonly string[]) => extIds.map((extId) => ({ extId }))
+
+export const hostPolicyBody = (vmCategories: readonly string[], hostCategories: readonly string[]) => ({
+  name: `policy-${randomUUID().slice(0, 8)}`,
+  vmCategories: references(vmCategories),
+  hostCategories: references(hostCategories),
+})
+
+export const post = (app: TestApp, path: string, body?: object, options: CallOptions = {}): Promise<CallResult> =>
+  app.call('POST', path, { ...(body && { body }), requestId: randomUUID(), ...options })
+
+/** Sends a PUT with these changes, a DELETE or an action, with the current tag. */
+export async function act(
+  app: TestApp,
+  path: string,
+  what: 'delete' | 're-enforce' | object,
+  options: CallOptions = {},
+): Promise<CallResult> {
+  const { data, etag } = await app.call('GET', path)
+  const sent = { requestId: randomUUID(), ifMatch: etag as string, ...options }
+  if (what === 'delete') return app.call('DELETE', path, sent)
+  if (what === 're-enforce') return app.call('POST', `${path}/$actions/re-enforce`, sent)
+  return app.call('PUT', path, { ...sent, body: { ...data, ...what } })
+}
+
+/** The path of a new policy. */
+export async function made(app: TestApp, path: string, body: object): Promise<string> {
+  const task = await app.task(await post(app, path, body))
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  return `${path}/${task.entitiesAffected[0].extId}`
+}
+
+/** The compliance of each VM of the policy: the last part of the type of the reason, or of the status. */
+export async function statesOf(app: TestApp, path: string, options: CallOptions = {}): Promise<Map<string, string>> {
+  const { data, status, errors } = await app.call('GET', `${path}/vm-compliance-states?$limit=100`, options)
+  assert.equal(status, 200, JSON.stringify(errors))
+  const wordOf = ({ $objectType, nonComplianceReason }: any): string =>
+    (nonComplianceReason?.$objectType ?? $objectType).split('.').at(-1)
+  return new Map((data ?? []).map((state: any) => [state.extId, wordOf(state.complianceStatus)]))
+}
+
+export async function categorise(app: TestApp, hostExtIds: readonly string[], ...categories: string[]): Promise<void> {
+  await app.store.transaction(async (store) => {
+    for (const extId of hostExtIds) await store.update(Host, extId, { categories })
+  })
+}

@@ -20,6 +20,7 @@ export interface HostCandidate {
   readonly closed?: string
   readonly switchExtIds: ReadonlySet<string>
   readonly cpuHertz?: number
+  readonly categoryExtIds?: readonly string[]
 }
 
 export interface Allocation {
@@ -37,10 +38,20 @@ export interface Demand {
   readonly switchExtIds: readonly string[]
   readonly baseline?: { readonly name: string; readonly hertz: number }
   readonly onlyHostExtId?: string
+  /** The VM may run only on hosts with one of these categories. */
+  readonly hostAffinity?: HostAffinity
   readonly lastHostExtId?: string
   /** VMs that should run on other hosts than this one. */
   readonly peerVmExtIds?: ReadonlySet<string>
 }
+
+export interface HostAffinity {
+  readonly policyName: string
+  readonly hostCategoryExtIds: ReadonlySet<string>
+}
+
+/** By host. Hosts without a reservation are absent. */
+export type Loads = Map<string, Load>
 
 export type Choice = { readonly hostExtId: string } | { readonly reasons: readonly string[] }
 
@@ -57,44 +68,55 @@ export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercomm
 }
 
 /** The best host that passes every filter; if none passes, one reason for each host. */
-export function chooseHost(
+export const chooseHost = (
   hosts: readonly HostCandidate[],
-  allocations: readonly Allocation[],
+  allocations: Iterable<Allocation>,
   demand: Demand,
-): Choice {
-  const loads = new Map(hosts.map((host) => [host.extId, loadOf(host, allocations, demand.peerVmExtIds)]))
-  const fitting: HostCandidate[] = []
+): Choice => chooseByLoad(hosts, loadsOf(allocations, demand.peerVmExtIds), demand)
+
+/** As `chooseHost`, for several choices among the same hosts: `addLoad` counts what each choice reserves. */
+export function chooseByLoad(hosts: readonly HostCandidate[], loads: Loads, demand: Demand): Choice {
   const reasons: string[] = []
+  let best: { readonly host: HostCandidate; readonly score: Score } | undefined
   for (const host of hosts) {
-    const reason = refusalOf(host, loads.get(host.extId) as Load, demand)
-    if (reason === undefined) fitting.push(host)
-    else reasons.push(`${host.name}: ${reason}`)
+    const load = loads.get(host.extId) ?? noLoad
+    const reason = refusalOf(host, load, demand)
+    if (reason !== undefined) {
+      reasons.push(`${host.name}: ${reason}`)
+      continue
+    }
+    const score = scoreOf(host, load, demand)
+    if (best === undefined || compare(score, best.score) < 0) best = { host, score }
   }
-  const [best] = fitting.sort((a, b) => {
-    const [left, right] = [a, b].map((host) => scoreOf(host, loads.get(host.extId) as Load, demand))
-    return compare(left as Score, right as Score)
-  })
-  return best === undefined ? { reasons } : { hostExtId: best.extId }
+  return best === undefined ? { reasons } : { hostExtId: best.host.extId }
 }
 
 interface Load {
-  readonly memoryBytes: number
-  readonly sharedVcpus: number
-  readonly pinnedVcpus: number
-  readonly peers: number
+  memoryBytes: number
+  sharedVcpus: number
+  pinnedVcpus: number
+  peers: number
 }
 
-function loadOf(host: HostCandidate, allocations: readonly Allocation[], peerVmExtIds?: ReadonlySet<string>): Load {
-  let [memoryBytes, sharedVcpus, pinnedVcpus, peers] = [0, 0, 0, 0]
-  for (const held of allocations) {
-    if (held.hostExtId !== host.extId) continue
-    memoryBytes += held.memoryBytes
-    if (held.isPinned) pinnedVcpus += held.vcpus
-    else sharedVcpus += held.vcpus
-    if (peerVmExtIds?.has(held.vmExtId) === true) peers++
-  }
-  return { memoryBytes, sharedVcpus, pinnedVcpus, peers }
+const noLoad: Load = { memoryBytes: 0, sharedVcpus: 0, pinnedVcpus: 0, peers: 0 }
+
+export function loadsOf(allocations: Iterable<Allocation>, peerVmExtIds?: ReadonlySet<string>): Loads {
+  const loads: Loads = new Map()
+  for (const held of allocations) addLoad(loads, held, peerVmExtIds?.has(held.vmExtId) === true)
+  return loads
 }
+
+export function addLoad(loads: Loads, held: Omit<Allocation, 'vmExtId'>, isPeer = false): void {
+  let load = loads.get(held.hostExtId)
+  if (load === undefined) loads.set(held.hostExtId, (load = { ...noLoad }))
+  load.memoryBytes += held.memoryBytes
+  if (held.isPinned) load.pinnedVcpus += held.vcpus
+  else load.sharedVcpus += held.vcpus
+  if (isPeer) load.peers++
+}
+
+export const admits = (host: HostCandidate, { hostCategoryExtIds }: HostAffinity): boolean =>
+  host.categoryExtIds?.some((extId) => hostCategoryExtIds.has(extId)) === true
 
 function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | undefined {
   if (host.closed !== undefined) return host.closed
@@ -106,6 +128,9 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   }
   if (demand.switchExtIds.some((extId) => !host.switchExtIds.has(extId))) {
     return 'network: a virtual switch of the NICs is missing'
+  }
+  if (demand.hostAffinity !== undefined && !admits(host, demand.hostAffinity)) {
+    return `host affinity: the policy "${demand.hostAffinity.policyName}" does not allow the host`
   }
   const free = usableMemoryBytes(host) - load.memoryBytes
   if (demand.memoryBytes > free) return `memory: ${demand.memoryBytes} bytes needed, ${Math.max(0, free)} free`

@@ -26,14 +26,14 @@ import {
   heldMemoryBytes,
   usableMemoryBytes,
 } from './placement.ts'
-import { antiAffinityPeers } from './policy-selection.ts'
+import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
 
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
 interface Scheduling {
   readonly store: Transaction
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
 }
 
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
@@ -47,7 +47,7 @@ export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vm.extId)
   if (held !== undefined) return held.hostExtId
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
-  return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx.store, vm))
+  return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx, vm))
 }
 
 /**
@@ -62,7 +62,7 @@ export async function placeElsewhere(
   const held = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId !== vm.host?.extId)
   if (held !== undefined) return { hostExtId: held.hostExtId }
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
-  const demand = await demandAmongPeers(ctx.store, vm)
+  const demand = await demandAmongPeers(ctx, vm)
   const choice = chooseHost(hosts, await inCluster(ctx.store, vm), demand)
   if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
   await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
@@ -84,7 +84,7 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
   const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
-  const demand = await demandAmongPeers(ctx.store, grown)
+  const demand = await demandAmongPeers(ctx, grown)
   // A host that accepts no new VMs (maintenance) may still let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
   const inPlace = chooseHost(stay, others, demand)
@@ -177,27 +177,28 @@ export async function candidatesOf(
   const switches = await ctx.store.find(VirtualSwitch, {
     filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
   })
+  const switchesOf = new Map<string, Set<string>>(hosts.map(({ extId }) => [extId, new Set()]))
+  for (const each of switches)
+    for (const { extId } of each.clusters.flatMap((of) => of.hosts)) switchesOf.get(extId as string)?.add(each.extId)
   return hosts.map((host) => {
     const closed = closedBecause(host, ctx.drivers.hardware.isHostUp(host.extId))
-    const onHost = switches.filter((each) =>
-      each.clusters.some((of) => of.hosts.some(({ extId }) => extId === host.extId)),
-    )
     return {
       extId: host.extId,
       name: host.hostName,
       memorySizeBytes: host.memorySizeBytes ?? 0,
       threads: host.numberOfCpuThreads ?? 0,
-      switchExtIds: new Set(onHost.map(({ extId }) => extId)),
+      switchExtIds: switchesOf.get(host.extId) as ReadonlySet<string>,
       ...(host.cpuFrequencyHz === undefined ? {} : { cpuHertz: host.cpuFrequencyHz }),
       ...(closed === undefined ? {} : { closed }),
+      ...(host.categories === undefined ? {} : { categoryExtIds: host.categories }),
     }
   })
 }
 
 /** The demand with the VMs from which a policy keeps the VM apart, for a choice among hosts that may run some of them. */
-const demandAmongPeers = async (store: Reader, vm: VmEntity): Promise<Demand> => ({
+const demandAmongPeers = async ({ store, drivers }: Scheduling, vm: VmEntity): Promise<Demand> => ({
   ...(await demandOf(store, vm)),
-  peerVmExtIds: await antiAffinityPeers(store, vm),
+  peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
 export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
@@ -207,12 +208,14 @@ export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
   const baseline = await baselineOf(store, vm)
+  const hostAffinity = await hostAffinityOf(store, vm)
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),
     isPinned: vm.isVcpuHardPinningEnabled === true,
     switchExtIds: [...switchExtIds],
     ...(baseline === undefined ? {} : { baseline }),
+    ...(hostAffinity === undefined ? {} : { hostAffinity }),
     ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
     ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),
   }

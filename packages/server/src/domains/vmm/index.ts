@@ -1,7 +1,9 @@
 /** Handlers of the namespace vmm: one line per kind, sorted. */
 
 import { image } from './content/image/image.ts'
+import { legacyVmAntiAffinityPolicy } from './policies/legacy-vm-anti-affinity-policy.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
+import { vmHostAffinityPolicy } from './policies/vm-host-affinity-policy.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
@@ -15,11 +17,13 @@ export const vmm = {
   cdRom,
   disk,
   image,
+  legacyVmAntiAffinityPolicy,
   nic,
   serialPort,
   vm,
   vmAntiAffinityPolicy,
   vmDiskStats,
+  vmHostAffinityPolicy,
   vmNicStats,
   vmStats,
 }

@@ -4,6 +4,7 @@ import type { NetworkFabric } from '../network-fabric.ts'
 import { GuestBoots } from './hypervisor/boots.ts'
 import { createDisks } from './hypervisor/disks.ts'
 import { createDomains } from './hypervisor/domains.ts'
+import { createVmGroups } from './hypervisor/groups.ts'
 import { createGuests } from './hypervisor/guests.ts'
 import { SimulatedHosts } from './hypervisor/hosts.ts'
 import { createMigration } from './hypervisor/migration.ts'
@@ -35,5 +36,6 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     ...createDisks(world, hosts),
     ...createGuests(world, { hosts, boots, networkFabric: settings.networkFabric }),
     ...createMigration(hosts),
+    ...createVmGroups(world, hosts),
   }
 }

@@ -85,7 +85,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
     'VM_Startup_Policy_Start_Condition_Conflict',
     'vm_startup_policy',
   ],
-  [/^vmm.*\/vm-host-affinity-policies\/vm-compliance-states$/, 'VM_Host_Affinity_Policy', 'vm_host_affinity_policy'],
   [/^vmm.*\/vm-startup-policies\/vm-compliance-states$/, 'VM_Startup_Policy', 'vm_startup_policy'],
   [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],
 ]

@@ -1,6 +1,7 @@
 /** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import { outsideVms } from '../external-hypervisor.ts'
+import { groupVms } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
 import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
@@ -301,6 +302,11 @@ export const catalogue: Catalogue = {
   GUEST_RECOVERS: {
     about: ofVm,
     happen: ({ world, target }) => said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
+  },
+  LEGACY_POLICY_APPEARS: {
+    about: ofCluster,
+    happen: ({ world, target, event: { name, vms } }) =>
+      said(groupVms(world, target, name, vms), `The cluster ${target.name} keeps the VMs of "${name}" apart.`),
   },
 
   FACT_CHANGES: {
