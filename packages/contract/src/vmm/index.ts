@@ -8,6 +8,7 @@ import { externVmStatsOperations } from './extern/vm-stats.ts'
 import { legacyVmAntiAffinityPolicyOperations } from './policies/legacy-vm-anti-affinity-policy.ts'
 import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-policy.ts'
 import { vmHostAffinityPolicyOperations } from './policies/vm-host-affinity-policy.ts'
+import { vmStartupPolicyOperations } from './policies/vm-startup-policy.ts'
 import { unimplemented } from './unimplemented.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
@@ -34,6 +35,7 @@ export const vmm = namespace({
     'vm-disk-stats': vmDiskStatsOperations,
     'vm-host-affinity-policy': vmHostAffinityPolicyOperations,
     'vm-nic-stats': vmNicStatsOperations,
+    'vm-startup-policy': vmStartupPolicyOperations,
     'vm-stats': vmStatsOperations,
   },
   groups: {

@@ -57,26 +57,6 @@ export const unimplemented: Unimplemented = {
     releaseIpById: 'release-ip',
   },
   '/ahv/config/vms/{vmExtId}/pcie-devices': { PcieDevice: 'list create get delete' },
-  '/ahv/policies/vm-startup-policies': { VmStartupPolicy: 'list create get update delete' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts': {
-    VmStartupPolicyDependencyConflict: 'get',
-    listVmStartupPolicyDependencyConflicts: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts/{dependencyConflictExtId}/dependee-vms':
-    { listVmStartupPolicyDependencyConflictDependeeVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts/{dependencyConflictExtId}/dependent-vms':
-    { listVmStartupPolicyDependencyConflictDependentVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts': {
-    VmStartupPolicyStartConditionConflict: 'get',
-    listVmStartupPolicyStartConditionConflicts: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts/{startConditionConflictExtId}/dependee-vms':
-    { listVmStartupPolicyStartConditionConflictDependeeVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts/{startConditionConflictExtId}/dependent-vms':
-    { listVmStartupPolicyStartConditionConflictDependentVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/vm-compliance-states': {
-    listVmStartupPolicyVmComplianceStates: 'GET',
-  },
   '/config/template-placement-policies': { TemplatePlacementPolicy: 'list create get update delete' },
   '/content/images': { importImage: 'POST /$actions/import' },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },

@@ -43,6 +43,7 @@ export const driverCalls = {
     deleteDisk: true,
     endCustomization: true,
     fenceVm: true,
+    holdAtStart: true,
     migrateVm: true,
     observeGuests: true,
     removeVmGroup: true,

@@ -1,7 +1,7 @@
 /** Hosts of VMs. Changing calls are idempotent and resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
-export interface Hypervisor extends Domains, Disks, Guests, Migration, VmGroups {}
+export interface Hypervisor extends Domains, Disks, Guests, Migration, StartHolds, VmGroups {}
 
 export interface Domains {
   /** Creates or reconfigures it; a running domain gets new memory, CPUs, NICs and serial ports at once. */
@@ -52,6 +52,14 @@ export interface Migration {
   migrateVm(vmExtId: string, toHostExtId: string): Promise<void>
 }
 
+/** After a loss of power these VMs do not start with their host: the control plane starts them, in its order. */
+export interface StartHolds {
+  /** From memory. */
+  heldAtStart(): ReadonlySet<string>
+  /** Replaces the set. */
+  holdAtStart(vmExtIds: ReadonlySet<string>): Promise<void>
+}
+
 export interface VmGroups {
   /** Groups of VMs that the hosts of a cluster keep apart by themselves; from memory. */
   vmGroups(): readonly VmGroup[]
@@ -69,8 +77,8 @@ export interface VmGroup {
 }
 
 export interface UnaskedState {
-  /** RESTARTED: the guest rebooted by itself. */
-  readonly state: 'OFF' | 'PAUSED' | 'RESTARTED'
+  /** RESTARTED: the guest rebooted by itself. HELD: its host is back, and the domain waits to be started. */
+  readonly state: 'HELD' | 'OFF' | 'PAUSED' | 'RESTARTED'
   /** No customisation is left for this guest to run. */
   readonly isCustomizationDone: boolean
 }

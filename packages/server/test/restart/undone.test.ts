@@ -26,7 +26,7 @@ const stays: Readonly<Record<string, string>> = {
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
 }
 /** Tasks of the system, begun by the clock: while time passes, the world changes for other reasons as well. */
-const begunByTime = new Set(['vmm.live-migrate-vm'])
+const begunByTime = new Set(['vmm.live-migrate-vm', 'vmm.start-held-vm'])
 const victims = new Victims()
 after(() => victims.end())
 inOwnFolder()

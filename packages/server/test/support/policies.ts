@@ -96,6 +96,18 @@ export const hostPolicyBody = (vmCategories: readonly string[], hostCategories: 
   hostCategories: references(hostCategories),
 })
 
+/** Groups in the order of their start, and the conditions between them. */
+export const startupBody = (groups: readonly (readonly string[])[], startConditions?: readonly object[]) => ({
+  name: `policy-${randomUUID().slice(0, 8)}`,
+  groups: groups.map((categories) => ({ categories: references(categories) })),
+  ...(startConditions && { startConditions }),
+})
+/** Waits for the boot of the guests of a group. */
+export const bootCondition = (timeoutDurationSecs: number, delayDurationSecs = 0) => ({
+  powerStateCriteria: { $objectType: 'vmm.v4.ahv.policies.PowerStateCriteriaGuestBootup', timeoutDurationSecs },
+  delayDurationSecs,
+})
+
 export const post = (app: TestApp, path: string, body?: object, options: CallOptions = {}): Promise<CallResult> =>
   app.call('POST', path, { ...(body && { body }), requestId: randomUUID(), ...options })
 

@@ -2,6 +2,7 @@
 
 import { image } from './content/image/image.ts'
 import { legacyVmAntiAffinityPolicy } from './policies/legacy-vm-anti-affinity-policy.ts'
+import { vmStartupPolicy } from './policies/startup/vm-startup-policy.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
 import { vmHostAffinityPolicy } from './policies/vm-host-affinity-policy.ts'
 import { vm } from './vm/index.ts'
@@ -25,5 +26,6 @@ export const vmm = {
   vmDiskStats,
   vmHostAffinityPolicy,
   vmNicStats,
+  vmStartupPolicy,
   vmStats,
 }

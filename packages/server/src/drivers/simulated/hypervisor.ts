@@ -8,9 +8,11 @@ import { createVmGroups } from './hypervisor/groups.ts'
 import { createGuests } from './hypervisor/guests.ts'
 import { SimulatedHosts } from './hypervisor/hosts.ts'
 import { createMigration } from './hypervisor/migration.ts'
+import { createStartHolds } from './hypervisor/start-holds.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export {
+  backWithHost,
   type DiskFact,
   type DomainFact,
   diskFacts,
@@ -36,6 +38,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     ...createDisks(world, hosts),
     ...createGuests(world, { hosts, boots, networkFabric: settings.networkFabric }),
     ...createMigration(hosts),
+    ...createStartHolds(world),
     ...createVmGroups(world, hosts),
   }
 }

@@ -22,7 +22,8 @@ const removeGroup = defineTask<{ readonly extId: string }>({
       name: 'remove group',
       progress: 100,
       run: (ctx, { extId }) => ctx.drivers.hypervisor.removeVmGroup(extId),
-      // No undo: it is the last step.
+      // No undo: the group is no longer known.
+      isIrreversible: true,
     },
   ],
 })

@@ -19,6 +19,8 @@ const maximumNamed = 10
 
 export const reEnforcePolicy = defineTask<ReEnforcement>({
   name: 'vmm.re-enforce-vm-host-affinity-policy',
+  // Each migration stands alone: none is undone.
+  pointOfNoReturn: 'migrate',
   steps: [
     {
       name: 'evaluate',
@@ -38,7 +40,6 @@ export const reEnforcePolicy = defineTask<ReEnforcement>({
       run: async (ctx) => {
         await ctx.untilEnded(ctx.outputs['evaluate'] as readonly string[])
       },
-      // No undo: each migration stands alone.
     },
     {
       name: 'report',

@@ -11,6 +11,8 @@ import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
+import { startHeldVm } from './high-availability/start-held.ts'
+import { holdDependentVms } from './high-availability/startup-turns.ts'
 import { observeDomains } from './observe.ts'
 import { maximumNics } from './parts/nics.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
@@ -35,11 +37,11 @@ export const vm = implement(
       createVm: ({ body }) => creationFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
     },
-    tasks: [makeVm, changeVm, removeVm, restartVm, ...powerTasks],
+    tasks: [makeVm, changeVm, removeVm, restartVm, startHeldVm, ...powerTasks],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
     records: [HostAllocation, MacLease, PowerEvent],
-    schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
+    schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -54,8 +54,10 @@ export const catalogue: Catalogue = {
   HOST_RETURNS: {
     about: ofHost,
     async happen({ world, target }) {
-      const begun = await returnHost(world, target.extId)
-      return begun === undefined ? [] : [`The host ${target.name} is up; ${guests(begun)} of it began anew.`]
+      const back = await returnHost(world, target.extId)
+      if (back === undefined) return []
+      const waiting = back.held === 0 ? '' : `; its startup policies hold ${guests(back.held)}`
+      return [`The host ${target.name} is up; ${guests(back.restarted)} of it began anew${waiting}.`]
     },
   },
   HOST_SLOWS: {
