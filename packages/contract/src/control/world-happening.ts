@@ -115,11 +115,10 @@ const happenings = [
   happening('GUEST_HALTS', { vm: named }),
   happening('GUEST_HANGS', { vm: named }),
   happening('GUEST_RECOVERS', { vm: named }),
-  happening('LEGACY_POLICY_APPEARS', {
-    cluster: named,
-    /** Of the legacy anti-affinity policy; an existing one with this name gets these VMs. */
-    name: s.text({ minLength: 1, maxLength: 512 }),
-    vms: s.arrayOf(named, { minItems: 1, maxItems: 4096 }),
+  happening('VM_JOINS_LEGACY_POLICY', {
+    vm: named,
+    /** Of the legacy anti-affinity policy, which its first VM brings into being. */
+    name: s.withDefault(s.text({ minLength: 1, maxLength: 512 }), 'legacy'),
   }),
 
   happening('FACT_CHANGES', {

@@ -139,6 +139,15 @@ const dependencyVms = `${dependencies}/{dependencyConflictExtId}` as const
 const conditions = `${below}/start-condition-conflicts` as const
 const conditionVms = `${conditions}/{startConditionConflictExtId}` as const
 
+const vmsOfDependency = {
+  ...readingDependencies,
+  pathKinds: { dependencyConflictExtId: DependencyConflict.kind },
+}
+const vmsOfCondition = {
+  ...readingConditions,
+  pathKinds: { startConditionConflictExtId: StartConditionConflict.kind },
+}
+
 export const vmStartupPolicyOperations = {
   listVmStartupPolicies: list(path, VmStartupPolicy, {
     ...reading,
@@ -166,12 +175,12 @@ export const vmStartupPolicyOperations = {
   listVmStartupPolicyDependencyConflictDependeeVms: list(
     `${dependencyVms}/dependee-vms`,
     VmOfConflict,
-    readingDependencies,
+    vmsOfDependency,
   ),
   listVmStartupPolicyDependencyConflictDependentVms: list(
     `${dependencyVms}/dependent-vms`,
     VmOfConflict,
-    readingDependencies,
+    vmsOfDependency,
   ),
   listVmStartupPolicyStartConditionConflicts: list(conditions, StartConditionConflict, readingConditions),
   getVmStartupPolicyStartConditionConflictById: get(`${conditions}/{extId}`, StartConditionConflict, {
@@ -181,11 +190,11 @@ export const vmStartupPolicyOperations = {
   listVmStartupPolicyStartConditionConflictDependeeVms: list(
     `${conditionVms}/dependee-vms`,
     VmOfConflict,
-    readingConditions,
+    vmsOfCondition,
   ),
   listVmStartupPolicyStartConditionConflictDependentVms: list(
     `${conditionVms}/dependent-vms`,
     VmOfConflict,
-    readingConditions,
+    vmsOfCondition,
   ),
 }

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { advance } from '../../support/clustermgmt.ts'
-import { happen, postEvent } from '../../support/events.ts'
+import { happen } from '../../support/events.ts'
 import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
-import { aNativeCluster, changed, GiB, type NativeCluster } from '../../support/native-cluster.ts'
+import { aNativeCluster, changed, GiB } from '../../support/native-cluster.ts'
 import { aCategory, aPolicy, aRunningVm, compliance, legacyPolicies } from '../../support/policies.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -18,8 +18,9 @@ before(async () => {
 after(() => app.close())
 afterEach(() => checkInvariants(app))
 
-const appears = (cluster: NativeCluster, name: string, vms: readonly string[]) =>
-  happen(app, { type: 'LEGACY_POLICY_APPEARS', cluster: cluster.extId, name, vms })
+const join = async (name: string, ...vms: readonly string[]): Promise<void> => {
+  for (const vm of vms) await happen(app, { type: 'VM_JOINS_LEGACY_POLICY', name, vm })
+}
 const listed = async (name: string, options = {}): Promise<any[]> =>
   (await app.call('GET', `${legacyPolicies}?$filter=name eq '${name}'`, options)).data ?? []
 const remove = (extId: string, options = {}) =>
@@ -28,7 +29,7 @@ const remove = (extId: string, options = {}) =>
 test('a legacy policy is listed with its VMs, is deleted by its id, and no request creates one', async () => {
   const cluster = await aNativeCluster(app)
   const vms = [await aRunningVm(app, cluster, { name: 'left' }), await aRunningVm(app, cluster, { name: 'right' })]
-  await appears(cluster, 'pair', ['left', vms[1].extId])
+  await join('pair', 'left', vms[1].extId)
   const [policy, ...more] = await listed('pair')
   assert.deepEqual(more, [])
   assert.deepEqual(
@@ -52,7 +53,7 @@ test('a VM of a legacy policy is not compliant with a policy that selects it, un
   const host = cluster.hostExtIds[0] as string
   const vms = []
   for (const name of ['a', 'b']) vms.push(await aRunningVm(app, cluster, { name, categories: [own], host }))
-  await appears(cluster, 'old', [vms[1].extId])
+  await join('old', vms[1].extId)
   const policy = await aPolicy(app, own)
   await advance(app, 0.1)
   assert.deepEqual([...(await compliance(app, policy)).values()], ['Compliant', 'ConflictingLegacy'])
@@ -72,7 +73,7 @@ test('a VM starts away from the VMs of its legacy policy, although that host is 
   const two = await aRunningVm(app, cluster, { name: 'two', host: first })
   await changed(app, two.extId, 'power-off')
   await aRunningVm(app, cluster, { name: 'filler', host: second, memorySizeBytes: 50 * GiB })
-  await appears(cluster, 'apart', ['one', 'two'])
+  await join('apart', 'one', 'two')
   await changed(app, two.extId, 'power-on')
   const { data } = await app.call('GET', `/vmm/v4.2/ahv/config/vms/${two.extId}`)
   assert.equal(data.host.extId, second)
@@ -84,23 +85,23 @@ test('a VM starts away from the VMs of its legacy policy, although that host is 
   )
 })
 
-test('an event that names no VM of the cluster, or several, is 409 and changes nothing', async () => {
-  const cluster = await aNativeCluster(app)
-  await aRunningVm(app, cluster, { name: 'twin' })
-  await aRunningVm(app, cluster, { name: 'twin' })
-  for (const vm of ['nobody', 'twin']) {
-    const event = { type: 'LEGACY_POLICY_APPEARS', cluster: cluster.extId, name: 'none', vms: [vm] }
-    const refused = await postEvent(app, event)
-    assert.ok([400, 409].includes(refused.status), JSON.stringify(refused.errors))
-    assert.ok(refused.errors[0]?.message.includes(`"${vm}"`), refused.errors[0]?.message)
-  }
-  assert.deepEqual(await listed('none'), [])
+test('each cluster has its own legacy policy of a name, and a VM that joins again changes nothing', async () => {
+  const vms = []
+  for (const name of ['here', 'there']) vms.push(await aRunningVm(app, await aNativeCluster(app), { name }))
+  await join('same name', 'here', 'there')
+  const policies = await listed('same name')
+  assert.deepEqual(
+    policies.map((policy) => [policy.cluster.extId, policy.vms[0].extId]).sort(),
+    vms.map(({ cluster, extId }) => [cluster.extId, extId]).sort(),
+  )
+  const again = await happen(app, { type: 'VM_JOINS_LEGACY_POLICY', name: 'same name', vm: 'here' })
+  assert.deepEqual([again.status, again.effects], ['OVER', []])
 })
 
 test('a viewer reads legacy policies and deletes none', async () => {
   const cluster = await aNativeCluster(app)
   await aRunningVm(app, cluster, { name: 'seen' })
-  await appears(cluster, 'viewed', ['seen'])
+  await join('viewed', 'seen')
   const viewer = await aUser(app, ['Virtual Machine Viewer'])
   const [policy] = await listed('viewed', { as: viewer })
   assert.equal(policy.vms.length, 1)

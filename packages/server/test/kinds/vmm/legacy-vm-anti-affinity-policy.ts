@@ -8,7 +8,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.delete-legacy-vm-anti-affinity-policy': async (app) => {
     const cluster = await aNativeCluster(app)
     const vm = await aVm(app, cluster)
-    await happen(app, { type: 'LEGACY_POLICY_APPEARS', cluster: cluster.extId, name: 'legacy', vms: [vm.extId] })
+    await happen(app, { type: 'VM_JOINS_LEGACY_POLICY', vm: vm.extId })
     const [policy] = (await app.call('GET', legacyPolicies)).data
     return { method: 'DELETE', path: `${legacyPolicies}/${policy.extId}` }
   },

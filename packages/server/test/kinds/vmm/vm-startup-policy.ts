@@ -21,6 +21,12 @@ const [production, web] = [seedId('category/Environment/Production'), seedId('ca
 const body = () => startupBody([[production], [web]])
 const aPolicy = (app: TestApp): Promise<string> => made(app, startupPolicies, body())
 
+/** Policies that conflict with the one of `creations`, in both ways. */
+export async function makeConflicts(app: TestApp): Promise<void> {
+  await made(app, startupPolicies, startupBody([[web], [production]]))
+  await made(app, startupPolicies, startupBody([[production], [web]], [{ delayDurationSecs: 5 }]))
+}
+
 export const creations: Readonly<Record<string, Creation>> = {
   'vmm.createVmStartupPolicy': { path: startupPolicies, body: (name) => ({ ...body(), name }) },
 }
@@ -64,6 +70,11 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateVmStartupPolicyById': [
     updating(startupPolicies, () => ({ ...body(), startConditions: [{ delayDurationSecs: 5 }] })),
   ],
+}
+
+const powerOn = 'vmm.v4.ahv.policies.PowerStateCriteriaPowerOn'
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  '* powerStateCriteria<PowerStateCriteriaPowerOn>': [{ $objectType: powerOn }],
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {

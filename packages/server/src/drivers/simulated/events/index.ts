@@ -1,7 +1,7 @@
 /** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import { outsideVms } from '../external-hypervisor.ts'
-import { groupVms } from '../hypervisor/groups.ts'
+import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
 import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
@@ -305,10 +305,13 @@ export const catalogue: Catalogue = {
     about: ofVm,
     happen: ({ world, target }) => said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
   },
-  LEGACY_POLICY_APPEARS: {
-    about: ofCluster,
-    happen: ({ world, target, event: { name, vms } }) =>
-      said(groupVms(world, target, name, vms), `The cluster ${target.name} keeps the VMs of "${name}" apart.`),
+  VM_JOINS_LEGACY_POLICY: {
+    about: ofVm,
+    happen: ({ world, target, event: { name = 'legacy' } }) =>
+      said(
+        joinGroup(world, target, name),
+        `The legacy policy "${name}" keeps ${target.name} apart from its other VMs.`,
+      ),
   },
 
   FACT_CHANGES: {

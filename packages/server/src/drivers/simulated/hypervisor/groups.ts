@@ -1,5 +1,4 @@
 /** Groups of VMs that hosts keep apart: only world events make them. Source: behaviour vmm.md 1.12 (legacy). */
-import { canonicalJson } from '../../../core/idempotency.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { VmGroup, VmGroups } from '../../hypervisor.ts'
 import { CannotHappen, type Target } from '../events/event.ts'
@@ -29,27 +28,14 @@ export function createVmGroups(world: SimulatedWorld, hosts: SimulatedHosts): Vm
   }
 }
 
-/** @param vms names or ids @throws CannotHappen for a VM that the cluster does not have, or of which it has several */
-export async function groupVms(
-  world: SimulatedWorld,
-  cluster: Target,
-  name: string,
-  vms: readonly string[],
-): Promise<boolean> {
-  const domains = [...domainFacts(world).all()].filter(([, { domain }]) => domain.clusterExtId === cluster.extId)
-  const vmExtIds = vms.map((wanted) => {
-    const found = domains.filter(([extId, { domain }]) => extId === wanted || domain.name === wanted)
-    const [only] = found
-    if (only === undefined || found.length > 1)
-      throw new CannotHappen(
-        `expected the name or the id of one VM of the cluster "${cluster.name}", found "${wanted}", which ${found.length} VMs have`,
-        'vms',
-      )
-    return only[0]
-  })
-  const extId = derivedId('vm group', cluster.extId, name)
-  const group = { name, clusterExtId: cluster.extId, vmExtIds: [...new Set(vmExtIds)] }
-  if (canonicalJson(groupFacts(world).get(extId)) === canonicalJson(group)) return false
-  await groupFacts(world).put(extId, group)
+/** Adds the VM to the group of this name in its cluster; the group appears with its first VM. @returns false: it was in */
+export async function joinGroup(world: SimulatedWorld, vm: Target, name: string): Promise<boolean> {
+  const fact = domainFacts(world).get(vm.extId)
+  if (fact === undefined) throw new CannotHappen(`No host has the VM "${vm.name}".`)
+  const { clusterExtId } = fact.domain
+  const extId = derivedId('vm group', clusterExtId, name)
+  const vmExtIds = groupFacts(world).get(extId)?.vmExtIds ?? []
+  if (vmExtIds.includes(vm.extId)) return false
+  await groupFacts(world).put(extId, { name, clusterExtId, vmExtIds: [...vmExtIds, vm.extId] })
   return true
 }
