@@ -17,6 +17,7 @@ export function readOnlyView(transaction: Transaction): Transaction {
     findOne: (kind, where) => transaction.findOne(kind, where),
     findWhere: (kind, where) => transaction.findWhere(kind, where),
     walk: (kind, walk) => transaction.walk(kind, walk),
+    sums: (kind, query) => transaction.sums(kind, query),
     pending: (kind, extId) => transaction.pending(kind, extId),
     referrers: (kind, extId, limit, narrowing) => transaction.referrers(kind, extId, limit, narrowing),
     referrerCounts: (kind, extId, counting) => transaction.referrerCounts(kind, extId, counting),

@@ -66,6 +66,7 @@ export function explaining(reader: Reader, { request: { trace }, operation, inpu
     findOne: (kind, where) => reader.findOne(kind, where),
     findWhere: (kind, where) => reader.findWhere(kind, where),
     walk: (kind, walk) => reader.walk(kind, walk),
+    sums: (kind, query) => reader.sums(kind, query),
     pending: (kind, extId) => reader.pending(kind, extId),
     referrers: (kind, extId, limit, options) => reader.referrers(kind, extId, limit, options),
     referrerCounts: (kind, extId, options) => reader.referrerCounts(kind, extId, options),

@@ -107,12 +107,26 @@ export function loadsOf(allocations: Iterable<Allocation>, peerVmExtIds?: Readon
 }
 
 export function addLoad(loads: Loads, held: Omit<Allocation, 'vmExtId'>, isPeer = false): void {
-  let load = loads.get(held.hostExtId)
-  if (load === undefined) loads.set(held.hostExtId, (load = { ...noLoad }))
+  const load = loadOf(loads, held.hostExtId)
   load.memoryBytes += held.memoryBytes
   if (held.isPinned) load.pinnedVcpus += held.vcpus
   else load.sharedVcpus += held.vcpus
   if (isPeer) load.peers++
+}
+
+export function removeLoad(loads: Loads, { memoryBytes, vcpus, ...held }: Allocation): void {
+  addLoad(loads, { ...held, memoryBytes: -memoryBytes, vcpus: -vcpus })
+}
+
+/** The host runs one more VM from which the VM to place is kept apart. */
+export function addPeer(loads: Loads, hostExtId: string): void {
+  loadOf(loads, hostExtId).peers++
+}
+
+function loadOf(loads: Loads, hostExtId: string): Load {
+  let load = loads.get(hostExtId)
+  if (load === undefined) loads.set(hostExtId, (load = { ...noLoad }))
+  return load
 }
 
 export const admits = (host: HostCandidate, { hostCategoryExtIds }: HostAffinity): boolean =>

@@ -19,11 +19,15 @@ import { HostAllocation } from './host-allocation.ts'
 import { closedBecause } from './host-state.ts'
 import {
   type Allocation,
+  addLoad,
+  addPeer,
   type Choice,
-  chooseHost,
+  chooseByLoad,
   type Demand,
   type HostCandidate,
   heldMemoryBytes,
+  type Loads,
+  removeLoad,
   usableMemoryBytes,
 } from './placement.ts'
 import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
@@ -63,7 +67,7 @@ export async function placeElsewhere(
   if (held !== undefined) return { hostExtId: held.hostExtId }
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
   const demand = await demandAmongPeers(ctx, vm)
-  const choice = chooseHost(hosts, await inCluster(ctx.store, vm), demand)
+  const choice = chooseByLoad(hosts, await loadsFor(ctx.store, vm, demand), demand)
   if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
   await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
   return choice
@@ -83,11 +87,12 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
-  const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
   const demand = await demandAmongPeers(ctx, grown)
+  const loads = await loadsFor(ctx.store, vm, demand)
+  for (const held of await allocationsOf(ctx.store, vm.extId)) removeLoad(loads, held)
   // A host that accepts no new VMs (maintenance) may still let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
-  const inPlace = chooseHost(stay, others, demand)
+  const inPlace = chooseByLoad(stay, loads, demand)
   if ('hostExtId' in inPlace && own !== undefined) {
     await ctx.store.update(HostAllocation, own.extId, { memoryBytes: demand.memoryBytes, vcpus: demand.vcpus })
     return here
@@ -124,11 +129,11 @@ export async function freeMemoryBytes(
   clusterExtId: string,
 ): Promise<number> {
   const hosts = await candidatesOf(ctx, clusterExtId)
-  const held = await ctx.store.findWhere(HostAllocation, { clusterExtId })
+  const loads = await loadsIn(ctx.store, clusterExtId)
   const usable = hosts
     .filter(({ closed }) => closed === undefined)
     .reduce((sum, host) => sum + usableMemoryBytes(host), 0)
-  return usable - held.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0)
+  return usable - [...loads.values()].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0)
 }
 
 async function hold(
@@ -138,7 +143,7 @@ async function hold(
   demand: Demand,
   refused: readonly string[] = [],
 ): Promise<string> {
-  const held = chosenFor(vm, chooseHost(hosts, await inCluster(store, vm), demand), demand, refused)
+  const held = chosenFor(vm, chooseByLoad(hosts, await loadsFor(store, vm, demand), demand), demand, refused)
   await store.insert(HostAllocation, held)
   return held.hostExtId
 }
@@ -166,8 +171,35 @@ export function chosenFor(
   }
 }
 
-const inCluster = (store: Reader, vm: VmEntity): Promise<HeldAllocation[]> =>
-  store.findWhere(HostAllocation, { clusterExtId: vm.cluster?.extId as string })
+/** What the hosts of a cluster have reserved. */
+export async function loadsIn(store: Reader, clusterExtId: string): Promise<Loads> {
+  const loads: Loads = new Map()
+  const groups = await store.sums(HostAllocation, {
+    where: { clusterExtId },
+    by: ['hostExtId', 'isPinned'],
+    of: ['memoryBytes', 'vcpus'],
+  })
+  for (const { by, sums } of groups) {
+    const [memoryBytes, vcpus] = sums as [number, number]
+    addLoad(loads, { hostExtId: String(by[0]), isPinned: by[1] === 1, memoryBytes, vcpus })
+  }
+  return loads
+}
+
+/** The same, with the VMs on each host from which the VM is kept apart. */
+async function loadsFor(store: Reader, vm: VmEntity, { peerVmExtIds = new Set() }: Demand): Promise<Loads> {
+  const clusterExtId = vm.cluster?.extId as string
+  const loads = await loadsIn(store, clusterExtId)
+  const held =
+    peerVmExtIds.size > manyPeers
+      ? (await store.findWhere(HostAllocation, { clusterExtId })).filter(({ vmExtId }) => peerVmExtIds.has(vmExtId))
+      : (await Promise.all([...peerVmExtIds].map((extId) => allocationsOf(store, extId)))).flat()
+  for (const peer of held) if (peer.clusterExtId === clusterExtId) addPeer(loads, peer.hostExtId)
+  return loads
+}
+
+/** From here on, reading all reservations of the cluster costs less than those of each peer. */
+const manyPeers = 200
 
 export async function candidatesOf(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },

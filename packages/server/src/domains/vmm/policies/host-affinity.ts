@@ -4,10 +4,9 @@ import {
   type VmHostAffinityNonCompliance,
   VmHostAffinityPolicy,
 } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
-import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { addLoad, admits, chooseByLoad, loadsOf } from '../../scheduling/placement.ts'
+import { addLoad, admits, chooseByLoad } from '../../scheduling/placement.ts'
 import { affinityBy, idsOf } from '../../scheduling/policy-selection.ts'
-import { candidatesOf, demandOf } from '../../scheduling/scheduler.ts'
+import { allocationsOf, candidatesOf, demandOf, loadsIn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movability } from './anti-affinity.ts'
 import type { Evaluating, PolicyRules, Violation } from './compliance.ts'
@@ -52,12 +51,10 @@ async function violationsOf(
   if (violators.length === 0) return found
 
   const canMove = movability(ctx, clusterExtId)
-  const allocations = await ctx.store.findWhere(HostAllocation, { clusterExtId })
-  const reservations = Map.groupBy(allocations, ({ vmExtId }) => vmExtId)
-  const loads = loadsOf(allocations)
+  const loads = await loadsIn(ctx.store, clusterExtId)
   for (const vm of violators) {
     // The VM moves already: it has a reservation on its target.
-    const isMoving = reservations.get(vm.extId)?.some(({ hostExtId }) => allowedIds.has(hostExtId)) === true
+    const isMoving = (await allocationsOf(ctx.store, vm.extId)).some(({ hostExtId }) => allowedIds.has(hostExtId))
     const demand = await demandOf(ctx.store, vm)
     const choice = chooseByLoad(allowed, loads, demand)
     if ('reasons' in choice && !isMoving) {
