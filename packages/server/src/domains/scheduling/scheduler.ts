@@ -171,7 +171,7 @@ export function chosenFor(
   }
 }
 
-/** What the hosts of a cluster have reserved. */
+/** Reserved memory and CPUs of the hosts of a cluster. */
 export async function loadsIn(store: Reader, clusterExtId: string): Promise<Loads> {
   const loads: Loads = new Map()
   const groups = await store.sums(HostAllocation, {

@@ -14,7 +14,7 @@ interface ReEnforcement {
   readonly policyExtId: string
 }
 
-/** Of VMs that stay in violation, a warning names this many. */
+/** VMs that a warning names. */
 const maximumNamed = 10
 
 export const reEnforcePolicy = defineTask<ReEnforcement>({

@@ -1,4 +1,4 @@
-/** What binds a VM to its host, so that no other host can restart it. Source: behaviour vmm.md 1.13, 3.2 (HA). */
+/** Reasons why no other host can restart a VM. Source: behaviour vmm.md 1.13, 3.2 (HA). */
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { isEmulated } from '../parts/nics.ts'
 

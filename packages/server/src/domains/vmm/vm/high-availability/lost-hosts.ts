@@ -14,7 +14,7 @@ import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { bindingsOf } from './bindings.ts'
 import { restartElsewhere, restartOf } from './restart-elsewhere.ts'
 import { startHeldVm } from './start-held.ts'
-import { startableNow } from './startup-turns.ts'
+import { startableNow } from './waiting-vms.ts'
 
 type Looking = ScheduleContext<Drivers>
 
