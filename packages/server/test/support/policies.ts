@@ -146,3 +146,19 @@ export async function categorise(app: TestApp, hostExtIds: readonly string[], ..
     for (const extId of hostExtIds) await store.update(Host, extId, { categories })
   })
 }
+
+/** The numbers of every policy add up to the number of VMs that it selects. */
+export async function countsAddUp(app: TestApp): Promise<void> {
+  for (const path of [antiAffinityPolicies, hostAffinityPolicies, startupPolicies]) {
+    for (const policy of (await app.call('GET', `${path}?$limit=100`)).data ?? []) {
+      const { numVms, numCompliantVms, numNonCompliantVms, numPendingVms } = policy
+      const states = (await app.call('GET', `${path}/${policy.extId}/vm-compliance-states?$limit=100`)).data ?? []
+      const pending = states.filter(({ complianceStatus }: any) => /Pending/.test(complianceStatus.$objectType)).length
+      assert.deepEqual(
+        [numVms ?? states.length, numCompliantVms + numNonCompliantVms, numPendingVms ?? pending],
+        [states.length, states.length - pending, pending],
+        `${path}/${policy.extId}`,
+      )
+    }
+  }
+}

@@ -29,6 +29,7 @@ import {
   aPolicy,
   aRunningVm,
   categorise,
+  countsAddUp,
   hostAffinityPolicies,
   hostOf,
   hostPolicyBody,
@@ -46,6 +47,7 @@ before(async () => {
 after(() => app.close())
 afterEach(async () => {
   await noFaults(app)
+  await countsAddUp(app)
   await checkInvariants(app)
 })
 

@@ -13,6 +13,7 @@ import {
   aCategory,
   act,
   bootCondition,
+  countsAddUp,
   made,
   post,
   startupBody,
@@ -26,7 +27,10 @@ before(async () => {
   app = await startApp({ config: { seed: 'empty' } })
 })
 after(() => app.close())
-afterEach(() => checkInvariants(app))
+afterEach(async () => {
+  await countsAddUp(app)
+  await checkInvariants(app)
+})
 
 const settled = (): Promise<void> => advance(app, 0.1)
 const read = async (path: string): Promise<any> => (await app.call('GET', path)).data ?? []
