@@ -116,6 +116,11 @@ const happenings = [
   happening('GUEST_HALTS', { vm: named }),
   happening('GUEST_HANGS', { vm: named }),
   happening('GUEST_RECOVERS', { vm: named }),
+  happening('VM_JOINS_LEGACY_POLICY', {
+    vm: named,
+    /** Of the legacy anti-affinity policy, which its first VM brings into being. */
+    name: s.withDefault(s.text({ minLength: 1, maxLength: 512 }), 'legacy'),
+  }),
 
   happening('FACT_CHANGES', {
     kind: s.enumeration(factKinds),

@@ -8,7 +8,10 @@ import { externVmOperations } from './extern/vm.ts'
 import { externVmDiskStatsOperations } from './extern/vm-disk-stats.ts'
 import { externVmNicStatsOperations } from './extern/vm-nic-stats.ts'
 import { externVmStatsOperations } from './extern/vm-stats.ts'
+import { legacyVmAntiAffinityPolicyOperations } from './policies/legacy-vm-anti-affinity-policy.ts'
 import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-policy.ts'
+import { vmHostAffinityPolicyOperations } from './policies/vm-host-affinity-policy.ts'
+import { vmStartupPolicyOperations } from './policies/vm-startup-policy.ts'
 import { unimplemented } from './unimplemented.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
@@ -32,6 +35,7 @@ export const vmm = namespace({
     image: imageOperations,
     'image-placement-policy': imagePlacementPolicyOperations,
     'image-rate-limit-policy': imageRateLimitPolicyOperations,
+    'legacy-vm-anti-affinity-policy': legacyVmAntiAffinityPolicyOperations,
     nic: nicOperations,
     'pcie-device': pcieDeviceOperations,
     'serial-port': serialPortOperations,
@@ -39,7 +43,9 @@ export const vmm = namespace({
     vm: vmOperations,
     'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,
     'vm-disk-stats': vmDiskStatsOperations,
+    'vm-host-affinity-policy': vmHostAffinityPolicyOperations,
     'vm-nic-stats': vmNicStatsOperations,
+    'vm-startup-policy': vmStartupPolicyOperations,
     'vm-stats': vmStatsOperations,
   },
   groups: {

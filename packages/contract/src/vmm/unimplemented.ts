@@ -44,34 +44,6 @@ export const unimplemented: Unimplemented = {
     enableVmDiskHydration: 'enable-hydration',
     removeVmDiskCustomAttributes: 'remove-custom-attributes',
   },
-  '/ahv/policies/legacy-vm-anti-affinity-policies': { LegacyVmAntiAffinityPolicy: 'list delete' },
-  '/ahv/policies/vm-host-affinity-policies': {
-    VmHostAffinityPolicy: 'list create get update delete',
-    reEnforceVmHostAffinityPolicyById: 're-enforce',
-  },
-  '/ahv/policies/vm-host-affinity-policies/{vmHostAffinityPolicyExtId}/vm-compliance-states': {
-    listVmHostAffinityPolicyVmComplianceStates: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies': { VmStartupPolicy: 'list create get update delete' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts': {
-    VmStartupPolicyDependencyConflict: 'get',
-    listVmStartupPolicyDependencyConflicts: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts/{dependencyConflictExtId}/dependee-vms':
-    { listVmStartupPolicyDependencyConflictDependeeVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts/{dependencyConflictExtId}/dependent-vms':
-    { listVmStartupPolicyDependencyConflictDependentVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts': {
-    VmStartupPolicyStartConditionConflict: 'get',
-    listVmStartupPolicyStartConditionConflicts: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts/{startConditionConflictExtId}/dependee-vms':
-    { listVmStartupPolicyStartConditionConflictDependeeVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts/{startConditionConflictExtId}/dependent-vms':
-    { listVmStartupPolicyStartConditionConflictDependentVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/vm-compliance-states': {
-    listVmStartupPolicyVmComplianceStates: 'GET',
-  },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
   '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
   '/content/templates': {

@@ -1,7 +1,7 @@
 /** Hosts of VMs. Changing calls are idempotent and resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
-export interface Hypervisor extends Domains, Disks, Guests, Migration {}
+export interface Hypervisor extends Domains, Disks, Guests, Migration, StartHolds, VmGroups {}
 
 export interface Domains {
   /** Creates or reconfigures it; a running domain gets new memory, CPUs, NICs and serial ports at once. */
@@ -56,9 +56,33 @@ export interface Migration {
   migrateVm(vmExtId: string, toHostExtId: string, report?: (share: number) => Promise<void>): Promise<void>
 }
 
+/** After a loss of power these VMs do not start with their host: the control plane starts them, in its order. */
+export interface StartHolds {
+  /** From memory. */
+  heldAtStart(): ReadonlySet<string>
+  /** Replaces the set. */
+  holdAtStart(vmExtIds: ReadonlySet<string>): Promise<void>
+}
+
+export interface VmGroups {
+  /** Groups of VMs that the hosts of a cluster keep apart by themselves; from memory. */
+  vmGroups(): readonly VmGroup[]
+  /** An absent group is no fault. */
+  removeVmGroup(groupExtId: string): Promise<void>
+  /** The returned function ends the watch. */
+  watchVmGroups(changed: () => void): () => void
+}
+
+export interface VmGroup {
+  readonly extId: string
+  readonly name: string
+  readonly clusterExtId: string
+  readonly vmExtIds: readonly string[]
+}
+
 export interface UnaskedState {
-  /** RESTARTED: the guest rebooted by itself. */
-  readonly state: 'OFF' | 'PAUSED' | 'RESTARTED'
+  /** RESTARTED: the guest rebooted by itself. HELD: its host is back, and the domain waits to be started. */
+  readonly state: 'HELD' | 'OFF' | 'PAUSED' | 'RESTARTED'
   /** No customisation is left for this guest to run. */
   readonly isCustomizationDone: boolean
 }

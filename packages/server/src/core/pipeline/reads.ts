@@ -12,6 +12,7 @@ export const readsOf = (reader: Reader): Reader => ({
   findOne: (kind, where) => reader.findOne(kind, where),
   findWhere: (kind, where) => reader.findWhere(kind, where),
   walk: (kind, walk) => reader.walk(kind, walk),
+  sums: (kind, query) => reader.sums(kind, query),
   pending: (kind, extId) => reader.pending(kind, extId),
   referrers: (kind, extId, limit, narrowing) => reader.referrers(kind, extId, limit, narrowing),
   referrerCounts: (kind, extId, counting) => reader.referrerCounts(kind, extId, counting),

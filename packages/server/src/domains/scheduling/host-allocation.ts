@@ -18,8 +18,12 @@ export const HostAllocation = resource(
     virtualGpus: optional(arrayOf(integer())),
   },
   {
-    indexed: ['vmExtId', 'hostExtId', 'clusterExtId'],
-    unique: [{ fields: ['vmExtId', 'hostExtId'] }],
+    indexed: ['vmExtId', 'hostExtId', 'clusterExtId', 'memoryBytes', 'vcpus', 'isPinned'],
+    unique: [
+      { fields: ['vmExtId', 'hostExtId'] },
+      // Follows from the rule above: its index holds all that the loads of hosts are summed from.
+      { fields: ['clusterExtId', 'hostExtId', 'isPinned', 'memoryBytes', 'vcpus', 'vmExtId'] },
+    ],
     ofCluster: { by: 'clusterExtId' },
   },
 )

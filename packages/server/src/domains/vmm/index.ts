@@ -4,7 +4,10 @@ import { image } from './content/image/image.ts'
 import { imagePlacementPolicy } from './content/policies/image-placement-policy.ts'
 import { imageRateLimitPolicy } from './content/policies/image-rate-limit-policy.ts'
 import { templatePlacementPolicy } from './content/policies/template-placement-policy.ts'
+import { legacyVmAntiAffinityPolicy } from './policies/legacy-vm-anti-affinity-policy.ts'
+import { vmStartupPolicy } from './policies/startup/vm-startup-policy.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
+import { vmHostAffinityPolicy } from './policies/vm-host-affinity-policy.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
@@ -23,6 +26,7 @@ export const vmm = {
   image,
   imagePlacementPolicy,
   imageRateLimitPolicy,
+  legacyVmAntiAffinityPolicy,
   nic,
   pcieDevice,
   serialPort,
@@ -30,6 +34,8 @@ export const vmm = {
   vm,
   vmAntiAffinityPolicy,
   vmDiskStats,
+  vmHostAffinityPolicy,
   vmNicStats,
+  vmStartupPolicy,
   vmStats,
 }

@@ -75,18 +75,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^vmm.*\/templates$/, 'VM_Templates', 'vm_template'],
   [/^vmm.*\/templates\/versions$/, 'VM_Templates_Versions', 'vm_template'],
   [/^vmm\/images.*-?(placement-policies|rate-limit-policies)$/, 'Image_*', ''],
-  [
-    /^vmm.*\/vm-startup-policies\/.*(dependency-conflicts)/,
-    'VM_Startup_Policy_Dependency_Conflict',
-    'vm_startup_policy',
-  ],
-  [
-    /^vmm.*\/vm-startup-policies\/.*(start-condition-conflicts)/,
-    'VM_Startup_Policy_Start_Condition_Conflict',
-    'vm_startup_policy',
-  ],
-  [/^vmm.*\/vm-host-affinity-policies\/vm-compliance-states$/, 'VM_Host_Affinity_Policy', 'vm_host_affinity_policy'],
-  [/^vmm.*\/vm-startup-policies\/vm-compliance-states$/, 'VM_Startup_Policy', 'vm_startup_policy'],
   [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],
 ]
 

@@ -13,6 +13,8 @@ import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
+import { startHeldVm } from './high-availability/start-held.ts'
+import { holdDependentVms } from './high-availability/waiting-vms.ts'
 import { hostFaults, migrateToHost, migrateVmToHost } from './migrate-to-host.ts'
 import { observeDomains } from './observe.ts'
 import {
@@ -56,11 +58,11 @@ export const vm = implement(
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
     },
-    tasks: [makeVm, makeClone, migrateToHost, ...ownerTasks, changeVm, removeVm, restartVm, ...powerTasks],
+    tasks: [makeVm, makeClone, migrateToHost, ...ownerTasks, changeVm, removeVm, restartVm, startHeldVm, ...powerTasks],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
     records: [DeviceClaim, HostAllocation, MacLease, PowerEvent],
-    schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
+    schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -80,6 +80,10 @@ async function follow(
   if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
   if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined })
   if (unasked?.state === 'RESTARTED') return beginsAnew(ctx, vm)
+  if (unasked?.state === 'HELD') {
+    if (vm.powerState !== 'UNDETERMINED') await setPower(ctx, vm, 'PAUSED', { powerState: 'UNDETERMINED' })
+    return 'settled'
+  }
   const state = unasked?.state ?? 'ON'
   if (state === vm.powerState) return 'settled'
   if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomizationDone === true)

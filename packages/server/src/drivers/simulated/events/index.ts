@@ -1,6 +1,7 @@
 /** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import { outsideVms } from '../external-hypervisor.ts'
+import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
 import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
@@ -60,8 +61,10 @@ export const catalogue: Catalogue = {
   HOST_RETURNS: {
     about: ofHost,
     async happen({ world, target }) {
-      const begun = await returnHost(world, target.extId)
-      return begun === undefined ? [] : [`The host ${target.name} is up; ${guests(begun)} of it restarted.`]
+      const back = await returnHost(world, target.extId)
+      if (back === undefined) return []
+      const waiting = back.held === 0 ? '' : `; its startup policies hold ${guests(back.held)}`
+      return [`The host ${target.name} is up; ${guests(back.restarted)} of it restarted${waiting}.`]
     },
   },
   HOST_SLOWS: {
@@ -308,6 +311,14 @@ export const catalogue: Catalogue = {
   GUEST_RECOVERS: {
     about: ofVm,
     happen: ({ world, target }) => said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
+  },
+  VM_JOINS_LEGACY_POLICY: {
+    about: ofVm,
+    happen: ({ world, target, event: { name = 'legacy' } }) =>
+      said(
+        joinGroup(world, target, name),
+        `The legacy policy "${name}" keeps ${target.name} apart from its other VMs.`,
+      ),
   },
 
   FACT_CHANGES: {

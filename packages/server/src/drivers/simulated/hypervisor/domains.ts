@@ -4,7 +4,7 @@ import type { Domains } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { stopped } from './facts.ts'
+import { holdFacts, stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { nicChangesOf } from './nics.ts'
 
@@ -17,8 +17,10 @@ export interface DomainParts {
   readonly isInstant: boolean
 }
 
-export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInstant }: DomainParts): Domains {
+export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }: DomainParts): Domains {
+  const { clock } = world
   const { domains } = hosts
+  const holds = holdFacts(world)
   return {
     async defineVm(domain) {
       hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
@@ -34,6 +36,7 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))
       if (domains.get(vmExtId)?.state === 'ON') throw new DriverError('the domain runs', { retryable: false })
       await domains.remove(vmExtId)
+      if (holds.get(vmExtId) !== undefined) await holds.remove(vmExtId)
     },
     async startVm(vmExtId, hostExtId) {
       const fact = hosts.domain(vmExtId)
@@ -44,7 +47,8 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
     },
     async stopVm(vmExtId) {
       const fact = domains.get(vmExtId)
-      if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined)) return
+      if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined && fact.heldSince === undefined))
+        return
       hosts.requireAnswer('stopVm', hosts.placesOf(fact))
       await domains.put(vmExtId, stopped(fact))
     },
@@ -75,8 +79,8 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       const { isDown, hasLostPower, since } = hosts.faultOf(hostExtId)
       if (isDown !== true) return undefined
       // A domain that its guest halted may still be recorded for this host.
-      const endedAt = fact.haltedAt ?? (hasLostPower === true ? since : undefined)
-      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined
+      const endedAt = fact.haltedAt ?? fact.heldSince ?? (hasLostPower === true ? since : undefined)
+      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined || fact.heldSince !== undefined
       const wasDone = hasRun ? boots.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
       const domain = { ...fact.domain, hasPendingCustomization: !wasDone }
       await domains.put(vmExtId, { ...stopped(fact), domain, fencedFrom: hostExtId })

@@ -15,6 +15,8 @@ export interface DomainFact {
   readonly haltedAt?: number
   /** The guest rebooted by itself; cleared once the control plane has acknowledged it. */
   readonly restartedAt?: number
+  /** The host has lost its power at this time and did not start the domain when it came back. */
+  readonly heldSince?: number
   /** Unreachable host; cleared by the next start. */
   readonly fencedFrom?: string
   /** Until the next reboot. */
@@ -54,6 +56,9 @@ export const stallFacts = (world: SimulatedWorld): Collection<StallFact> => worl
 /** By container id: no free space. */
 export const fullFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.full')
 
+/** By VM id: domains that do not start with their host. */
+export const holdFacts = (world: SimulatedWorld): Collection<object> => world.collection('startHolds')
+
 export function stopped({ domain, lastReset }: DomainFact): DomainFact {
   return { domain, state: 'OFF', ...(lastReset && { lastReset }) }
 }
@@ -64,6 +69,13 @@ export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise
   const { startedAt = 0, restartedAt } = fact
   const boot = defined({ startedAt, restartedAt })
   await domainFacts(world).put(vmExtId, { ...stopped(fact), ...boot, haltedAt: world.clock.now() })
+}
+
+/** The host came back at this moment; a domain that is held at start stays off. */
+export function backWithHost(world: SimulatedWorld, extId: string, fact: DomainFact, lostAt: number): DomainFact {
+  if (holdFacts(world).get(extId) === undefined) return restarted(world, fact)
+  const { startedAt = 0, restartedAt, hostExtId } = fact
+  return { ...stopped(fact), ...defined({ startedAt, restartedAt, hostExtId }), heldSince: lostAt }
 }
 
 export const restarted = (world: SimulatedWorld, { hungSince: _, ...fact }: DomainFact): DomainFact => ({

@@ -67,7 +67,10 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, isInstant, n
       for (const [extId, fact] of domains.all()) {
         const state = unaskedState(fact, isPaused(world, fact))
         if (state === undefined) continue
-        states.set(extId, { state, isCustomizationDone: boots.isCustomizationDone(fact, fact.haltedAt) })
+        states.set(extId, {
+          state,
+          isCustomizationDone: boots.isCustomizationDone(fact, fact.haltedAt ?? fact.heldSince),
+        })
       }
       return states
     },
@@ -94,8 +97,12 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, isInstant, n
   }
 }
 
-function unaskedState({ haltedAt, restartedAt }: DomainFact, isPaused: boolean): UnaskedState['state'] | undefined {
+function unaskedState(
+  { haltedAt, heldSince, restartedAt }: DomainFact,
+  isPaused: boolean,
+): UnaskedState['state'] | undefined {
   if (haltedAt !== undefined) return 'OFF'
+  if (heldSince !== undefined) return 'HELD'
   if (isPaused) return 'PAUSED'
   return restartedAt === undefined ? undefined : 'RESTARTED'
 }
