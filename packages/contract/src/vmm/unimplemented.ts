@@ -13,7 +13,6 @@ export const unimplemented: Unimplemented = {
     addVmCustomAttributes: 'add-custom-attributes',
     assignVmOwner: 'assign-owner',
     associateCategories: 'associate-categories',
-    cloneVm: 'clone',
     crossClusterMigrateVm: 'migrate',
     customizeGuestVm: 'customize-guest',
     disassociateCategories: 'disassociate-categories',

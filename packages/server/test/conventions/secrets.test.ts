@@ -305,6 +305,10 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const path = `/storage/v4.0.a3/config/iscsi-clients/${await aClient()}`
     await made('PATCH', path, { clientSecret: secret() })
   },
+  'vmm.cloneVm': async () => {
+    const path = `${vms}/${await made('POST', vms, vmBody())}`
+    await made('POST', `${path}/$actions/clone`, { guestCustomization: withScript() }, { tagOf: path })
+  },
   'vmm.createImage': () => made('POST', images, withImage()),
   'vmm.createVm': async () => {
     await made('POST', vms, vmBody())

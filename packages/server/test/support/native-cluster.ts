@@ -146,3 +146,18 @@ export const changed = async (
   what: Parameters<typeof change>[2],
   options: CallOptions = {},
 ): Promise<any> => app.task(await change(app, extId, what, options))
+
+/** Starts an action of the VM that has a body, with the VM's current tag. */
+export const act = async (
+  app: TestApp,
+  extId: string,
+  action: string,
+  body: object,
+  options: CallOptions = {},
+): Promise<CallResult> =>
+  app.call('POST', `${vms}/${extId}/$actions/${action}`, {
+    requestId: randomUUID(),
+    ifMatch: await tagOf(app, extId),
+    body,
+    ...options,
+  })

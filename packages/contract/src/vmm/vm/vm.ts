@@ -16,6 +16,7 @@ import {
 } from '../references.ts'
 import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers, vmWriters } from '../roles.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
+import { CloneOverrideParams } from './clone.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { GuestTools } from './guest/guest-tools.ts'
 import { CdRom } from './parts/cd-rom.ts'
@@ -216,6 +217,14 @@ export const vmOperations = {
     ...mutation,
     iam: 'Delete_Existing_Virtual_Machine',
     roles: [...vmWriters, 'Backup Admin', 'Management Connector'],
+    ifMatch: 'required',
+  }),
+  cloneVm: action('/ahv/config/vms/{extId}/$actions/clone', {
+    ...mutation,
+    of: Vm,
+    body: CloneOverrideParams,
+    iam: 'Clone_Existing_Virtual_Machine',
+    roles: [...vmWriters, 'Management Connector'],
     ifMatch: 'required',
   }),
   powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', { ...switching, iam: 'Power_On_Virtual_Machine' }),

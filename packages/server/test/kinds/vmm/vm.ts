@@ -7,7 +7,7 @@ import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
 import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
-import { address, creating, named, updating } from '../../support/field-bases.ts'
+import { address, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm as aVmOn, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import {
@@ -42,6 +42,13 @@ const bootedFrom = (firmware: string, device: string, fields: object): object =>
   $objectType: `vmm.v4.ahv.config.${firmware}`,
   bootDevice: { $objectType: `vmm.v4.ahv.config.${device}`, ...fields },
 })
+/** Clones a VM that is made once with these fields. */
+const cloning =
+  (source: object, body: object): FieldBase =>
+  async (app) => {
+    const path = await once(app, `clone of ${Object.keys(source)}`, () => createdPath(app, vms, fieldVm(source)))
+    return { path: `${path}/$actions/clone`, body: { name: named(), ...body } }
+  }
 /** With a disk, a NIC that has an address, and a category. */
 async function fullVm(app: TestApp, more: object = {}): Promise<object> {
   return {
@@ -90,6 +97,11 @@ export const creations: Readonly<Record<string, Creation>> = {
 }
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'vmm.cloneVm': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/clone`,
+    body: { nics: [{ networkInfo: { subnet: { extId: unknown } } }] },
+    broken: { memorySizeBytes: 1 },
+  },
   'vmm.createVm': { path: '/ahv/config/vms', body: vm, broken: { memorySizeBytes: 1 } },
   'vmm.updateVmById': {
     path: `/ahv/config/vms/${seedId('vm/web-01')}`,
@@ -98,7 +110,37 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
   },
 }
 
+const vlan = { subnet: { extId: seedId('subnet/vlan-100-app') } }
+const cloneMacs = { legacy: { macAddress: '50:6b:8d:00:01:98' }, uefi: { macAddress: '50:6b:8d:00:01:99' } }
+const cloningWithMac = (firmware: string, macAddress: object): FieldBase =>
+  cloning(
+    {},
+    {
+      nics: [{ networkInfo: vlan, backingInfo: macAddress }],
+      bootConfig: bootedFrom(firmware, 'BootDeviceNic', macAddress),
+    },
+  )
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.cloneVm': [
+    cloning({ numSockets: 4 }, { nics: [{ networkInfo: vlan }] }),
+    cloning(
+      { numSockets: 4 },
+      {
+        nics: [
+          {
+            nicNetworkInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', ...vlan },
+            nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
+          },
+        ],
+      },
+    ),
+    cloning(uefi, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } }),
+    cloning(withDisk, { bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) }),
+    cloning(withDisk, { bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) }),
+    cloningWithMac('LegacyBoot', cloneMacs.legacy),
+    cloningWithMac('UefiBoot', cloneMacs.uefi),
+  ],
   'vmm.createVm': [
     creating(vms, () =>
       fieldVm({
@@ -141,6 +183,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.80' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.81' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.82' }],
+  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.83' }],
+  'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
+  'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
@@ -150,6 +198,11 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  // Running, with a disk, a NIC and a category.
+  'vmm.clone-vm': async (app) => {
+    const vm = await aRunningVm(app)
+    return tagged(app, 'POST', `${vms}/${vm}/$actions/clone`, { name: 'copy', guestCustomization }, `${vms}/${vm}`)
+  },
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
   'vmm.delete-vm': async (app) => {
     const vm = `${vms}/${await aRunningVm(app)}`

@@ -5,6 +5,7 @@ import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
+import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
 import { deleteVm, removeVm } from './delete.ts'
@@ -25,6 +26,7 @@ export const vm = implement(
     createVm: (ctx, { body }) => createVm(ctx, body),
     updateVmById: (ctx, { body }) => updateVm(ctx, body),
     deleteVmById: (ctx) => deleteVm(ctx),
+    cloneVm: (ctx, { body }) => cloneVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
@@ -33,9 +35,10 @@ export const vm = implement(
   {
     rules: {
       createVm: ({ body }) => creationFaults(body),
+      cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
     },
-    tasks: [makeVm, changeVm, removeVm, restartVm, ...powerTasks],
+    tasks: [makeVm, makeClone, changeVm, removeVm, restartVm, ...powerTasks],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,

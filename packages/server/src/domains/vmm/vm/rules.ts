@@ -42,6 +42,13 @@ export const changeFaults = (body: VmBody): ApiError[] => [
   ...timezoneFaults(body),
 ]
 
+/** Rules of overrides alone; the rules between fields are checked with the fields of the source. */
+export const overrideFaults = (body: Partial<VmBody>): ApiError[] => [
+  ...nameFaults(body),
+  ...(body.memorySizeBytes === undefined ? [] : memoryFaults(body as VmBody)),
+  ...customizationFaults(body as VmBody),
+]
+
 function memoryFaults({ memorySizeBytes: memory }: VmBody): ApiError[] {
   if (memory === undefined || memory % MiB !== 0 || memory < 64 * MiB) {
     return [fault('memorySizeBytes', 'a multiple of 1 MiB, at least 64 MiB', memory)]

@@ -31,8 +31,11 @@ export function slotWishes(config: VmBody): SlotWish[] {
   ]
 }
 
+/** By path in the body (`disks[0]`): content that takes the place of the data source which the body names. */
+export type Contents = ReadonlyMap<string, ResolvedSource>
+
 /** Disks and CD-ROM drives that have a file, with its source. @throws ApiError 404 for all missing sources together */
-export async function filesIn(ctx: WriteContext, body: VmBody): Promise<FilePart[]> {
+export async function filesIn(ctx: WriteContext, body: VmBody, contents: Contents): Promise<FilePart[]> {
   const parts: [string, FileBacking | undefined][] = [
     ...(body.disks ?? []).map((disk, index): [string, FileBacking | undefined] => [`disks[${index}]`, fileOf(disk)]),
     ...(body.cdRoms ?? []).map((drive, index): [string, FileBacking | undefined] => [
@@ -44,13 +47,14 @@ export async function filesIn(ctx: WriteContext, body: VmBody): Promise<FilePart
   const missing: ApiError[] = []
   for (const [path, backing] of parts) {
     if (backing === undefined) continue
-    const reference = backing.dataSource?.reference
+    const content = contents.get(path)
+    const reference = content === undefined ? backing.dataSource?.reference : undefined
     const source = reference === undefined ? undefined : await resolveSource(ctx.store, reference)
     if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source)))) {
       const attribute = `${path}/backingInfo/dataSource/reference`
       missing.push(new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute }))
     }
-    files.push({ path, backing, source })
+    files.push({ path, backing, source: content ?? source })
   }
   refuseAll(missing)
   return files

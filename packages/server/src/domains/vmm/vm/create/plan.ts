@@ -6,6 +6,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import type { DiskSource } from '../../../../drivers/hypervisor.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { requireContainersNotRemoved } from '../../../containers/storage-containers.ts'
 import type { WriteContext } from '../../../context.ts'
@@ -22,7 +23,7 @@ import { assignSlots, misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { refuseUnbuilt } from '../unbuilt.ts'
 import { type Constraint, chooseCluster } from './clusters.ts'
-import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
+import { type Contents, fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
 
 /** Per cluster. Source: behaviour vmm.md 3.9. */
 export const maximumVms = limit('vmsOfCluster', 5000)
@@ -30,6 +31,8 @@ export const maximumVms = limit('vmsOfCluster', 5000)
 export interface PlannedVm {
   readonly vm: VmEntity
   readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]
+  /** By id of a new file: the content that it copies, for files of `contents`. */
+  readonly copies: Readonly<Record<string, DiskSource>>
 }
 
 /** Rules of the body alone. @throws ApiError 501 for fields that are not implemented */
@@ -44,14 +47,14 @@ export function creationFaults(body: VmBody): ApiError[] {
   ]
 }
 
-export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm> {
+export async function planVm(ctx: WriteContext, body: VmBody, contents: Contents): Promise<PlannedVm> {
   const config = withMachineType(body)
   // Seeds choose the first id that a creation draws.
   const extId = ctx.ids.uuid()
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
-  const files = await filesIn(ctx, body)
+  const files = await filesIn(ctx, body, contents)
   const cluster = await chooseCluster(ctx, body.cluster?.extId, [
     ...subnets,
     ...(await fileConstraints(ctx, files, body.cluster?.extId !== undefined)),
@@ -78,7 +81,10 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
     ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
     ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
   }
-  return { vm, groups }
+  const copied = files.flatMap(({ path, source }, index): [string, DiskSource][] =>
+    contents.has(path) && source !== undefined ? [[backings[index]?.diskExtId as string, source.source]] : [],
+  )
+  return { vm, groups, copies: Object.fromEntries(copied) }
 }
 
 function vmOf(

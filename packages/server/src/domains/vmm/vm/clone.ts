@@ -1,0 +1,72 @@
+/** cloneVm. Source: behaviour vmm.md 1.1 (Clone), 1.16. */
+import type { ValueOf } from '@hyperplane/contract'
+import type { CloneOverrideParams } from '@hyperplane/contract/vmm/vm/clone'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError } from '../../../core/api-error.ts'
+import type { TaskStarted } from '../../../core/handlers.ts'
+import type { WriteContext } from '../../context.ts'
+import { filesOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
+import { fault } from '../../virtual-machines/fault.ts'
+import { admit, affectedVm, endUnchanged, taskOf } from './admission.ts'
+import { makingVm, type NewVm } from './create/create.ts'
+import { type Blueprint, deriveVm } from './create/derived-vm.ts'
+import { withoutIso } from './guest/customization.ts'
+import { overrideFaults } from './rules.ts'
+import { refuseUnbuilt } from './unbuilt.ts'
+
+export type CloneBody = ValueOf<typeof CloneOverrideParams>
+
+interface Clone extends NewVm {
+  readonly sourceExtId: string
+}
+
+/** @throws ApiError 501 naming a field that is not built */
+export function cloneFaults(body: CloneBody): ApiError[] {
+  const { bootConfig, guestCustomization, guestCustomizationProfileConfig } = body
+  if (guestCustomization !== undefined && guestCustomizationProfileConfig !== undefined) {
+    return [fault('guestCustomizationProfileConfig', 'nothing beside guestCustomization', 'a profile')]
+  }
+  const refuse = (field: string): never => {
+    throw new ApiError('NOT_IMPLEMENTED', { operation: `cloneVm with ${field}` })
+  }
+  if (guestCustomizationProfileConfig !== undefined) refuse('guestCustomizationProfileConfig')
+  if ((bootConfig as { nvramDevice?: unknown } | undefined)?.nvramDevice !== undefined) refuse('nvramDevice')
+  refuseUnbuilt('cloneVm', body as VmBody)
+  return overrideFaults(body as VmBody)
+}
+
+export async function cloneVm(ctx: WriteContext<VmEntity>, body: CloneBody): Promise<TaskStarted> {
+  const source = await admit(ctx, ctx.target)
+  const overrides = { ...(body as Partial<VmBody>), source: { entityType: 'VM', extId: source.extId } } as const
+  return deriveVm(ctx, blueprintOf(source), overrides, {
+    task: makeClone,
+    input: { sourceExtId: source.extId },
+    options: (vm) => ({ ...taskOf('CloneVm', vm), affected: [affectedVm(source), affectedVm(vm)] }),
+  })
+}
+
+/** The VM as it is. The ISO of a staged customisation is left out, like the customisation itself. */
+export function blueprintOf(source: VmEntity): Blueprint {
+  const spec = { ...source, ...withoutIso(source) }
+  const files = new Map(filesOf(spec).map((file) => [file.diskExtId, file]))
+  return {
+    spec,
+    contentOf: (fileExtId) => {
+      const file = files.get(fileExtId)
+      return {
+        source: { kind: 'disk', extId: fileExtId },
+        sizeBytes: file?.diskSizeBytes ?? 0,
+        ...(file?.storageContainer?.extId === undefined ? {} : { containerExtId: file.storageContainer.extId }),
+        clusterExtIds: [source.cluster?.extId as string],
+        owner: { kind: Vm, entity: source },
+      }
+    },
+    shownAs: (diskExtId) => ({ $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId }),
+  }
+}
+
+export const makeClone = makingVm<Clone>('vmm.clone-vm', {
+  // The end of a mutation raises the version of its VM.
+  stored: (ctx, { sourceExtId }) => endUnchanged(ctx, { vmExtId: sourceExtId }),
+  undone: (ctx, { sourceExtId }) => endUnchanged(ctx, { vmExtId: sourceExtId }),
+})

@@ -1,0 +1,140 @@
+/**
+ * A new VM from the configuration of a VM and the content of its files, with overrides. Clones are made by it.
+ * Source: behaviour vmm.md 1.1 (Clone).
+ */
+import type { AnySchema } from '@hyperplane/contract'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { refuseAll } from '../../../../core/api-error.ts'
+import type { TaskStarted } from '../../../../core/handlers.ts'
+import type { WriteContext } from '../../../context.ts'
+import {
+  type CdRomEntity,
+  type DiskEntity,
+  fileOf,
+  type NicEntity,
+  type VmBody,
+  type VmEntity,
+  vcpusOf,
+} from '../../../virtual-machines/entity.ts'
+import { nicFaults } from '../parts/nics.ts'
+import { misplaced } from '../parts/slots.ts'
+import { configurationFaults } from '../rules.ts'
+import { type NewVm, newVm, type VmOrigin } from './create.ts'
+import type { ResolvedSource } from './disk-sources.ts'
+import { slotWishes } from './plan-disks.ts'
+
+type Address = { readonly busType?: string; readonly index?: number }
+
+export interface Blueprint {
+  /** Configuration, disks, drives and NICs; the ids of its parts are not used. Disks that represent a volume group are left out. */
+  readonly spec: VmEntity
+  /** The content of a file of `spec`. */
+  readonly contentOf: (fileExtId: string) => ResolvedSource
+  /** Shown as the data source of the disk that copies a file of `spec`. */
+  readonly shownAs: (
+    fileExtId: string,
+  ) => NonNullable<NonNullable<ReturnType<typeof fileOf>>['dataSource']>['reference']
+}
+
+/** Fields that the new VM has; `nics` replaces all NICs. */
+export type Overrides = Partial<VmBody>
+
+/** Fields of a VM that say who it is or where it runs, not how it is configured. */
+const identity = new Set<string>(['biosUuid', 'guestCustomization', 'host', 'ownershipInfo', 'source'])
+
+const configuration = Object.entries(Vm.schema.fields as Readonly<Record<string, AnySchema>>)
+  .filter(([name, field]) => field.readOnly !== true && !identity.has(name))
+  .map(([name]) => name)
+
+/**
+ * Plans the VM and starts the task that makes it.
+ * @throws ApiError 400 for overrides that do not fit the configuration, as paths of the body; 404; 409; 422
+ */
+export async function deriveVm<I extends NewVm>(
+  ctx: WriteContext,
+  blueprint: Blueprint,
+  overrides: Overrides,
+  origin: Pick<VmOrigin<I>, 'task' | 'input' | 'options'>,
+): Promise<TaskStarted> {
+  const { spec, contentOf } = blueprint
+  const body: VmBody = { ...bodyLike(blueprint, overrides.nics === undefined), ...overrides }
+  refuseAll([
+    ...configurationFaults(body),
+    ...misplaced(slotWishes(body)),
+    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(body))),
+  ])
+  const files = [
+    ...(body.disks ?? []).map((_, index): [string, string] => [`disks[${index}]`, fileIdOf(fileDisksOf(spec)[index])]),
+    ...(spec.cdRoms ?? []).flatMap(({ backingInfo }, index): [string, string][] =>
+      backingInfo === undefined ? [] : [[`cdRoms[${index}]`, backingInfo.diskExtId as string]],
+    ),
+  ]
+  const contents = new Map(files.map(([path, fileExtId]) => [path, contentOf(fileExtId)]))
+  const isBootKept = overrides.bootConfig === undefined && overrides.nics === undefined
+  return newVm(ctx, body, { ...origin, contents, bootNic: isBootKept ? bootNicOf(spec) : undefined })
+}
+
+const fileDisksOf = ({ disks = [] }: VmEntity): DiskEntity[] => disks.filter((disk) => fileOf(disk) !== undefined)
+const fileIdOf = (disk: DiskEntity | undefined): string => disk?.extId as string
+
+/** The body of a VM with the configuration of `spec`. Its NICs get new MAC addresses, and new addresses where they have some. */
+function bodyLike({ spec, shownAs }: Blueprint, hasOwnNics: boolean): VmBody {
+  const plain = Object.fromEntries(configuration.map((name) => [name, spec[name as keyof VmEntity]]))
+  const present = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as VmBody
+  return {
+    ...present,
+    bootConfig: bootConfigOf(spec, hasOwnNics),
+    disks: fileDisksOf(spec).map((disk) => diskLike(disk, shownAs)),
+    cdRoms: (spec.cdRoms ?? []).map(driveLike),
+    nics: (spec.nics ?? []).map(nicLike),
+    serialPorts: (spec.serialPorts ?? []).map(({ extId, index, isConnected }) => ({ extId, index, isConnected })),
+    gpus: (spec.gpus ?? []).map(({ extId, mode, vendor, deviceId }) => ({ extId, mode, vendor, deviceId })),
+    pcieDevices: (spec.pcieDevices ?? []).map(({ extId, backingInfo }) => ({ extId, backingInfo })),
+    ...(spec.pinnedHostExtId === undefined ? {} : { host: { extId: spec.pinnedHostExtId } }),
+  }
+}
+
+/** A boot device that the new VM cannot have is left out: a volume group, or a NIC whose MAC address is the source's. */
+function bootConfigOf(spec: VmEntity, hasOwnNics: boolean): VmEntity['bootConfig'] {
+  const { bootDevice, ...boot } = spec.bootConfig ?? {}
+  const address = (bootDevice as { diskAddress?: Address } | undefined)?.diskAddress
+  const own = [...fileDisksOf(spec), ...(spec.cdRoms ?? [])]
+  const isKept =
+    address !== undefined &&
+    own.some(({ diskAddress: at }) => at?.busType === address.busType && at?.index === address.index)
+  if (isKept) return spec.bootConfig
+  return hasOwnNics || bootDevice !== undefined ? (boot as VmEntity['bootConfig']) : spec.bootConfig
+}
+
+function bootNicOf({ bootConfig, nics = [] }: VmEntity): number | undefined {
+  const device = bootConfig?.bootDevice as { readonly macAddress?: string } | undefined
+  const macAddress = device?.macAddress?.toLowerCase().replaceAll('-', ':')
+  const index = nics.findIndex(({ backingInfo }) => backingInfo?.macAddress === macAddress)
+  return macAddress === undefined || index < 0 ? undefined : index
+}
+
+function diskLike(disk: DiskEntity, shownAs: Blueprint['shownAs']): DiskEntity {
+  const { diskSizeBytes, storageContainer, storageConfig } = fileOf(disk) ?? {}
+  const backingInfo = {
+    $objectType: 'vmm.v4.ahv.config.VmDisk',
+    diskSizeBytes,
+    storageContainer,
+    ...(storageConfig === undefined ? {} : { storageConfig }),
+    dataSource: { reference: shownAs(fileIdOf(disk)) },
+  }
+  const { diskAddress, customAttributes } = disk
+  return { diskAddress, backingInfo, ...(customAttributes === undefined ? {} : { customAttributes }) } as DiskEntity
+}
+
+function driveLike({ extId, diskAddress, backingInfo }: CdRomEntity): CdRomEntity {
+  if (backingInfo === undefined) return { extId, diskAddress }
+  const { diskExtId: _, ...content } = backingInfo
+  return { extId, diskAddress, backingInfo: content }
+}
+
+function nicLike({ backingInfo, networkInfo }: NicEntity): NicEntity {
+  const { macAddress: _mac, ...backing } = backingInfo ?? {}
+  const { ipv4Config, ...network } = networkInfo ?? {}
+  const held = ipv4Config?.ipAddress !== undefined
+  return { backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
+}
