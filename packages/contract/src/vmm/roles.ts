@@ -27,6 +27,8 @@ export const vmViewers: readonly RoleName[] = [
 
 export const vmOperators: readonly RoleName[] = [...vmWriters, 'Virtual Machine Operator']
 
+export const vmMigrators: readonly RoleName[] = vmWriters.filter((role) => role !== 'Consumer' && role !== 'User')
+
 export const vmSwitchers: readonly RoleName[] = [...vmOperators, 'Backup Admin', 'Management Connector']
 
 export const policyWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
@@ -43,6 +45,8 @@ export const getRate = perSecond(20, 20, 40)
 export const listRate = perSecond(5, 5, 10)
 export const vmListRate = perSecond(10, 10, 20)
 export const vmMutationRate = perSecond(5, 5, 10)
+/** Migrations, revert, customisation of guests, recovery points. */
+export const vmSlowMutationRate = perSecond(2, 2, 5)
 export const policyMutationRate = perSecond(2, 2, 5)
 /** Source: specification 8 (getNicStatsById); the other statistics of one thing by decision. */
 export const statisticsRate = perSecond(2, 2, 4)

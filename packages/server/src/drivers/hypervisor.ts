@@ -48,8 +48,12 @@ export interface Guests {
 }
 
 export interface Migration {
-  /** Live migration of a running domain. */
-  migrateVm(vmExtId: string, toHostExtId: string): Promise<void>
+  /**
+   * Live migration of a running domain. Waits until the host that it leaves and the one that it enters have a free place.
+   * @param report hears the copied share of the memory; if it throws, the domain stays where it is
+   * @throws DriverError, final, when the guest writes faster than its memory can be copied
+   */
+  migrateVm(vmExtId: string, toHostExtId: string, report?: (share: number) => Promise<void>): Promise<void>
 }
 
 export interface UnaskedState {

@@ -14,7 +14,18 @@ import {
   StorageClusterReference,
   StorageContainerReference,
 } from '../references.ts'
-import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers, vmWriters } from '../roles.ts'
+import {
+  getRate,
+  vmListRate,
+  vmMigrators,
+  vmMutationRate,
+  vmOperators,
+  vmSlowMutationRate,
+  vmSwitchers,
+  vmViewers,
+  vmWriters,
+} from '../roles.ts'
+import { AssociateVmCategoriesParams, DisassociateVmCategoriesParams, VmMigrateToHostParams } from './actions.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
 import { CloneOverrideParams } from './clone.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
@@ -160,6 +171,8 @@ export const Vm = resource(
       hasCustomizationIso: s.optional(s.boolean()),
       addedDriveExtId: s.optional(s.uuid()),
       hostSilentSince: s.optional(s.timestamp()),
+      /** The task of a live migration that a user started. */
+      migrationTaskExtId: s.optional(s.taskId()),
     },
     indexed: ['hasCustomizationIso', 'hostSilentSince'],
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
@@ -171,6 +184,7 @@ export const Vm = resource(
 
 const view = { iam: 'View_Existing_Virtual_Machine', roles: vmViewers }
 const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const
+const acting = { ...mutation, of: Vm, ifMatch: 'required' } as const
 const switching = { ...mutation, of: Vm, roles: vmSwitchers, ifMatch: 'required' } as const
 const operating = { ...switching, roles: vmOperators }
 
@@ -220,12 +234,35 @@ export const vmOperations = {
     ifMatch: 'required',
   }),
   cloneVm: action('/ahv/config/vms/{extId}/$actions/clone', {
-    ...mutation,
-    of: Vm,
+    ...acting,
     body: CloneOverrideParams,
     iam: 'Clone_Existing_Virtual_Machine',
     roles: [...vmWriters, 'Management Connector'],
-    ifMatch: 'required',
+  }),
+  assignVmOwner: action('/ahv/config/vms/{extId}/$actions/assign-owner', {
+    ...acting,
+    body: OwnershipInfo,
+    iam: 'Assign_Virtual_Machine_Owner',
+    roles: vmWriters,
+  }),
+  associateCategories: action('/ahv/config/vms/{extId}/$actions/associate-categories', {
+    ...acting,
+    body: AssociateVmCategoriesParams,
+    iam: 'Associate_Virtual_Machine_Categories',
+    roles: [...vmWriters, 'Management Connector'],
+  }),
+  disassociateCategories: action('/ahv/config/vms/{extId}/$actions/disassociate-categories', {
+    ...acting,
+    body: DisassociateVmCategoriesParams,
+    iam: 'Disassociate_Virtual_Machine_Categories',
+    roles: [...vmWriters, 'Management Connector'],
+  }),
+  migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
+    ...acting,
+    body: VmMigrateToHostParams,
+    iam: 'Migrate_Virtual_Machine_To_Host',
+    roles: vmMigrators,
+    rateLimit: vmSlowMutationRate,
   }),
   powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', { ...switching, iam: 'Power_On_Virtual_Machine' }),
   powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', { ...switching, iam: 'Power_Off_Virtual_Machine' }),

@@ -74,6 +74,12 @@ export async function reserve(store: Transaction, vm: VmEntity, hostExtId: strin
   await store.insert(HostAllocation, chosenFor(vm, { hostExtId }, await demandOf(store, vm)))
 }
 
+/** Reserves memory and CPUs on this host, if it passes the filters. @throws ApiError NO_HOST_FOR_VM */
+export async function reserveOn(ctx: Scheduling, vm: VmEntity, hostExtId: string): Promise<void> {
+  const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => extId === hostExtId)
+  await hold(ctx.store, vm, hosts, await demandOf(ctx.store, vm))
+}
+
 /**
  * Reserves the new size of a running VM that grows: on its own host, or else in addition on another one.
  * @returns the host that has room for the new size

@@ -34,6 +34,6 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     ...createDomains(world, { hosts, boots, isInstant }),
     ...createDisks(world, hosts),
     ...createGuests(world, { hosts, boots, networkFabric: settings.networkFabric }),
-    ...createMigration(hosts),
+    ...createMigration(world, hosts, isInstant),
   }
 }

@@ -7,7 +7,7 @@ import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
 import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
-import { address, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
+import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm as aVmOn, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import {
@@ -80,6 +80,8 @@ const guestCustomization = {
 }
 const act = (app: TestApp, vm: string, action: string): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, undefined, `${vms}/${vm}`)
+const actWith = (app: TestApp, vm: string, action: string, body: object): Promise<Asked> =>
+  tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, body, `${vms}/${vm}`)
 async function aRunningVm(app: TestApp): Promise<string> {
   const vm = await aFullVm(app)
   const { method, path, ...options } = await act(app, vm, 'power-on')
@@ -97,6 +99,26 @@ export const creations: Readonly<Record<string, Creation>> = {
 }
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'vmm.assignVmOwner': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/assign-owner`,
+    body: { owner: { extId: unknown } },
+    broken: { owner: {} },
+  },
+  'vmm.associateCategories': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/associate-categories`,
+    body: { categories: [{ extId: unknown }] },
+    broken: { categories: [{}] },
+  },
+  'vmm.disassociateCategories': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/disassociate-categories`,
+    body: { categories: [{ extId: unknown }] },
+    broken: { categories: [{}] },
+  },
+  'vmm.migrateVmToHost': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/migrate-to-host`,
+    body: { host: { extId: unknown } },
+    broken: { host: {} },
+  },
   'vmm.cloneVm': {
     path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/clone`,
     body: { nics: [{ networkInfo: { subnet: { extId: unknown } } }] },
@@ -121,7 +143,21 @@ const cloningWithMac = (firmware: string, macAddress: object): FieldBase =>
     },
   )
 
+const web01 = `${vms}/${seedId('vm/web-01')}`
+const dev = { categories: [{ extId: seedId('category/Environment/Dev') }] }
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.assignVmOwner': [at(`${web01}/$actions/assign-owner`, {})],
+  'vmm.associateCategories': [at(`${web01}/$actions/associate-categories`, dev)],
+  'vmm.disassociateCategories': [at(`${web01}/$actions/disassociate-categories`, dev)],
+  'vmm.migrateVmToHost': [
+    async (app) => {
+      const path = `${vms}/${await aRunningVm(app)}`
+      const { extId } = (await app.call('GET', path)).data.host
+      const others = ['hp-n01-a', 'hp-n01-b'].map(hostId).filter((host) => host !== extId)
+      return { path: `${path}/$actions/migrate-to-host`, body: { host: { extId: others[0] } } }
+    },
+  ],
   'vmm.cloneVm': [
     cloning({ numSockets: 4 }, { nics: [{ networkInfo: vlan }] }),
     cloning(
@@ -201,7 +237,26 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   // Running, with a disk, a NIC and a category.
   'vmm.clone-vm': async (app) => {
     const vm = await aRunningVm(app)
-    return tagged(app, 'POST', `${vms}/${vm}/$actions/clone`, { name: 'copy', guestCustomization }, `${vms}/${vm}`)
+    return actWith(app, vm, 'clone', { name: 'copy', guestCustomization })
+  },
+  'vmm.assign-vm-owner': async (app) => {
+    const users = (await app.call('GET', '/iam/v4.1.b2/authn/users')).data
+    const owner = { extId: users.find(({ username }: any) => username !== 'admin').extId }
+    return actWith(app, await aFullVm(app), 'assign-owner', { owner })
+  },
+  'vmm.associate-vm-categories': async (app) =>
+    actWith(app, await aFullVm(app), 'associate-categories', {
+      categories: [{ extId: seedId('category/Environment/Test') }],
+    }),
+  'vmm.disassociate-vm-categories': async (app) =>
+    actWith(app, await aFullVm(app), 'disassociate-categories', {
+      categories: [{ extId: seedId('category/Environment/Dev') }],
+    }),
+  'vmm.migrate-vm-to-host': async (app) => {
+    const vm = await aRunningVm(app)
+    const { extId } = (await app.call('GET', `${vms}/${vm}`)).data.host
+    const others = ['hp-n01-a', 'hp-n01-b'].map(hostId).filter((host) => host !== extId)
+    return actWith(app, vm, 'migrate-to-host', { host: { extId: others[0] } })
   },
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
   'vmm.delete-vm': async (app) => {

@@ -65,7 +65,7 @@ export const migrateViolator = defineTask<OfVm>({
         if (vm !== undefined) await giveBackElsewhere(ctx.store, vm)
       },
     },
-    moveStep('reserve', 95),
+    moveStep('reserve', 95, 10),
     {
       name: 'store',
       progress: 100,

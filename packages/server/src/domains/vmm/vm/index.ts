@@ -12,7 +12,16 @@ import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
+import { hostFaults, migrateToHost, migrateVmToHost } from './migrate-to-host.ts'
 import { observeDomains } from './observe.ts'
+import {
+  assignVmOwner,
+  associateCategories,
+  categoryFaults,
+  disassociateCategories,
+  ownerFaults,
+  ownerTasks,
+} from './owner.ts'
 import { maximumNics } from './parts/nics.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
 import { presentVms } from './present.ts'
@@ -27,6 +36,10 @@ export const vm = implement(
     updateVmById: (ctx, { body }) => updateVm(ctx, body),
     deleteVmById: (ctx) => deleteVm(ctx),
     cloneVm: (ctx, { body }) => cloneVm(ctx, body),
+    assignVmOwner: (ctx, { body }) => assignVmOwner(ctx, body),
+    associateCategories: (ctx, { body }) => associateCategories(ctx, body),
+    disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
+    migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
@@ -35,10 +48,14 @@ export const vm = implement(
   {
     rules: {
       createVm: ({ body }) => creationFaults(body),
+      assignVmOwner: ({ body }) => ownerFaults(body),
+      associateCategories: ({ body }) => categoryFaults(body),
+      disassociateCategories: ({ body }) => categoryFaults(body),
+      migrateVmToHost: ({ body }) => hostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
     },
-    tasks: [makeVm, makeClone, changeVm, removeVm, restartVm, ...powerTasks],
+    tasks: [makeVm, makeClone, migrateToHost, ...ownerTasks, changeVm, removeVm, restartVm, ...powerTasks],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,

@@ -3,11 +3,14 @@
  * the move. Source: behaviour vmm.md 1.0 (the host is a runtime observation), 3.5.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { RecordContext, Step, StepContext } from '../../../core/tasks/define-task.ts'
+import { CancelAccepted, type RecordContext, type Step, type StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { type OfVm, present } from './admission.ts'
+
+/** The part of the migration that comes before the VM is paused. */
+const copiedPart = 0.88
 
 export interface OnHost {
   readonly hostExtId: string
@@ -18,8 +21,11 @@ export const hostOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>, step: string)
 
 export const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostOf(ctx, 'move')
 
-/** @param reserving name of the step that keeps the reserved host as its output */
-export const moveStep = (reserving: string, progress: number): Step<Drivers, OfVm> => ({
+/**
+ * @param reserving name of the step that keeps the reserved host as its output
+ * @param from progress of the task when the step begins
+ */
+export const moveStep = (reserving: string, progress: number, from: number): Step<Drivers, OfVm> => ({
   name: 'move',
   progress,
   run: async (ctx, { vmExtId }) => {
@@ -27,7 +33,7 @@ export const moveStep = (reserving: string, progress: number): Step<Drivers, OfV
     const { host } = await present(ctx.store, vmExtId)
     // A VM that has stopped since the reservation has no host.
     if (target === undefined || host === undefined || target === host.extId) return undefined
-    await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
+    await ctx.drivers.hypervisor.migrateVm(vmExtId, target, (share) => reportCopied(ctx, from, progress, share))
     return { hostExtId: target }
   },
   undo: async (ctx, { vmExtId }) => {
@@ -42,6 +48,13 @@ export const moveStep = (reserving: string, progress: number): Step<Drivers, OfV
     else await hypervisor.migrateVm(vmExtId, host)
   },
 })
+
+/** Until the domain switches over, a request to cancel the task ends the migration. */
+async function reportCopied(ctx: StepContext<Drivers>, from: number, to: number, share: number): Promise<void> {
+  if (ctx.cancelRequested()) throw new CancelAccepted()
+  ctx.stopping.throwIfAborted()
+  await ctx.progress(from + (to - from) * copiedPart * share)
+}
 
 /** Records the new host and releases the reservation on the former one; the entity tag stays. */
 export async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtId: string): Promise<void> {

@@ -6,6 +6,7 @@ type PowerState = NonNullable<VmEntity['powerState']>
 
 const statesFor = {
   delete: ['OFF', 'ON', 'PAUSED'],
+  'migrate-to-host': ['ON'],
   'power-off': ['ON', 'PAUSED'],
   'power-on': ['OFF', 'PAUSED'],
   reset: ['ON', 'PAUSED'],

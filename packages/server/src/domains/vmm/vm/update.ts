@@ -91,7 +91,7 @@ export const changeVm = defineTask<Change>({
         if (vm !== undefined && isRunning(vm)) await shrinkBack(ctx.store, vm)
       },
     },
-    moveStep('make room', 60),
+    moveStep('make room', 60, 40),
     {
       name: 'apply',
       progress: 80,

@@ -1,13 +1,106 @@
+/** Live migration: the memory is copied in rounds, each with what the guest wrote in the one before. Source: vmm.md 3.5. */
+import { drawsFrom } from '../../../core/ids/draws.ts'
+import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Migration } from '../../hypervisor.ts'
+import type { SimulatedWorld } from '../world.ts'
+import type { DomainFact } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
-export function createMigration(hosts: SimulatedHosts): Migration {
+/** Between two hosts, shared by their migrations. */
+const bytesPerSecond = 1.2e9
+const pauseSeconds = 0.3
+const mostRounds = 12
+const reportsPerRound = 10
+/** Out of a host, and into a host. */
+const mostAtOnce = 2
+/** Guests with less memory are slowed down until the copy catches up. */
+const throttledBelowBytes = 64 * 1024 ** 3
+/** Share of its memory that a guest writes per second. */
+const [leastWritten, mostWritten] = [0.005, 0.08]
+
+interface Move {
+  readonly from: string
+  readonly to: string
+}
+
+class Moves {
+  readonly #running = new Set<Move>()
+  #waiting: (() => void)[] = []
+
+  /** Waits for a place on both hosts. `look` runs at each wake-up, and ends the wait by an error. */
+  async enter(move: Move, patience: () => Promise<void>, look: () => Promise<void>): Promise<void> {
+    while (
+      this.#count(({ from }) => from === move.from) >= mostAtOnce ||
+      this.#count(({ to }) => to === move.to) >= mostAtOnce
+    ) {
+      const place = new Promise<void>((resolve) => this.#waiting.push(resolve))
+      await Promise.race([place, patience()])
+      await look()
+    }
+    this.#running.add(move)
+  }
+
+  leave(move: Move): void {
+    this.#running.delete(move)
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resume of waiting) resume()
+  }
+
+  bandwidth({ from, to }: Move): number {
+    return (
+      bytesPerSecond /
+      Math.max(
+        1,
+        this.#count((other) => other.from === from && other.to === to),
+      )
+    )
+  }
+
+  #count(fits: (move: Move) => boolean): number {
+    return [...this.#running].filter(fits).length
+  }
+}
+
+export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, isInstant: boolean): Migration {
+  const moves = new Moves()
+
+  const copy = async (fact: DomainFact, move: Move, report: (share: number) => Promise<void>): Promise<void> => {
+    const { memoryBytes, extId } = fact.domain
+    const writtenShare = leastWritten + (mostWritten - leastWritten) * drawsFrom(`${world.seed}/${extId}/writes`)() ** 3
+    let left = memoryBytes
+    for (let round = 1; round <= mostRounds; round++) {
+      const seconds = left / moves.bandwidth(move)
+      const written = Math.min(memoryBytes, memoryBytes * writtenShare * seconds)
+      for (let part = 1; part <= reportsPerRound; part++) {
+        if (!isInstant) await world.clock.sleep((1000 * seconds) / reportsPerRound)
+        hosts.requireAnswer('migrateVm', [fact.domain.clusterExtId, move.from, move.to])
+        const copied = 1 - (left + ((written - left) * part) / reportsPerRound) / memoryBytes
+        if (!isInstant) await report(Math.max(copied, (round - 1 + part / reportsPerRound) / mostRounds))
+      }
+      left = written
+      if (left <= pauseSeconds * moves.bandwidth(move)) break
+      if (round === mostRounds && memoryBytes >= throttledBelowBytes)
+        throw new DriverError('the guest writes faster than its memory can be copied', { retryable: false })
+    }
+    await report(1)
+  }
+
   return {
-    async migrateVm(vmExtId, toHostExtId) {
+    async migrateVm(vmExtId, toHostExtId, report = async () => undefined) {
       const fact = hosts.domain(vmExtId)
       if (fact.state === 'OFF' || fact.hostExtId === toHostExtId) return
+      const move = { from: fact.hostExtId as string, to: toHostExtId }
       hosts.requireAnswer('migrateVm', [...hosts.placesOf(fact), toHostExtId])
-      await hosts.domains.put(vmExtId, { ...fact, hostExtId: toHostExtId })
+      const patience = (): Promise<void> => (isInstant ? new Promise(() => undefined) : world.clock.sleep(1000))
+      await moves.enter(move, patience, () => report(0))
+      try {
+        await copy(fact, move, report)
+        const now = hosts.domain(vmExtId)
+        if (now.state !== 'OFF') await hosts.domains.put(vmExtId, { ...now, hostExtId: toHostExtId })
+      } finally {
+        moves.leave(move)
+      }
     },
   }
 }

@@ -1,5 +1,6 @@
 /** powerOnVm, powerOffVm, resetVm, shutdownVm. Source: behaviour vmm.md 1.1 (Power), 1.16, 3.2. */
 
+import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
@@ -28,12 +29,22 @@ async function startPower(
 
 export const powerOn = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'PowerOnVm', 'power-on', switchOn)
-export const powerOff = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
-  startPower(ctx, 'PowerOffVm', 'power-off', switchOff)
+export async function powerOff(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
+  await cancelMigration(ctx)
+  return startPower(ctx, 'PowerOffVm', 'power-off', switchOff)
+}
 export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'ResetVm', 'reset', beginAnew)
 export const shutdown = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'ShutdownVm', 'shutdown', pressButton)
+
+/** A migration that has not switched over yet gives way to a power-off. */
+async function cancelMigration(ctx: WriteContext<VmEntity>): Promise<void> {
+  const { migrationTaskExtId } = ctx.target
+  const task = migrationTaskExtId === undefined ? undefined : await ctx.store.get(Task, migrationTaskExtId)
+  if (task?.isCancelable === true)
+    await ctx.services.runner.requestCancel(ctx.store, task.extId, (work) => ctx.afterCommit(work))
+}
 
 export async function bringUp(
   { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
