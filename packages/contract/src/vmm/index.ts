@@ -11,6 +11,7 @@ import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
 import { nicOperations } from './vm/parts/nic.ts'
 import { serialPortOperations } from './vm/parts/serial-port.ts'
+import { vmRecoveryPointOperations } from './vm/recovery-point.ts'
 import { vmDiskStatsOperations } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStatsOperations } from './vm/statistics/vm-nic-stats.ts'
 import { vmStatsOperations } from './vm/statistics/vm-stats.ts'
@@ -30,6 +31,7 @@ export const vmm = namespace({
     'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,
     'vm-disk-stats': vmDiskStatsOperations,
     'vm-nic-stats': vmNicStatsOperations,
+    'vm-recovery-point': vmRecoveryPointOperations,
     'vm-stats': vmStatsOperations,
   },
   groups: {

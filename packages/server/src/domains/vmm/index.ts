@@ -7,6 +7,7 @@ import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
 import { nic } from './vm/parts/nic.ts'
 import { serialPort } from './vm/parts/serial-port.ts'
+import { vmRecoveryPoint } from './vm/recovery-points/index.ts'
 import { vmDiskStats } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStats } from './vm/statistics/vm-nic-stats.ts'
 import { vmStats } from './vm/statistics/vm-stats.ts'
@@ -21,5 +22,6 @@ export const vmm = {
   vmAntiAffinityPolicy,
   vmDiskStats,
   vmNicStats,
+  vmRecoveryPoint,
   vmStats,
 }

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach VMs. */
 
 import assert from 'node:assert/strict'
+import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
@@ -296,5 +297,8 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
         ...firmwareFilesOf(vm),
       ]),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
+      ...(await all(VmRecoveryPoint)).flatMap(({ diskRecoveryPoints = [], driveRecoveryPoints = [] }) =>
+        [...diskRecoveryPoints, ...driveRecoveryPoints].map(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId),
+      ),
     ]),
 }

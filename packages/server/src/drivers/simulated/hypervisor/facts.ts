@@ -19,6 +19,8 @@ export interface DomainFact {
   readonly fencedFrom?: string
   /** Until the next reboot. */
   readonly hungSince?: number
+  /** The guest has stopped its writes for a recovery point. */
+  readonly isFrozen?: boolean
 }
 
 /** A storage container that does not serve I/O. Milliseconds since 1970. */
@@ -33,6 +35,12 @@ export interface DiskFact {
   readonly parentExtId?: string
   readonly os?: GuestOs
   readonly createdAt: number
+  /** When the top layer was laid over the one below; default: `createdAt`. */
+  readonly layerSince?: number
+  /** Bytes of deleted layers that were merged into this one. */
+  readonly mergedBytes?: number
+  /** A layer that no guest writes to any more, with its bytes. */
+  readonly frozenBytes?: number
   /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean
 }

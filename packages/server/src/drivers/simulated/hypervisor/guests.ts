@@ -1,4 +1,5 @@
 /** Source: behaviour vmm.md 3.1, 3.7. */
+import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
@@ -51,6 +52,18 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
   }
 
   return {
+    async freezeGuest(vmExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('freezeGuest', hosts.placesOf(fact))
+      if (fact.isFrozen === true) return
+      if (!(await view(fact)).areToolsReachable)
+        throw new DriverError('the guest did not stop its writes within 10 s', { retryable: false })
+      await domains.put(vmExtId, { ...fact, isFrozen: true })
+    },
+    async thawGuest(vmExtId) {
+      const { isFrozen, ...fact } = domains.get(vmExtId) ?? {}
+      if (isFrozen === true) await domains.put(vmExtId, fact as DomainFact)
+    },
     async endCustomization(vmExtId, isoDiskExtId) {
       const fact = domains.get(vmExtId)
       if (fact !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * A new VM from the configuration of a VM and the content of its files, with overrides. Clones are made by it.
- * Source: behaviour vmm.md 1.1 (Clone).
+ * A new VM from the configuration of a VM and the content of its files, with overrides: clones and restored VMs.
+ * Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore).
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -132,9 +132,9 @@ function driveLike({ extId, diskAddress, backingInfo }: CdRomEntity): CdRomEntit
   return { extId, diskAddress, backingInfo: content }
 }
 
-function nicLike({ backingInfo, networkInfo }: NicEntity): NicEntity {
+export function nicLike({ extId, backingInfo, networkInfo }: NicEntity): NicEntity {
   const { macAddress: _mac, ...backing } = backingInfo ?? {}
   const { ipv4Config, ...network } = networkInfo ?? {}
   const held = ipv4Config?.ipAddress !== undefined
-  return { backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
+  return { extId, backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
 }
