@@ -6,6 +6,8 @@ import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
@@ -336,6 +338,24 @@ test('a point of another VM is refused; a revert that fails leaves the VM as it 
   await noFaults(app)
   assert.deepEqual([...diskFacts(app.world).all().keys()].sort(), before)
   assert.deepEqual((await readVm(app, vm.extId)).disks, vm.disks)
+})
+
+test('a revert fails while a volume group has the address of a captured disk, and nothing changes', async () => {
+  const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
+  const point = await aPoint(vm.extId)
+  const group = randomUUID()
+  await app.store.transaction(async (store) => {
+    await store.update(Vm, vm.extId, { disks: undefined })
+    await store.insert(VolumeGroup, { extId: group, name: group, clusterReference: cluster.extId } as never)
+    await store.insert(VolumeGroupAttachment, {
+      extId: randomUUID(),
+      volumeGroupExtId: group,
+      vmExtId: vm.extId,
+      scsiIndex: 0,
+    } as never)
+  })
+  const task = await revert(vm.extId, point.extId)
+  assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-30106'])
 })
 
 test('a point that a restore reads cannot be deleted; its storage container cannot either', async () => {

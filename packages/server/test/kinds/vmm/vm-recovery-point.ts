@@ -62,12 +62,6 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     })),
     restoring((nicExtId) => ({ nicRemoveList: [nicExtId] })),
   ],
-  'vmm.revertVm': [
-    async (app) => {
-      const { extId, vm } = await aPoint(app)
-      return { path: `${vms}/${vm}/$actions/revert`, body: { vmRecoveryPointExtId: extId } }
-    },
-  ],
 }
 
 const address = (path: string): string =>

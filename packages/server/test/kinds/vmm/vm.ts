@@ -151,6 +151,14 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.assignVmOwner': [at(`${web01}/$actions/assign-owner`, {})],
   'vmm.associateCategories': [at(`${web01}/$actions/associate-categories`, dev)],
   'vmm.disassociateCategories': [at(`${web01}/$actions/disassociate-categories`, dev)],
+  'vmm.revertVm': [
+    async (app) => {
+      const vm = await aFullVm(app)
+      const body = { vmExtId: vm }
+      const point = await completed(app, 'POST', '/vmm/v4.2/ahv/config/vm-recovery-points', { body })
+      return { path: `${vms}/${vm}/$actions/revert`, body: { vmRecoveryPointExtId: point } }
+    },
+  ],
   'vmm.migrateVmToHost': [
     async (app) => {
       const path = `${vms}/${await aRunningVm(app)}`

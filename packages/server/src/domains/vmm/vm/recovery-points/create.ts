@@ -70,7 +70,10 @@ export async function createPoint(ctx: WriteContext, body: Body): Promise<TaskSt
   return { ...task, created: point.extId }
 }
 
-async function requirePlace(ctx: WriteContext, vm: VmEntity): Promise<void> {
+async function requirePlace(
+  ctx: { readonly store: Reader; readonly services: WriteContext['services'] },
+  vm: VmEntity,
+): Promise<void> {
   const filter = equals(pathOf(VmRecoveryPoint, 'vmExtId'), vm.extId)
   const found = (await ctx.store.count(VmRecoveryPoint, { filter })) + 1
   const maximum = limitOf(ctx, maximumPoints)
@@ -111,6 +114,8 @@ export const makePoint = defineTask<Making>({
       progress: 5,
       record: async (ctx, input) => {
         const vm = await present(ctx.store, input.vmExtId)
+        // Requests that were admitted before may have taken the last place.
+        await requirePlace(ctx, vm)
         await requireTools(ctx, vm, (await pending(ctx.store, input)).recoveryPointType)
         await ctx.store.update(VmRecoveryPoint, input.pointExtId, await captureOf(ctx.store, vm, () => ctx.ids.uuid()))
         for (const { volumeGroupExtId } of await claimsOn(ctx.store, 'Vm', vm.extId))

@@ -15,6 +15,7 @@ import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
+import { withVolumeGroups } from '../../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
@@ -23,6 +24,7 @@ import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../
 import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
 import { deleteIso } from '../guest/customization.ts'
+import { slotsTaken } from '../parts/slots.ts'
 import { becomeOff } from '../power/power-state.ts'
 import { type Point, snapshotsOf } from './captured.ts'
 import { affectedPoint } from './create.ts'
@@ -138,8 +140,8 @@ export const revert = defineTask<Revert>({
       name: 'check',
       progress: 5,
       record: async (ctx, input) => {
-        await present(ctx.store, input.vmExtId, 'revert')
-        await pointOf(ctx.store, input)
+        const vm = await present(ctx.store, input.vmExtId, 'revert')
+        await requireFreeSlots(ctx.store, nextOf(vm, await pointOf(ctx.store, input), input))
       },
       // No undo: the step only reads.
     },
@@ -220,6 +222,18 @@ export const revert = defineTask<Revert>({
   onUndone: endUnchanged,
 })
 
+/** Volume groups stay attached at their addresses. @throws ApiError 409 when a captured disk needs one of them */
+async function requireFreeSlots(store: Reader, next: VmEntity): Promise<void> {
+  const [vm = next] = await withVolumeGroups(store, [next])
+  const slots = slotsTaken(vm).map(({ busType, index }) => `${busType} ${index}`)
+  const double = slots.find((slot, at) => slots.indexOf(slot) < at)
+  if (double !== undefined)
+    throw new ApiError('ADDRESS_IN_USE', {
+      kind: 'volume group that is attached to the VM',
+      fields: `address (${double})`,
+    })
+}
+
 /** The row gets the captured configuration, and the NICs their captured MAC addresses and addresses. */
 async function switchOver(ctx: RecordContext<Drivers>, input: Revert): Promise<{ keep: Left }> {
   const vm = await present(ctx.store, input.vmExtId)
@@ -232,11 +246,14 @@ async function switchOver(ctx: RecordContext<Drivers>, input: Revert): Promise<{
   const device = bootConfig?.bootDevice as { readonly macAddress?: string } | undefined
   const index = captured.findIndex(({ backingInfo }) => backingInfo?.macAddress === device?.macAddress)
   const macAddress = nics.find(({ extId }) => extId === captured[index]?.extId)?.backingInfo?.macAddress
-  const bootDevice = { ...bootConfig?.bootDevice, macAddress }
+  // The NIC may have another MAC address than before, or be left out.
+  const bootDevice = macAddress === undefined ? undefined : { ...bootConfig?.bootDevice, macAddress }
   await ctx.store.replace(Vm, {
     ...next,
     nics: nics.length === 0 ? undefined : nics,
-    ...(macAddress === undefined ? {} : { bootConfig: { ...bootConfig, bootDevice } as VmEntity['bootConfig'] }),
+    ...(device?.macAddress === undefined
+      ? {}
+      : { bootConfig: { ...bootConfig, bootDevice } as VmEntity['bootConfig'] }),
     generationUuid: ctx.ids.uuid(),
     updateTime: ctx.clock.iso(),
   })
