@@ -41,6 +41,8 @@ export interface DiskFact {
   readonly mergedBytes?: number
   /** A layer that no guest writes to any more, with its bytes. */
   readonly frozenBytes?: number
+  /** Milliseconds since 1970. */
+  readonly frozenAt?: number
   /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean
 }

@@ -23,25 +23,39 @@ export function contentBytes(disks: Collection<DiskFact>, fact: DiskFact, now: n
 }
 
 /** The layer that keeps what the disk holds now. */
-export const frozen = (fact: DiskFact, now: number): DiskFact => {
-  const { layerSince: _since, mergedBytes: _merged, ...plain } = fact
-  return { ...plain, frozenBytes: ownBytes(fact, now) }
-}
+export const frozen = (fact: DiskFact, now: number): DiskFact => ({
+  ...fact,
+  frozenBytes: ownBytes(fact, now),
+  frozenAt: now,
+})
 
 /** The disk with an empty layer over `parentExtId`. */
 export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact => {
-  const { frozenBytes: _frozen, mergedBytes: _merged, isHidden: _hidden, ...plain } = fact
+  const { frozenBytes: _bytes, frozenAt: _at, mergedBytes: _merged, isHidden: _hidden, ...plain } = fact
   return { ...plain, parentExtId, layerSince: now }
 }
 
 /** The layer after it has taken over what the one below held. */
 export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact {
-  const { parentExtId: _, ...rest } = upper
-  const below = lower.parentExtId === undefined ? {} : { parentExtId: lower.parentExtId }
-  const bytes = ownBytes(lower, now)
-  return upper.frozenBytes === undefined
-    ? { ...rest, ...below, mergedBytes: joined(upper.sizeBytes, upper.mergedBytes ?? 0, bytes) }
-    : { ...rest, ...below, frozenBytes: joined(upper.sizeBytes, upper.frozenBytes, bytes) }
+  const { parentExtId: _, layerSince, mergedBytes, ...rest } = upper
+  const held = ownBytes(upper, now)
+  const fact: DiskFact = {
+    ...rest,
+    ...(lower.parentExtId === undefined ? {} : { parentExtId: lower.parentExtId }),
+    ...(upper.frozenBytes === undefined ? {} : { frozenBytes: joined(upper.sizeBytes, held, ownBytes(lower, now)) }),
+  }
+  const isContinued = layerSince === lower.frozenAt && mergedBytes === undefined
+  if (!isContinued) {
+    const bytes = joined(upper.sizeBytes, mergedBytes ?? 0, ownBytes(lower, now))
+    return { ...fact, ...(layerSince === undefined ? {} : { layerSince }), mergedBytes: bytes }
+  }
+  // The disk goes on as if it had not been frozen.
+  const { createdAt, layerSince: since = createdAt } = lower
+  return {
+    ...fact,
+    ...(since === upper.createdAt ? {} : { layerSince: since }),
+    ...(lower.mergedBytes === undefined ? {} : { mergedBytes: lower.mergedBytes }),
+  }
 }
 
 /** Layers that have another one below or above them, or had one that was merged into them. */
@@ -54,9 +68,13 @@ export function layersOf(disks: Collection<DiskFact>, now: number): ReadonlyMap<
   )
 }
 
-/** Bytes of two layers over each other: what both hold counts once. */
-const joined = (sizeBytes: number, one: number, other: number): number =>
-  sizeBytes === 0 ? 0 : Math.round(one + other - (one / sizeBytes) * other)
+/** Bytes of two layers over each other. Guests write to the same part of a disk: what both layers hold counts once. */
+function joined(sizeBytes: number, one: number, other: number): number {
+  const full = fullBytes(sizeBytes)
+  return full === 0 ? 0 : Math.round(one + other - (Math.min(one, full) / full) * Math.min(other, full))
+}
+
+const fullBytes = (sizeBytes: number): number => (sizeBytes * fullPercent) / 100
 
 const writtenIn = (sizeBytes: number, millis: number): number =>
-  Math.floor(((sizeBytes * fullPercent) / 100) * (1 - Math.exp(-Math.max(0, millis) / millisPerDay / fillingDays)))
+  Math.floor(fullBytes(sizeBytes) * (1 - Math.exp(-Math.max(0, millis) / millisPerDay / fillingDays)))
