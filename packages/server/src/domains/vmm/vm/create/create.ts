@@ -109,8 +109,7 @@ export async function newVm<I extends NewVm>(
 
 function bootedFrom({ bootConfig }: VmEntity, nic: EthernetNic | undefined): Pick<VmEntity, 'bootConfig'> {
   if (nic === undefined) return {}
-  const { $objectType } = bootConfig?.bootDevice ?? {}
-  const bootDevice = { $objectType, macAddress: nic.backingInfo.macAddress }
+  const bootDevice = { $objectType: 'vmm.v4.ahv.config.BootDeviceNic', macAddress: nic.backingInfo.macAddress }
   return { bootConfig: { ...bootConfig, bootDevice } as VmEntity['bootConfig'] }
 }
 
