@@ -4,6 +4,7 @@ import type { NetworkFabric } from '../network-fabric.ts'
 import { GuestBoots } from './hypervisor/boots.ts'
 import { createDisks } from './hypervisor/disks.ts'
 import { createDomains } from './hypervisor/domains.ts'
+import { createFreezing } from './hypervisor/freezing.ts'
 import { createGuests } from './hypervisor/guests.ts'
 import { SimulatedHosts } from './hypervisor/hosts.ts'
 import { createMigration } from './hypervisor/migration.ts'
@@ -34,6 +35,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     ...createDomains(world, { hosts, boots, isInstant }),
     ...createDisks(world, hosts),
     ...createGuests(world, { hosts, boots, networkFabric: settings.networkFabric }),
+    ...createFreezing(world, hosts, boots),
     ...createMigration(world, hosts, isInstant),
   }
 }

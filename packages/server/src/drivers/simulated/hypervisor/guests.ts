@@ -1,5 +1,4 @@
 /** Source: behaviour vmm.md 3.1, 3.7. */
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
@@ -7,6 +6,7 @@ import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import { type DomainFact, diskFacts, fullFacts, stallFacts, stopped } from './facts.ts'
+import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
 /** The host pauses a guest whose storage has not answered for this long. */
@@ -18,7 +18,10 @@ export interface GuestParts {
   readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
 }
 
-export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabric }: GuestParts): Guests {
+export function createGuests(
+  world: SimulatedWorld,
+  { hosts, boots, networkFabric }: GuestParts,
+): Omit<Guests, keyof Freezing> {
   const { domains } = hosts
   const disks = diskFacts(world)
   const stalls = stallFacts(world)
@@ -52,18 +55,6 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
   }
 
   return {
-    async freezeGuest(vmExtId) {
-      const fact = hosts.domain(vmExtId)
-      hosts.requireAnswer('freezeGuest', hosts.placesOf(fact))
-      if (fact.isFrozen === true) return
-      if (!(await view(fact)).areToolsReachable)
-        throw new DriverError('the guest did not stop its writes within 10 s', { retryable: false })
-      await domains.put(vmExtId, { ...fact, isFrozen: true })
-    },
-    async thawGuest(vmExtId) {
-      const { isFrozen, ...fact } = domains.get(vmExtId) ?? {}
-      if (isFrozen === true) await domains.put(vmExtId, fact as DomainFact)
-    },
     async endCustomization(vmExtId, isoDiskExtId) {
       const fact = domains.get(vmExtId)
       if (fact !== undefined) {
