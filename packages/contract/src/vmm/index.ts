@@ -19,6 +19,7 @@ import { gpuOperations } from './vm/parts/gpu.ts'
 import { nicOperations } from './vm/parts/nic.ts'
 import { pcieDeviceOperations } from './vm/parts/pcie-device.ts'
 import { serialPortOperations } from './vm/parts/serial-port.ts'
+import { vmRecoveryPointOperations } from './vm/recovery-point.ts'
 import { vmDiskStatsOperations } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStatsOperations } from './vm/statistics/vm-nic-stats.ts'
 import { vmStatsOperations } from './vm/statistics/vm-stats.ts'
@@ -46,6 +47,7 @@ export const vmm = namespace({
     'vm-host-affinity-policy': vmHostAffinityPolicyOperations,
     'vm-nic-stats': vmNicStatsOperations,
     'vm-startup-policy': vmStartupPolicyOperations,
+    'vm-recovery-point': vmRecoveryPointOperations,
     'vm-stats': vmStatsOperations,
   },
   groups: {

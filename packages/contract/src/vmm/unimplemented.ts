@@ -3,12 +3,6 @@ import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
   '/ahv/config/vm-guest-customization-profiles': { VmGuestCustomizationProfile: 'list create get update delete' },
-  '/ahv/config/vm-recovery-points': {
-    VmRecoveryPoint: 'list create',
-    deleteVmRecoveryPointByExtId: 'DELETE /{extId}',
-    getVmRecoveryPointByExtId: 'GET /{extId}',
-    restoreVmRecoveryPoint: 'restore',
-  },
   '/ahv/config/vms': {
     addVmCustomAttributes: 'add-custom-attributes',
     crossClusterMigrateVm: 'migrate',
@@ -19,7 +13,6 @@ export const unimplemented: Unimplemented = {
     rebootGuestVm: 'guest-reboot',
     rebootVm: 'reboot',
     removeVmCustomAttributes: 'remove-custom-attributes',
-    revertVm: 'revert',
     shutdownGuestVm: 'guest-shutdown',
   },
   '/ahv/config/vms/{extId}/guest-tools': {

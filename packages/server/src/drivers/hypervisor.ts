@@ -26,8 +26,12 @@ export interface Domains {
 export interface Disks {
   /** Empty, or a copy-on-write layer over `source`. @throws DriverError, final, when the source does not exist */
   createDisk(disk: VirtualDisk): Promise<void>
-  /** An absent disk is no fault. Its bytes stay while another disk is a layer over it. */
+  /** Keeps what the disks hold at one instant, each as a layer that is deleted like a disk. */
+  snapshotDisks(snapshots: readonly DiskSnapshot[]): Promise<void>
+  /** An absent disk is no fault. Its bytes stay while several disks lie over it; one takes them over. */
   deleteDisk(diskExtId: string): Promise<void>
+  /** Layers with others below or above them, by id; from memory. @param at milliseconds since 1970, default: now */
+  layers(at?: number): ReadonlyMap<string, Layer>
   /** Containers without free space, whose writers are paused; from memory. */
   fullContainers(): readonly string[]
   /** Resumes the writers. */
@@ -35,6 +39,10 @@ export interface Disks {
 }
 
 export interface Guests {
+  /** The guest tools stop all writes. @throws DriverError, final, when the guest does not within 10 s */
+  freezeGuest(vmExtId: string): Promise<void>
+  /** A guest that is not frozen is no fault. */
+  thawGuest(vmExtId: string): Promise<void>
   /** Deletes the ISO and marks the customisation of the next boot as done. */
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
   /** Domains that their guests halted or rebooted, or that are paused because their storage stalls or is full. */
@@ -78,6 +86,18 @@ export interface VmGroup {
   readonly name: string
   readonly clusterExtId: string
   readonly vmExtIds: readonly string[]
+}
+
+export interface DiskSnapshot {
+  readonly diskExtId: string
+  /** Id of the new layer. */
+  readonly layerExtId: string
+}
+
+export interface Layer {
+  readonly containerExtId: string
+  /** Bytes that no other layer holds. */
+  readonly ownBytes: number
 }
 
 export interface UnaskedState {

@@ -35,6 +35,7 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
+  'vmm.revert-vm': 'the VM was powered off first',
 }
 const victims = new Victims()
 after(() => victims.end())

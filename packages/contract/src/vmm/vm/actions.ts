@@ -8,6 +8,15 @@ export const AssociateVmCategoriesParams = s.object('vmm.v4.ahv.config.Associate
 export const DisassociateVmCategoriesParams = s.object('vmm.v4.ahv.config.DisassociateVmCategoriesParams', {
   categories,
 })
+export const RevertParams = s.object('vmm.v4.ahv.config.RevertParams', {
+  vmRecoveryPointExtId: s.referenceTo('VmRecoveryPoint'),
+  overrideSpec: s.optional(
+    s.object('vmm.v4.ahv.config.VmRevertOverrideSpec', {
+      shouldRevertVmCategories: s.withDefault(s.boolean(), false),
+      shouldRevertVmOwner: s.withDefault(s.boolean(), false),
+    }),
+  ),
+})
 export const VmMigrateToHostParams = s.object('vmm.v4.ahv.config.VmMigrateToHostParams', {
   host: s.object('vmm.v4.ahv.config.HostReference', { extId: s.optional(s.referenceTo('Host')) }),
 })

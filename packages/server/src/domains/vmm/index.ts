@@ -15,6 +15,7 @@ import { gpu } from './vm/parts/gpu.ts'
 import { nic } from './vm/parts/nic.ts'
 import { pcieDevice } from './vm/parts/pcie-device.ts'
 import { serialPort } from './vm/parts/serial-port.ts'
+import { vmRecoveryPoint } from './vm/recovery-points/index.ts'
 import { vmDiskStats } from './vm/statistics/vm-disk-stats.ts'
 import { vmNicStats } from './vm/statistics/vm-nic-stats.ts'
 import { vmStats } from './vm/statistics/vm-stats.ts'
@@ -37,5 +38,6 @@ export const vmm = {
   vmHostAffinityPolicy,
   vmNicStats,
   vmStartupPolicy,
+  vmRecoveryPoint,
   vmStats,
 }

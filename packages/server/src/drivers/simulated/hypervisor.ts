@@ -4,6 +4,7 @@ import type { NetworkFabric } from '../network-fabric.ts'
 import { GuestBoots } from './hypervisor/boots.ts'
 import { createDisks } from './hypervisor/disks.ts'
 import { createDomains } from './hypervisor/domains.ts'
+import { createFreezing } from './hypervisor/freezing.ts'
 import { createVmGroups } from './hypervisor/groups.ts'
 import { createGuests } from './hypervisor/guests.ts'
 import { SimulatedHosts } from './hypervisor/hosts.ts'
@@ -40,5 +41,6 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     ...createMigration(world, hosts, isInstant),
     ...createStartHolds(world),
     ...createVmGroups(world, hosts),
+    ...createFreezing(world, hosts, boots),
   }
 }

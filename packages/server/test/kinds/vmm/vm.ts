@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach VMs. */
 
 import assert from 'node:assert/strict'
+import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
@@ -153,6 +154,14 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.assignVmOwner': [at(`${web01}/$actions/assign-owner`, {})],
   'vmm.associateCategories': [at(`${web01}/$actions/associate-categories`, dev)],
   'vmm.disassociateCategories': [at(`${web01}/$actions/disassociate-categories`, dev)],
+  'vmm.revertVm': [
+    async (app) => {
+      const vm = await aFullVm(app)
+      const body = { vmExtId: vm }
+      const point = await completed(app, 'POST', '/vmm/v4.2/ahv/config/vm-recovery-points', { body })
+      return { path: `${vms}/${vm}/$actions/revert`, body: { vmRecoveryPointExtId: point } }
+    },
+  ],
   'vmm.migrateVmToHost': [
     async (app) => {
       const path = `${vms}/${await aRunningVm(app)}`
@@ -304,6 +313,9 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
         ...firmwareFilesOf(vm),
       ]),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
+      ...(await all(VmRecoveryPoint)).flatMap(({ diskRecoveryPoints = [], driveRecoveryPoints = [] }) =>
+        [...diskRecoveryPoints, ...driveRecoveryPoints].map(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId),
+      ),
     ]),
 }
 

@@ -35,7 +35,10 @@ export function cloneFaults(body: CloneBody): ApiError[] {
   return overrideFaults(body as VmBody)
 }
 
-export async function cloneVm(ctx: WriteContext<VmEntity>, body: CloneBody): Promise<TaskStarted> {
+export async function cloneVm(
+  ctx: WriteContext<VmEntity>,
+  { $objectType: _, ...body }: CloneBody,
+): Promise<TaskStarted> {
   const source = await admit(ctx, ctx.target)
   const overrides = { ...(body as Partial<VmBody>), source: { entityType: 'VM', extId: source.extId } } as const
   return deriveVm(ctx, blueprintOf(source), overrides, {

@@ -28,6 +28,7 @@ import {
 import { maximumNics } from './parts/nics.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
 import { presentVms } from './present.ts'
+import { revert, revertVm } from './recovery-points/revert.ts'
 import { resumeWriters } from './room.ts'
 import { changeFaults } from './rules.ts'
 import { changeVm, updateVm } from './update.ts'
@@ -43,6 +44,7 @@ export const vm = implement(
     associateCategories: (ctx, { body }) => associateCategories(ctx, body),
     disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
+    revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
@@ -58,7 +60,18 @@ export const vm = implement(
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
     },
-    tasks: [makeVm, makeClone, migrateToHost, ...ownerTasks, changeVm, removeVm, restartVm, startHeldVm, ...powerTasks],
+    tasks: [
+      makeVm,
+      revert,
+      makeClone,
+      migrateToHost,
+      ...ownerTasks,
+      changeVm,
+      removeVm,
+      restartVm,
+      startHeldVm,
+      ...powerTasks,
+    ],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,

@@ -10,6 +10,7 @@ const statesFor = {
   'power-off': ['ON', 'PAUSED'],
   'power-on': ['OFF', 'PAUSED'],
   reset: ['ON', 'PAUSED'],
+  revert: ['OFF', 'ON', 'PAUSED'],
   shutdown: ['ON'],
   update: ['OFF', 'ON', 'PAUSED'],
 } as const satisfies Readonly<Record<string, readonly PowerState[]>>

@@ -21,6 +21,8 @@ export interface DomainFact {
   readonly fencedFrom?: string
   /** Until the next reboot. */
   readonly hungSince?: number
+  /** The guest has stopped its writes for a recovery point. */
+  readonly isFrozen?: boolean
   /** By NIC id: changes while the domain runs, which the guest notices later. */
   readonly nicChanges?: Readonly<Record<string, NicChange>>
 }
@@ -43,6 +45,14 @@ export interface DiskFact {
   readonly parentExtId?: string
   readonly os?: GuestOs
   readonly createdAt: number
+  /** When the top layer was laid over the one below; default: `createdAt`. */
+  readonly layerSince?: number
+  /** Bytes of deleted layers that were merged into this one. */
+  readonly mergedBytes?: number
+  /** A layer that no guest writes to any more, with its bytes. */
+  readonly frozenBytes?: number
+  /** Milliseconds since 1970. */
+  readonly frozenAt?: number
   /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean
 }

@@ -6,6 +6,7 @@ import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import { type DomainFact, diskFacts, fullFacts, stallFacts, stopped } from './facts.ts'
+import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { seenNic } from './nics.ts'
 
@@ -19,7 +20,10 @@ export interface GuestParts {
   readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
 }
 
-export function createGuests(world: SimulatedWorld, { hosts, boots, isInstant, networkFabric }: GuestParts): Guests {
+export function createGuests(
+  world: SimulatedWorld,
+  { hosts, boots, isInstant, networkFabric }: GuestParts,
+): Omit<Guests, keyof Freezing> {
   const { domains } = hosts
   const disks = diskFacts(world)
   const stalls = stallFacts(world)

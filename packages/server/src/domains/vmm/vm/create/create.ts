@@ -113,8 +113,7 @@ export async function newVm<I extends NewVm>(
 
 function bootedFrom({ bootConfig }: VmEntity, nic: EthernetNic | undefined): Pick<VmEntity, 'bootConfig'> {
   if (nic === undefined) return {}
-  const { $objectType } = bootConfig?.bootDevice ?? {}
-  const bootDevice = { $objectType, macAddress: nic.backingInfo.macAddress }
+  const bootDevice = { $objectType: 'vmm.v4.ahv.config.BootDeviceNic', macAddress: nic.backingInfo.macAddress }
   return { bootConfig: { ...bootConfig, bootDevice } as VmEntity['bootConfig'] }
 }
 
@@ -127,8 +126,10 @@ export interface NewVm extends OfVm {
   readonly isDiskless?: boolean
 }
 
-/** In the transaction that ends the task. */
-export interface AtEnd<I> {
+export interface MakingParts<I> {
+  /** First of all. @throws ApiError that fails the task */
+  readonly check?: (input: I) => void
+  /** In the transaction that ends the task, as is `undone`. */
   readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
 }
@@ -233,12 +234,16 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
 /** The task that makes a planned VM. A stored task refers to `name` after a restart: never rename. */
 export const makingVm = <I extends NewVm>(
   name: string,
-  { stored, undone }: AtEnd<I> = {},
+  { check, stored, undone }: MakingParts<I> = {},
 ): TaskDefinition<Drivers, I> =>
   defineTask<I>({
     name,
     cancelableUntil: 'define',
     steps: [
+      ...(check === undefined
+        ? []
+        : // No undo: the step only reads.
+          [{ name: 'check', progress: 1, record: async (_: unknown, input: I) => check(input) }]),
       ...makingSteps,
       {
         name: 'store',
