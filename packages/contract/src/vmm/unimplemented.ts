@@ -15,12 +15,8 @@ export const unimplemented: Unimplemented = {
     customizeGuestVm: 'customize-guest',
     generateConsoleTokenById: 'generate-console-token',
     migrateVmDisks: 'migrate-vm-disks',
-    powerCycleVm: 'power-cycle',
-    rebootGuestVm: 'guest-reboot',
-    rebootVm: 'reboot',
     removeVmCustomAttributes: 'remove-custom-attributes',
     revertVm: 'revert',
-    shutdownGuestVm: 'guest-shutdown',
   },
   '/ahv/config/vms/{extId}/guest-tools': {
     getGuestToolsById: 'GET',

@@ -14,8 +14,10 @@ export interface Domains {
   stopVm(vmExtId: string): Promise<void>
   /** Host and addresses stay. Repeated calls with the same `callKey` reset once. */
   resetVm(vmExtId: string, callKey: string): Promise<void>
-  /** Presses the power button. `ignored`: still up after 60 s, because the guest hangs or has not booted. */
-  requestShutdown(vmExtId: string): Promise<'down' | 'ignored'>
+  /** `ignored`: still up after 60 s, because the guest hangs, has not booted, or does not listen to `through`. */
+  requestShutdown(vmExtId: string, through: GuestSignal): Promise<'done' | 'ignored'>
+  /** As `requestShutdown`; host and addresses stay. Repeated calls with the same `callKey` reboot once. */
+  requestReboot(vmExtId: string, through: GuestSignal, callKey: string): Promise<'done' | 'ignored'>
   /**
    * Cuts the domain off from disks and network, and makes its silent host forget it before the host answers again: the
    * domain is stopped and cannot run twice. Repeated calls give the same answer; undefined: the host answers.
@@ -43,6 +45,8 @@ export interface Guests {
   watch(changed: () => void): () => void
   /** The control plane has recorded the halt or reboot: `unaskedStates` leaves it out from now on. */
   acknowledge(vmExtId: string): Promise<void>
+  /** The script that a guest keeps for changes of its power. */
+  runPowerScript(vmExtId: string): Promise<'succeeded' | 'failed'>
   /** Domains that do not run are left out. */
   observeGuests(vmExtIds: readonly string[]): Promise<ReadonlyMap<string, GuestView>>
 }
@@ -55,6 +59,9 @@ export interface Migration {
    */
   migrateVm(vmExtId: string, toHostExtId: string, report?: (share: number) => Promise<void>): Promise<void>
 }
+
+/** The power button, or the guest tools. */
+export type GuestSignal = 'ACPI' | 'TOOLS'
 
 export interface UnaskedState {
   /** RESTARTED: the guest rebooted by itself. */

@@ -8,6 +8,14 @@ export const AssociateVmCategoriesParams = s.object('vmm.v4.ahv.config.Associate
 export const DisassociateVmCategoriesParams = s.object('vmm.v4.ahv.config.DisassociateVmCategoriesParams', {
   categories,
 })
+export const GuestPowerOptions = s.object('vmm.v4.ahv.config.GuestPowerOptions', {
+  guestPowerStateTransitionConfig: s.optional(
+    s.object('vmm.v4.ahv.config.GuestPowerStateTransitionConfig', {
+      shouldEnableScriptExec: s.withDefault(s.boolean(), false),
+      shouldFailOnScriptFailure: s.withDefault(s.boolean(), false),
+    }),
+  ),
+})
 export const VmMigrateToHostParams = s.object('vmm.v4.ahv.config.VmMigrateToHostParams', {
   host: s.object('vmm.v4.ahv.config.HostReference', { extId: s.optional(s.referenceTo('Host')) }),
 })

@@ -25,7 +25,12 @@ import {
   vmViewers,
   vmWriters,
 } from '../roles.ts'
-import { AssociateVmCategoriesParams, DisassociateVmCategoriesParams, VmMigrateToHostParams } from './actions.ts'
+import {
+  AssociateVmCategoriesParams,
+  DisassociateVmCategoriesParams,
+  GuestPowerOptions,
+  VmMigrateToHostParams,
+} from './actions.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
 import { CloneOverrideParams } from './clone.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
@@ -270,5 +275,22 @@ export const vmOperations = {
   shutdownVm: action('/ahv/config/vms/{extId}/$actions/shutdown', {
     ...operating,
     iam: 'ACPI_Shutdown_Virtual_Machine',
+  }),
+  rebootVm: action('/ahv/config/vms/{extId}/$actions/reboot', { ...operating, iam: 'ACPI_Reboot_Virtual_Machine' }),
+  powerCycleVm: action('/ahv/config/vms/{extId}/$actions/power-cycle', {
+    ...operating,
+    iam: 'Power_Cycle_Virtual_Machine',
+  }),
+  shutdownGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-shutdown', {
+    ...operating,
+    body: GuestPowerOptions,
+    iam: 'Guest_Shutdown_Virtual_Machine',
+    envelope: 'vmm.v4.ahv.config.ShutdownVmApiResponse',
+  }),
+  rebootGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-reboot', {
+    ...operating,
+    body: GuestPowerOptions,
+    iam: 'Guest_Reboot_Virtual_Machine',
+    envelope: 'vmm.v4.ahv.config.RebootVmApiResponse',
   }),
 }

@@ -15,6 +15,7 @@ export {
   diskFacts,
   domainFacts,
   fullFacts,
+  type GuestFault,
   haltGuest,
   restarted,
   type StallFact,
@@ -33,7 +34,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
   return {
     ...createDomains(world, { hosts, boots, isInstant }),
     ...createDisks(world, hosts),
-    ...createGuests(world, { hosts, boots, networkFabric: settings.networkFabric }),
+    ...createGuests(world, { hosts, boots, isInstant, networkFabric: settings.networkFabric }),
     ...createMigration(world, hosts, isInstant),
   }
 }

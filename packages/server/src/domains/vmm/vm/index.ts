@@ -23,7 +23,8 @@ import {
   ownerTasks,
 } from './owner.ts'
 import { maximumNics } from './parts/nics.ts'
-import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
+import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
+import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
 import { presentVms } from './present.ts'
 import { resumeWriters } from './room.ts'
 import { changeFaults } from './rules.ts'
@@ -44,6 +45,10 @@ export const vm = implement(
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
     shutdownVm: (ctx) => shutdown(ctx),
+    rebootVm: (ctx) => reboot(ctx),
+    powerCycleVm: (ctx) => powerCycle(ctx),
+    shutdownGuestVm: (ctx, { body }) => shutdownGuest(ctx, body),
+    rebootGuestVm: (ctx, { body }) => rebootGuest(ctx, body),
   },
   {
     rules: {
@@ -55,7 +60,17 @@ export const vm = implement(
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
     },
-    tasks: [makeVm, makeClone, migrateToHost, ...ownerTasks, changeVm, removeVm, restartVm, ...powerTasks],
+    tasks: [
+      makeVm,
+      makeClone,
+      migrateToHost,
+      ...ownerTasks,
+      changeVm,
+      removeVm,
+      restartVm,
+      ...powerTasks,
+      ...guestPowerTasks,
+    ],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,

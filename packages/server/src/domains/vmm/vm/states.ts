@@ -7,8 +7,12 @@ type PowerState = NonNullable<VmEntity['powerState']>
 const statesFor = {
   delete: ['OFF', 'ON', 'PAUSED'],
   'migrate-to-host': ['ON'],
+  'guest-reboot': ['ON'],
+  'guest-shutdown': ['ON'],
+  'power-cycle': ['ON', 'PAUSED'],
   'power-off': ['ON', 'PAUSED'],
   'power-on': ['OFF', 'PAUSED'],
+  reboot: ['ON'],
   reset: ['ON', 'PAUSED'],
   shutdown: ['ON'],
   update: ['OFF', 'ON', 'PAUSED'],

@@ -1,7 +1,7 @@
 import type { Domain } from '../../hypervisor.ts'
 import { type BootTimes, bootTimes, type GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
-import { type DiskFact, type DomainFact, diskFacts } from './facts.ts'
+import { type DiskFact, type DomainFact, diskFacts, hasFault } from './facts.ts'
 
 export class GuestBoots {
   readonly #world: SimulatedWorld
@@ -29,6 +29,11 @@ export class GuestBoots {
     if (restartedAt === undefined) return fact
     const domain = { ...fact.domain, hasPendingCustomization: !this.isCustomizationDone(before, restartedAt) }
     return { ...before, domain, startedAt: restartedAt }
+  }
+
+  areToolsReachable(fact: DomainFact): boolean {
+    const isCut = fact.hungSince !== undefined || hasFault(fact, 'TOOLS_CRASH')
+    return fact.domain.hasGuestTools && !isCut && this.#world.clock.now() >= this.timesOf(fact).toolsAt
   }
 
   /** @param at milliseconds since 1970 */

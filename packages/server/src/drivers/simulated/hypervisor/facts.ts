@@ -1,3 +1,4 @@
+import type { guestFaults } from '@hyperplane/contract/control/world-happening'
 import { defined } from '../../../core/defined.ts'
 import type { Domain } from '../../hypervisor.ts'
 import type { GuestOs } from '../guest.ts'
@@ -19,7 +20,12 @@ export interface DomainFact {
   readonly fencedFrom?: string
   /** Until the next reboot. */
   readonly hungSince?: number
+  readonly guestFaults?: readonly GuestFault[]
 }
+
+export type GuestFault = (typeof guestFaults)[number]
+
+export const hasFault = ({ guestFaults = [] }: DomainFact, fault: GuestFault): boolean => guestFaults.includes(fault)
 
 /** A storage container that does not serve I/O. Milliseconds since 1970. */
 export interface StallFact {
@@ -46,8 +52,8 @@ export const stallFacts = (world: SimulatedWorld): Collection<StallFact> => worl
 /** By container id: no free space. */
 export const fullFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.full')
 
-export function stopped({ domain, lastReset }: DomainFact): DomainFact {
-  return { domain, state: 'OFF', ...(lastReset && { lastReset }) }
+export function stopped({ domain, lastReset, guestFaults }: DomainFact): DomainFact {
+  return { domain, state: 'OFF', ...(lastReset && { lastReset }), ...(guestFaults && { guestFaults }) }
 }
 
 export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise<void> {

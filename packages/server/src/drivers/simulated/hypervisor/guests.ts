@@ -5,19 +5,21 @@ import { phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { type DomainFact, diskFacts, fullFacts, stallFacts, stopped } from './facts.ts'
+import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
 /** The host pauses a guest whose storage has not answered for this long. */
 const stallSeconds = 30
+const scriptMillis = 3000
 
 export interface GuestParts {
   readonly hosts: SimulatedHosts
   readonly boots: GuestBoots
   readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
+  readonly isInstant: boolean
 }
 
-export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabric }: GuestParts): Guests {
+export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabric, isInstant }: GuestParts): Guests {
   const { domains } = hosts
   const disks = diskFacts(world)
   const stalls = stallFacts(world)
@@ -43,7 +45,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
     return {
       phase: phaseAt(times, now),
       learnedAddresses: isNetworkUp ? await learnedAddresses(fact.domain) : new Map(),
-      areToolsReachable: fact.domain.hasGuestTools && fact.hungSince === undefined && now >= times.toolsAt,
+      areToolsReachable: boots.areToolsReachable(fact),
       isCustomizationDone: boots.isCustomizationDone(fact),
       upSince: now >= times.ends.customization ? times.ends.customization : undefined,
       bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
@@ -58,6 +60,12 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
         await domains.put(vmExtId, { ...fact, domain: { ...fact.domain, isoExtIds, hasPendingCustomization: false } })
       }
       await disks.remove(isoDiskExtId)
+    },
+    async runPowerScript(vmExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('runPowerScript', hosts.placesOf(fact))
+      if (!isInstant) await world.clock.sleep(scriptMillis)
+      return hasFault(fact, 'SCRIPT_FAILS') ? 'failed' : 'succeeded'
     },
     async unaskedStates() {
       const states = new Map<string, UnaskedState>()
