@@ -7,6 +7,7 @@ import { externVmNicStatsOperations } from './extern/vm-nic-stats.ts'
 import { externVmStatsOperations } from './extern/vm-stats.ts'
 import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-policy.ts'
 import { unimplemented } from './unimplemented.ts'
+import { guestToolsOperations } from './vm/guest/guest-tools-operations.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
 import { nicOperations } from './vm/parts/nic.ts'
@@ -23,6 +24,7 @@ export const vmm = namespace({
   kinds: {
     'cd-rom': cdRomOperations,
     disk: diskOperations,
+    'guest-tools': guestToolsOperations,
     image: imageOperations,
     nic: nicOperations,
     'serial-port': serialPortOperations,

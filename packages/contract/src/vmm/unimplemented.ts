@@ -18,14 +18,6 @@ export const unimplemented: Unimplemented = {
     removeVmCustomAttributes: 'remove-custom-attributes',
     revertVm: 'revert',
   },
-  '/ahv/config/vms/{extId}/guest-tools': {
-    getGuestToolsById: 'GET',
-    insertVmGuestTools: 'POST /$actions/insert-iso',
-    installVmGuestTools: 'POST /$actions/install',
-    uninstallVmGuestTools: 'POST /$actions/uninstall',
-    updateGuestToolsById: 'PUT',
-    upgradeVmGuestTools: 'POST /$actions/upgrade',
-  },
   '/ahv/config/vms/{vmExtId}/cd-roms': {
     CdRom: 'create delete',
     disableVmCdRomHydration: 'disable-hydration',

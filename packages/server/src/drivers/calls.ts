@@ -38,6 +38,7 @@ export const driverCalls = {
   },
   hypervisor: {
     acknowledge: true,
+    copyTools: true,
     createDisk: true,
     defineVm: true,
     deleteDisk: true,
@@ -49,7 +50,9 @@ export const driverCalls = {
     requestShutdown: true,
     resetVm: true,
     retryWrites: true,
+    revertTools: true,
     runPowerScript: true,
+    setUpTools: true,
     startVm: true,
     stopVm: true,
     unaskedStates: true,

@@ -45,6 +45,12 @@ export interface Guests {
   watch(changed: () => void): () => void
   /** The control plane has recorded the halt or reboot: `unaskedStates` leaves it out from now on. */
   acknowledge(vmExtId: string): Promise<void>
+  /** Copies the tools from their ISO into the guest. */
+  copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
+  /** Sets the copied tools up. They start with the next boot. Repeated calls with the same `callKey` do it once. */
+  setUpTools(vmExtId: string, callKey: string): Promise<GuestSystem>
+  /** Undoes `setUpTools`: tools that ran before run again. */
+  revertTools(vmExtId: string): Promise<void>
   /** The script that a guest keeps for changes of its power. */
   runPowerScript(vmExtId: string): Promise<'succeeded' | 'failed'>
   /** Domains that do not run are left out. */
@@ -60,8 +66,22 @@ export interface Migration {
   migrateVm(vmExtId: string, toHostExtId: string, report?: (share: number) => Promise<void>): Promise<void>
 }
 
-/** The power button, or the guest tools. */
-export type GuestSignal = 'ACPI' | 'TOOLS'
+/** The power button, the guest tools, or a command that runs inside the guest. */
+export type GuestSignal = 'ACPI' | 'COMMAND' | 'TOOLS'
+
+export interface GuestCredential {
+  readonly username: string
+  readonly password: string
+}
+
+export interface GuestSystem {
+  /** `linux:64:Ubuntu 24.04` */
+  readonly version: string
+  readonly fullName: string
+  readonly buildNumber: string
+  readonly dnsName: string
+  readonly virtIoVersion: string
+}
 
 export interface UnaskedState {
   /** RESTARTED: the guest rebooted by itself. */
@@ -129,6 +149,8 @@ export interface GuestView {
   /** NIC id -> addresses seen on it. */
   readonly learnedAddresses: ReadonlyMap<string, readonly string[]>
   readonly areToolsReachable: boolean
+  /** Reported by the guest tools. */
+  readonly system: GuestSystem | undefined
   readonly isCustomizationDone: boolean
   /** End of the boot; milliseconds since 1970. */
   readonly upSince: number | undefined

@@ -176,10 +176,12 @@ export const Vm = resource(
       hasCustomizationIso: s.optional(s.boolean()),
       addedDriveExtId: s.optional(s.uuid()),
       hostSilentSince: s.optional(s.timestamp()),
+      /** The guest reboots then, to start its new tools. */
+      toolsRebootAt: s.optional(s.timestamp()),
       /** The task of a live migration that a user started. */
       migrationTaskExtId: s.optional(s.taskId()),
     },
-    indexed: ['hasCustomizationIso', 'hostSilentSince'],
+    indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',

@@ -2,6 +2,7 @@
 
 import { image } from './content/image/image.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
+import { guestTools } from './vm/guest/guest-tools.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
@@ -14,6 +15,7 @@ import { vmStats } from './vm/statistics/vm-stats.ts'
 export const vmm = {
   cdRom,
   disk,
+  guestTools,
   image,
   nic,
   serialPort,

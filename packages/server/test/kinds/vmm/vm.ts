@@ -93,6 +93,9 @@ async function aRunningVm(app: TestApp): Promise<string> {
 async function aBootedVm(app: TestApp): Promise<string> {
   return (await aVmWithTools(app, await aNativeCluster(app))).extId
 }
+const askingGuest =
+  (action: string): FieldBase =>
+  async (app) => ({ path: `${vms}/${await aBootedVm(app)}/$actions/${action}`, body: withScript })
 const withScript = { guestPowerStateTransitionConfig: { shouldEnableScriptExec: true } }
 
 const vm = { name: 'by-order', memorySizeBytes: 1024 ** 3, categories: [{ extId: unknown }] }
@@ -156,6 +159,8 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.assignVmOwner': [at(`${web01}/$actions/assign-owner`, {})],
   'vmm.associateCategories': [at(`${web01}/$actions/associate-categories`, dev)],
   'vmm.disassociateCategories': [at(`${web01}/$actions/disassociate-categories`, dev)],
+  'vmm.rebootGuestVm': [askingGuest('guest-reboot')],
+  'vmm.shutdownGuestVm': [askingGuest('guest-shutdown')],
   'vmm.migrateVmToHost': [
     async (app) => {
       const path = `${vms}/${await aRunningVm(app)}`

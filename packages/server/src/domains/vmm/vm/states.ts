@@ -9,6 +9,7 @@ const statesFor = {
   'migrate-to-host': ['ON'],
   'guest-reboot': ['ON'],
   'guest-shutdown': ['ON'],
+  'install-guest-tools': ['ON'],
   'power-cycle': ['ON', 'PAUSED'],
   'power-off': ['ON', 'PAUSED'],
   'power-on': ['OFF', 'PAUSED'],

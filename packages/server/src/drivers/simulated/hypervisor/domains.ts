@@ -32,7 +32,7 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
         ? boots.areToolsReachable(fact)
         : phaseAt(boots.timesOf(fact), clock.now()) === 'running' &&
           fact.hungSince === undefined &&
-          !hasFault(fact, 'IGNORES_ACPI')
+          !(through === 'ACPI' && hasFault(fact, 'IGNORES_ACPI'))
     const [least, most] = obeys ? shutdownSeconds : [patienceSeconds, patienceSeconds]
     if (!isInstant) await clock.sleep(500 * (least + most))
     return obeys
@@ -41,7 +41,10 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
   return {
     async defineVm(domain) {
       hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
-      await domains.stage(domain.extId, { state: 'OFF', ...domains.get(domain.extId), domain })
+      const before = domains.get(domain.extId)
+      const startsTools = before?.state === 'ON' && domain.hasGuestTools && !before.domain.hasGuestTools
+      const fact = { state: 'OFF', ...before, domain } as const
+      await domains.stage(domain.extId, startsTools ? { ...fact, toolsFrom: clock.now() } : fact)
     },
     async undefineVm(vmExtId) {
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))

@@ -20,6 +20,9 @@ export interface DomainFact {
   readonly fencedFrom?: string
   /** Until the next reboot. */
   readonly hungSince?: number
+  /** The tools run only in boots that started at this time or later. */
+  readonly toolsFrom?: number
+  readonly lastSetup?: string
   readonly guestFaults?: readonly GuestFault[]
 }
 

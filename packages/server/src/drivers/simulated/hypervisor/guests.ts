@@ -1,4 +1,5 @@
 /** Source: behaviour vmm.md 3.1, 3.7. */
+import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
@@ -46,6 +47,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
       phase: phaseAt(times, now),
       learnedAddresses: isNetworkUp ? await learnedAddresses(fact.domain) : new Map(),
       areToolsReachable: boots.areToolsReachable(fact),
+      system: boots.systemOf(fact),
       isCustomizationDone: boots.isCustomizationDone(fact),
       upSince: now >= times.ends.customization ? times.ends.customization : undefined,
       bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
@@ -60,6 +62,25 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
         await domains.put(vmExtId, { ...fact, domain: { ...fact.domain, isoExtIds, hasPendingCustomization: false } })
       }
       await disks.remove(isoDiskExtId)
+    },
+    async copyTools(vmExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('copyTools', hosts.placesOf(fact))
+      return hasFault(fact, 'LOGIN_REFUSED') ? 'refused' : 'copied'
+    },
+    async setUpTools(vmExtId, callKey) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('setUpTools', hosts.placesOf(fact))
+      const system = boots.systemOf(fact)
+      if (fact.state === 'OFF' || system === undefined)
+        throw new DriverError('no guest runs that could have tools', { retryable: false })
+      if (fact.lastSetup !== callKey)
+        await domains.put(vmExtId, { ...fact, lastSetup: callKey, toolsFrom: world.clock.now() })
+      return system
+    },
+    async revertTools(vmExtId) {
+      const { toolsFrom: _, ...fact } = hosts.domain(vmExtId)
+      await domains.put(vmExtId, fact)
     },
     async runPowerScript(vmExtId) {
       const fact = hosts.domain(vmExtId)

@@ -8,8 +8,10 @@ import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestSignal, Hypervisor } from '../../../../drivers/hypervisor.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import { requireReachable } from '../../guest-tools/guest-tools.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
 import { deleteIso } from '../guest/customization.ts'
+import { toolsOf } from '../guest/tools-of.ts'
 import { isCustomizationConsumed, recordOff, recordRestart } from './power.ts'
 
 export type PowerOptions = ValueOf<typeof GuestPowerOptions>
@@ -22,28 +24,12 @@ interface GuestPower extends OfVm {
 
 const signalled = 'signal and wait'
 
-/** @throws ApiError 409 unless the guest tools of the VM answer */
-export async function requireTools(
-  { hypervisor }: Pick<Drivers, 'hypervisor'>,
-  vm: VmEntity,
-  operation: string,
-): Promise<void> {
-  const { guestTools: tools } = vm
-  const refuse = (reason: string): never => {
-    throw new ApiError('GUEST_TOOLS_NOT_READY', { name: vm.name, operation, reason })
-  }
-  if (tools?.isInstalled !== true) refuse('they are not installed')
-  if (tools?.isEnabled === false) refuse('they are disabled')
-  const view = (await hypervisor.observeGuests([vm.extId])).get(vm.extId)
-  if (view?.areToolsReachable !== true) refuse('the guest does not answer')
-}
-
 const script = (change: Change): Step<Drivers, GuestPower> => ({
   name: 'script',
   progress: 20,
   run: async ({ drivers, store }, { vmExtId, runsScript, failsWithScript }) => {
     const vm = await present(store, vmExtId, change)
-    await requireTools(drivers, vm, change)
+    requireReachable(await toolsOf(drivers, vm), change)
     const hasFailed = runsScript === true && (await drivers.hypervisor.runPowerScript(vmExtId)) === 'failed'
     if (hasFailed && failsWithScript === true)
       throw new ApiError('GUEST_SCRIPT_FAILED', { name: vm.name, operation: change })
@@ -124,7 +110,7 @@ async function throughTools(
   { guestPowerStateTransitionConfig: transition }: PowerOptions,
 ): Promise<TaskStarted> {
   const vm = await admit(ctx, ctx.target, change)
-  if (ctx.services.runner.queueAhead(vm.extId) === 0) await requireTools(ctx.drivers, vm, change)
+  if (ctx.services.runner.queueAhead(vm.extId) === 0) requireReachable(await toolsOf(ctx.drivers, vm), change)
   const input = {
     vmExtId: vm.extId,
     runsScript: transition?.shouldEnableScriptExec === true,
