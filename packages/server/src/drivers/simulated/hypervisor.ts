@@ -19,6 +19,7 @@ export {
   diskFacts,
   domainFacts,
   fullFacts,
+  type GuestFault,
   haltGuest,
   restarted,
   type StallFact,

@@ -26,7 +26,8 @@ import {
   ownerTasks,
 } from './owner.ts'
 import { maximumNics } from './parts/nics.ts'
-import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
+import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
+import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
 import { presentVms } from './present.ts'
 import { revert, revertVm } from './recovery-points/revert.ts'
 import { resumeWriters } from './room.ts'
@@ -49,6 +50,10 @@ export const vm = implement(
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
     shutdownVm: (ctx) => shutdown(ctx),
+    rebootVm: (ctx) => reboot(ctx),
+    powerCycleVm: (ctx) => powerCycle(ctx),
+    shutdownGuestVm: (ctx, { body }) => shutdownGuest(ctx, body),
+    rebootGuestVm: (ctx, { body }) => rebootGuest(ctx, body),
   },
   {
     rules: {
@@ -71,6 +76,7 @@ export const vm = implement(
       restartVm,
       startHeldVm,
       ...powerTasks,
+      ...guestPowerTasks,
     ],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
