@@ -1,5 +1,6 @@
 import { namespace } from '../operation.ts'
 import { imageOperations } from './content/image.ts'
+import { templateOperations, templateVersionOperations } from './content/template.ts'
 import { vmmErrors } from './errors.ts'
 import { externVmOperations } from './extern/vm.ts'
 import { externVmDiskStatsOperations } from './extern/vm-disk-stats.ts'
@@ -26,6 +27,8 @@ export const vmm = namespace({
     image: imageOperations,
     nic: nicOperations,
     'serial-port': serialPortOperations,
+    template: templateOperations,
+    'template-version': templateVersionOperations,
     vm: vmOperations,
     'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,
     'vm-disk-stats': vmDiskStatsOperations,

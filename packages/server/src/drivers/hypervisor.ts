@@ -75,7 +75,8 @@ export interface VirtualDisk {
 }
 
 export type DiskSource =
-  | { readonly kind: 'disk'; readonly extId: string }
+  /** `isFullCopy`: the new disk is no layer, because the source is on another cluster. */
+  | { readonly kind: 'disk'; readonly extId: string; readonly isFullCopy?: true }
   /** The simulated world derives the guest from `name`. */
   | { readonly kind: 'image'; readonly extId: string; readonly name: string }
   | { readonly kind: 'volumeDisk'; readonly extId: string }

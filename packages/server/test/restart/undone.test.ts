@@ -24,6 +24,7 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
+  'vmm.deploy-template': 'VMs that were made stay when another one fails',
 }
 /** Tasks of the system, begun by the clock: while time passes, the world changes for other reasons as well. */
 const begunByTime = new Set(['vmm.live-migrate-vm'])

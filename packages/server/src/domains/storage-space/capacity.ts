@@ -1,7 +1,8 @@
 /**
  * Storage of a cluster in bytes, computed from rows at each call.
  * The model: each working drive of a host that is up gives the pool 95 % of its size. Guests fill their disks towards
- * 65 % of the size with a time constant of 20 days; images take their whole size. A written byte takes one byte per
+ * 65 % of the size with a time constant of 20 days; images take their whole size, copies of disks in templates what was
+ * written before the capture. A written byte takes one byte per
  * copy, less the savings of `data-reduction.ts`. A reservation takes the bytes of all its copies, written or not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
@@ -12,6 +13,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
@@ -193,6 +195,10 @@ async function writtenBytes(
       add(backing?.storageContainer?.extId, filled(backing?.diskSizeBytes ?? 0, ageMillis), data)
     }
   }
+  const onCluster = equals(pathOf(TemplateVersion, 'clusterLocationExtIds'), clusterExtId)
+  for (const { copies = [] } of await store.find(TemplateVersion, { filter: onCluster }))
+    for (const { diskExtId, containerExtId, writtenBytes } of copies)
+      add(containerExtId, writtenBytes, { extId: diskExtId })
   for (const vm of await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })) {
     for (const disk of vm.disks ?? []) {
       const bytes = filled(disk.backingInfo?.diskSizeBytes ?? 0)

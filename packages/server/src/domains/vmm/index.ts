@@ -1,6 +1,8 @@
 /** Handlers of the namespace vmm: one line per kind, sorted. */
 
 import { image } from './content/image/image.ts'
+import { template } from './content/template/template.ts'
+import { templateVersion } from './content/template/template-version.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
@@ -17,6 +19,8 @@ export const vmm = {
   image,
   nic,
   serialPort,
+  template,
+  templateVersion,
   vm,
   vmAntiAffinityPolicy,
   vmDiskStats,

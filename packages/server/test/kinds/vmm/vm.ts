@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach VMs. */
 
 import assert from 'node:assert/strict'
+import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
@@ -295,6 +296,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
         ...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []),
         ...firmwareFilesOf(vm),
       ]),
+      ...(await all(TemplateVersion)).flatMap(({ copies = [] }) => copies.map((copy: any) => copy.diskExtId)),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
     ]),
 }

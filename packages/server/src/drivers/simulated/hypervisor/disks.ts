@@ -45,5 +45,6 @@ function diskFactOf(disk: VirtualDisk, disks: Collection<DiskFact>, createdAt: n
   if (source.kind === 'volumeDisk') return { ...fact, os: 'linux' }
   const parent = disks.get(source.extId)
   if (parent === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
-  return { ...fact, parentExtId: source.extId, ...(parent.os && { os: parent.os }) }
+  const guest = parent.os && { os: parent.os }
+  return source.isFullCopy === true ? { ...fact, ...guest } : { ...fact, parentExtId: source.extId, ...guest }
 }

@@ -138,7 +138,11 @@ const switchOff = defineTask<OfVm>({
       // No undo: powering the VM on again would be another boot.
       isIrreversible: true,
     },
-    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'force off') },
+    {
+      name: 'store',
+      progress: 100,
+      record: (ctx, { vmExtId }) => recordOff(ctx, vmExtId, ctx.outputs['force off'] as Stopped),
+    },
   ],
   onUndone: endUnchanged,
 })
@@ -149,17 +153,14 @@ const pressButton = defineTask<OfVm>({
     {
       name: 'signal and wait',
       progress: 90,
-      run: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId, 'shutdown')
-        const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
-        const outcome = await ctx.drivers.hypervisor.requestShutdown(vmExtId)
-        if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: 'shutdown' })
-        await deleteIso(ctx, vm)
-        return { isConsumed }
-      },
+      run: (ctx, { vmExtId }) => pressAndWait(ctx, vmExtId),
       isIrreversible: true,
     },
-    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'signal and wait') },
+    {
+      name: 'store',
+      progress: 100,
+      record: (ctx, { vmExtId }) => recordOff(ctx, vmExtId, ctx.outputs['signal and wait'] as Stopped),
+    },
   ],
   onUndone: endUnchanged,
 })
@@ -188,8 +189,22 @@ const beginAnew = defineTask<OfVm>({
   onUndone: endUnchanged,
 })
 
-async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, step: string): Promise<void> {
-  const output = ctx.outputs[step] as { readonly isConsumed?: boolean } | undefined
+/** Whether the last boot ran the staged customisation. */
+interface Stopped {
+  readonly isConsumed: boolean
+}
+
+/** @throws ApiError when the VM is not ON, or its guest ignores the button */
+export async function pressAndWait(ctx: StepContext<Drivers>, vmExtId: string): Promise<Stopped> {
+  const vm = await present(ctx.store, vmExtId, 'shutdown')
+  const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
+  const outcome = await ctx.drivers.hypervisor.requestShutdown(vmExtId)
+  if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: 'shutdown' })
+  await deleteIso(ctx, vm)
+  return { isConsumed }
+}
+
+export async function recordOff(ctx: RecordContext<Drivers>, vmExtId: string, output?: Stopped): Promise<void> {
   await becomeOff(ctx, await present(ctx.store, vmExtId), output?.isConsumed === true)
 }
 
