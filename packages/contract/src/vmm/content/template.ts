@@ -14,19 +14,19 @@ export const TemplateUser = s.object('vmm.v4.content.TemplateUser', {
 
 const GcProfileReference = s.object('vmm.v4.ahv.config.VmGcProfileReference', { extId: s.optional(s.uuid()) })
 
-export const VmConfigOverride = s.object('vmm.v4.content.VmConfigOverride', {
-  ...vmOverrides,
-  guestCustomizationProfileConfig: s.optional(VmGcProfileConfig),
-})
+const overrides = { ...vmOverrides, guestCustomizationProfileConfig: s.optional(VmGcProfileConfig) }
+export const VmConfigOverride = s.object('vmm.v4.content.VmConfigOverride', overrides)
 
+// A source is sealed as a whole.
+const guestCustomization = s.optional(GuestCustomizationParams)
 export const TemplateVmReference = s.object('vmm.v4.content.TemplateVmReference', {
   extId: s.referenceTo('Vm'),
-  guestCustomization: s.optional(GuestCustomizationParams),
+  guestCustomization,
   guestCustomizationProfile: s.optional(GcProfileReference),
 })
 export const TemplateVersionReference = s.object('vmm.v4.content.TemplateVersionReference', {
   versionId: s.uuid(),
-  overrideVmConfig: VmConfigOverride,
+  overrideVmConfig: s.object('vmm.v4.content.VmConfigOverride', { ...overrides, guestCustomization }),
 })
 
 const versionName = s.text({ minLength: 1, maxLength: 256 })
@@ -111,6 +111,15 @@ export const Template = resource(
   },
 )
 
+/** The first version of a template is made from a VM, and is active. */
+const NewTemplate = s.object('vmm.v4.content.Template', {
+  ...Template.schema.fields,
+  templateVersionSpec: s.object('vmm.v4.content.TemplateVersionSpec', {
+    ...TemplateVersion.schema.fields,
+    versionSource: s.secret(TemplateVmReference),
+  }),
+})
+
 export const TemplateDeployment = s.object('vmm.v4.content.TemplateDeployment', {
   clusterReference: s.referenceTo('Cluster'),
   /** Default: the active version. */
@@ -160,7 +169,11 @@ export const templateOperations = {
       'updatedBy',
     ],
   }),
-  createTemplate: create('/content/templates', Template, { ...mutation, iam: 'Create_VM_Templates' }),
+  createTemplate: create('/content/templates', Template, {
+    ...mutation,
+    body: NewTemplate,
+    iam: 'Create_VM_Templates',
+  }),
   getTemplateById: get(one, Template, { ...view, rateLimit: getRate }),
   updateTemplateById: update(one, Template, {
     ...mutation,

@@ -28,7 +28,13 @@ export const creations: Readonly<Record<string, Creation>> = {
 
 const made = (app: TestApp, body: object = {}): Promise<string> =>
   createdPath(app, templates, { templateName: named(), templateVersionSpec: fromVm(source), ...body })
-const shared = (app: TestApp): Promise<string> => once(app, 'template', () => made(app))
+const aPlainVm = (app: TestApp): Promise<string> =>
+  completed(app, 'POST', '/vmm/v4.2/ahv/config/vms', {
+    body: { name: 'plain', memorySizeBytes: GiB, cluster: { extId: nativeCluster } },
+  })
+/** Its VMs take no address. */
+const shared = (app: TestApp): Promise<string> =>
+  once(app, 'template', async () => made(app, { templateVersionSpec: fromVm(await aPlainVm(app)) }))
 const idOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 /** A template of a VM with a disk, a NIC and a category. @returns its id */
@@ -97,10 +103,13 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     },
   ],
   'vmm.deployTemplate': [
-    async (app) => ({
-      path: `${await shared(app)}/$actions/deploy`,
-      body: { clusterReference: nativeCluster, numberOfVms: 1, overrideVmConfigMap: { 0: { memorySizeBytes: GiB } } },
-    }),
+    async (app) => {
+      const path = await shared(app)
+      const overrideVmConfigMap = { 0: { memorySizeBytes: GiB } }
+      const versionId = await activeOf(app, idOf(path))
+      const body = { clusterReference: nativeCluster, numberOfVms: 1, versionId, overrideVmConfigMap }
+      return { path: `${path}/$actions/deploy`, body }
+    },
   ],
   'vmm.publishTemplate': [
     async (app) => {
@@ -109,7 +118,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       return { path: `${path}/$actions/publish`, readPath: path, body: { versionId } }
     },
   ],
-  'vmm.initiateGuestUpdate': [async (app) => ({ path: `${await made(app)}/$actions/initiate-guest-update`, body: {} })],
+  'vmm.initiateGuestUpdate': [
+    async (app) => {
+      const path = await made(app)
+      return { path: `${path}/$actions/initiate-guest-update`, body: { versionId: await activeOf(app, idOf(path)) } }
+    },
+  ],
   'vmm.completeGuestUpdate': [
     async (app) => ({ path: `${templates}/${await withOpenUpdate(app)}/$actions/complete-guest-update`, body: named2 }),
   ],
@@ -120,6 +134,11 @@ const acting = (extId: string, action: string, body?: object): Asked => ({
   path: `${templates}/${extId}/$actions/${action}`,
   ...(body === undefined ? {} : { body }),
 })
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'vmm.updateTemplateById templateVersionSpec/versionSource<TemplateVersionReference>/overrideVmConfig/nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress':
+    [{ value: '10.10.100.84' }],
+}
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.create-template': async (app) => ({
@@ -152,9 +171,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.initiate-guest-update': async (app) => acting(await aFullTemplate(app), 'initiate-guest-update', {}),
   'vmm.complete-guest-update': async (app) => acting(await withOpenUpdate(app), 'complete-guest-update', named2),
   'vmm.cancel-guest-update-without-vm': async (app) => {
-    const plain = { name: 'plain', memorySizeBytes: GiB, cluster: { extId: nativeCluster } }
-    const vm = await completed(app, 'POST', '/vmm/v4.2/ahv/config/vms', { body: plain })
-    const extId = idOf(await made(app, { templateVersionSpec: fromVm(vm) }))
+    const extId = idOf(await made(app, { templateVersionSpec: fromVm(await aPlainVm(app)) }))
     const task = await app.task(await act(app, extId, 'initiate-guest-update', {}))
     await vanish(app, task.entitiesAffected[1].extId)
     return acting(extId, 'cancel-guest-update')

@@ -228,7 +228,7 @@ async function begin(
     const task = await record.startTask(
       makeDeployedVm,
       { templateExtId, versionExtId, clusterExtId, vmExtId: extId, name, overrides },
-      { ...taskOfVm('CreateVm', { extId, name, cluster: { extId: clusterExtId } } as never), parent: ctx.taskExtId },
+      { ...taskOfVm('CreateVm', { extId, name, cluster: { extId: clusterExtId } }), parent: ctx.taskExtId },
     )
     taskOfEach.set(extId, task.extId)
     return subtasksOf([...taskOfEach.values()])

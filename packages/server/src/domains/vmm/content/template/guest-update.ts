@@ -134,6 +134,8 @@ const complete = defineTask<Completion>({
       progress: 20,
       run: async (ctx, { templateExtId, vmExtId }) => {
         openVm(await presentTemplate(ctx.store, templateExtId))
+        // Checked before the point of no return; no other task can add a version from here on.
+        await requireVersionRoom(ctx, templateExtId)
         const { powerState } = await present(ctx.store, vmExtId)
         return powerState === 'OFF' ? undefined : pressAndWait(ctx, vmExtId)
       },

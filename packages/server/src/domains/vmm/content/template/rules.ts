@@ -1,9 +1,10 @@
 /** Rules of bodies alone. Source: behaviour vmm.md 1.10. */
-import type { BodyOf, ValueOf } from '@hyperplane/contract'
+import type { BodyOf, Declared, ValueOf } from '@hyperplane/contract'
 import type {
   Template,
   TemplateDeployment,
   TemplateVersion,
+  templateOperations,
   VmConfigOverride,
 } from '@hyperplane/contract/vmm/content/template'
 import { ApiError } from '../../../../core/api-error.ts'
@@ -13,6 +14,8 @@ import type { Overrides } from '../../vm/create/derived-vm.ts'
 import { overrideFaults } from '../../vm/rules.ts'
 import { refuseUnbuilt } from '../../vm/unbuilt.ts'
 
+type Checked<O> = O extends Declared<infer B> ? B : never
+export type NewTemplateBody = Checked<typeof templateOperations.createTemplate>
 export type TemplateBody = Partial<BodyOf<typeof Template>>
 export type VersionBody = BodyOf<typeof TemplateVersion>
 export type OverrideBody = ValueOf<typeof VmConfigOverride>
@@ -47,24 +50,21 @@ function overridesFaults(operation: string, body: OverrideBody): ApiError[] {
 }
 
 function versionFaults(operation: string, version: VersionBody): ApiError[] {
-  const { $objectType, overrideVmConfig, guestCustomization, guestCustomizationProfile } = sourceIn(version)
+  const { overrideVmConfig, guestCustomization, guestCustomizationProfile } = sourceIn(version)
   if (version.guestCustomizationProfile !== undefined || guestCustomizationProfile !== undefined) profiles(operation)
   const faults = nameFaults('versionName', version.versionName)
-  if ($objectType === undefined) faults.push(fault('versionSource', 'the VM or the version to copy', undefined))
+  if (version.versionSource === undefined)
+    faults.push(fault('versionSource', 'the VM or the version to copy', undefined))
   if (guestCustomization !== undefined) faults.push(...under('versionSource', overrideFaults({ guestCustomization })))
   if (overrideVmConfig !== undefined)
     faults.push(...under('versionSource/overrideVmConfig', overridesFaults(operation, overrideVmConfig)))
   return faults
 }
 
-export function creationFaults({ templateName, templateVersionSpec: version }: TemplateBody): ApiError[] {
-  const faults = nameFaults('templateName', templateName)
-  if (version === undefined) return [...faults, fault('templateVersionSpec', 'the VM to copy', undefined)]
-  const { $objectType } = sourceIn(version)
-  if ($objectType !== undefined && $objectType !== vmSource)
-    faults.push(fault('templateVersionSpec/versionSource', 'a VM: the template has no version yet', 'a version'))
-  return [...faults, ...under('templateVersionSpec', versionFaults('createTemplate', version))]
-}
+export const creationFaults = ({ templateName, templateVersionSpec: version }: NewTemplateBody): ApiError[] => [
+  ...nameFaults('templateName', templateName),
+  ...under('templateVersionSpec', versionFaults('createTemplate', version)),
+]
 
 export function updateFaults({ templateName, templateVersionSpec: version }: TemplateBody): ApiError[] {
   const faults = nameFaults('templateName', templateName)

@@ -94,7 +94,7 @@ export interface NewVersion extends Update, Capture {
 }
 
 async function storeUpdate(ctx: Recording, { templateExtId, changes, updatedBy }: Update): Promise<void> {
-  await presentTemplate(ctx.store, templateExtId)
+  const { activeVersionExtId } = await presentTemplate(ctx.store, templateExtId)
   // A category may have been deleted while the task was queued.
   const wanted = changes.categoryExtIds ?? []
   const found = new Set((await ctx.store.getMany(Category, wanted)).map(({ extId }) => extId))
@@ -106,6 +106,10 @@ async function storeUpdate(ctx: Recording, { templateExtId, changes, updatedBy }
       attribute: `categoryExtIds[${missing}]`,
     })
   await ctx.store.update(Template, templateExtId, { ...changes, updateTime: ctx.clock.iso(), updatedBy })
+  // Both show whether they are active.
+  if (changes.activeVersionExtId !== undefined)
+    for (const extId of new Set([activeVersionExtId as string, changes.activeVersionExtId]))
+      await ctx.store.touch(TemplateVersion, extId)
 }
 
 /** Stores the changes together with a version that its task has captured. */
@@ -142,10 +146,7 @@ export const publishTemplate = defineTask<OfVersion & Pick<Update, 'updatedBy'>>
       progress: 100,
       record: async (ctx, { templateExtId, versionExtId, updatedBy }) => {
         await versionOf(ctx.store, templateExtId, versionExtId)
-        const { activeVersionExtId } = await presentTemplate(ctx.store, templateExtId)
         await storeUpdate(ctx, { templateExtId, changes: { activeVersionExtId: versionExtId }, updatedBy })
-        for (const extId of new Set([activeVersionExtId as string, versionExtId]))
-          await ctx.store.touch(TemplateVersion, extId)
       },
     },
   ],

@@ -11,11 +11,15 @@ export const templateVersion = implement(
     async deleteTemplateVersionById(ctx) {
       const template = parentOf(ctx, 'templateExtId', Template)
       requireInactive(template, ctx.target)
-      for (const clusterExtId of ctx.target.clusterLocationExtIds ?? [])
-        await requireClusterReachable(ctx, clusterExtId)
-      const input = { templateExtId: template.extId, versionExtId: ctx.target.extId }
+      const { extId: versionExtId, clusterLocationExtIds: clusterExtIds = [] } = ctx.target
+      for (const clusterExtId of clusterExtIds) await requireClusterReachable(ctx, clusterExtId)
       const others = [affectedVersion(ctx.target)]
-      return ctx.startTask(deleteVersion, input, taskOf('DeleteVersion', 'Delete template version', template, others))
+      const options = taskOf('DeleteVersion', 'Delete template version', template, others)
+      return ctx.startTask(
+        deleteVersion,
+        { templateExtId: template.extId, versionExtId },
+        { ...options, clusterExtIds },
+      )
     },
   },
   { tasks: [deleteVersion], present: [[TemplateVersion, presentVersions]] },

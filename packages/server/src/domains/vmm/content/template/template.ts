@@ -40,7 +40,7 @@ export const template = implement(
       const found = (await ctx.store.count(Template)) + 1
       const maximum = limitOf(ctx, maximumTemplates)
       if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Templates', maximum, found })
-      const version = body.templateVersionSpec as VersionBody
+      const version: VersionBody = body.templateVersionSpec
       const vm = (await ctx.store.get(Vm, sourceIn(version).extId as string)) as VmEntity
       await requireClusterReachable(ctx, vm.cluster?.extId)
       const [extId, versionExtId] = [ctx.ids.uuid(), ctx.ids.uuid()]
@@ -80,21 +80,21 @@ export const template = implement(
       await ctx.store.touch(Template, templateExtId)
       if (version === undefined) return ctx.startTask(updateTemplate, update, options)
       await requireVersionRoom(ctx, templateExtId)
-      const source = await sourceOf(ctx, templateExtId, version)
+      const { source, clusterExtId } = await sourceOf(ctx, templateExtId, version)
       const versionExtId = ctx.ids.uuid()
       await insertVersion(ctx, version, templateExtId, versionExtId)
       const input = { ...update, versionExtId, source, isActive: version.isActiveVersion !== false }
       const locks = [templateExtId, ...(source.kind === 'vm' ? [source.extId] : [])]
-      return ctx.startTask(addVersion, input, { ...options, locks })
+      return ctx.startTask(addVersion, input, { ...options, locks, clusterExtIds: [clusterExtId] })
     },
 
     async deleteTemplateById(ctx) {
       requireNoGuestUpdate(ctx.target)
       const versions = await versionsOf(ctx.store, ctx.target.extId)
-      const clusters = new Set(versions.flatMap(({ clusterLocationExtIds = [] }) => clusterLocationExtIds))
-      for (const clusterExtId of clusters) await requireClusterReachable(ctx, clusterExtId)
-      const input = { templateExtId: ctx.target.extId }
-      return ctx.startTask(deleteTemplate, input, taskOf('Delete', 'Delete template', ctx.target))
+      const clusterExtIds = [...new Set(versions.flatMap((version) => version.clusterLocationExtIds ?? []))]
+      for (const clusterExtId of clusterExtIds) await requireClusterReachable(ctx, clusterExtId)
+      const options = taskOf('Delete', 'Delete template', ctx.target)
+      return ctx.startTask(deleteTemplate, { templateExtId: ctx.target.extId }, { ...options, clusterExtIds })
     },
 
     async publishTemplate(ctx, { body }) {
@@ -131,20 +131,26 @@ export const template = implement(
   },
 )
 
+interface Sourced {
+  readonly source: CaptureSource
+  readonly clusterExtId: string
+}
+
 /** @throws ApiError 404 for a version of another template; 400 for overrides that do not fit it */
-async function sourceOf(ctx: WriteContext, templateExtId: string, version: VersionBody): Promise<CaptureSource> {
+async function sourceOf(ctx: WriteContext, templateExtId: string, version: VersionBody): Promise<Sourced> {
   const { $objectType, extId = '', versionId = '', overrideVmConfig = {}, guestCustomization } = sourceIn(version)
   if ($objectType === vmSource) {
-    const vm = await ctx.store.get(Vm, extId)
-    await requireClusterReachable(ctx, vm?.cluster?.extId)
-    return { kind: 'vm', extId, guestCustomization }
+    const clusterExtId = (await ctx.store.get(Vm, extId))?.cluster?.extId as string
+    await requireClusterReachable(ctx, clusterExtId)
+    return { source: { kind: 'vm', extId, guestCustomization }, clusterExtId }
   }
   const path = 'templateVersionSpec/versionSource'
   const copied = await versionOf(ctx.store, templateExtId, versionId, `${path}/versionId`)
-  await requireClusterReachable(ctx, homeOf(copied))
-  const faults = derivedFaults(blueprintOf(copied, homeOf(copied)), overrideVmConfig)
+  const clusterExtId = homeOf(copied)
+  await requireClusterReachable(ctx, clusterExtId)
+  const faults = derivedFaults(blueprintOf(copied, clusterExtId), overrideVmConfig)
   refuseAll(under(`${path}/overrideVmConfig`, faults))
-  return { kind: 'version', extId: versionId, overrides: overrideVmConfig }
+  return { source: { kind: 'version', extId: versionId, overrides: overrideVmConfig }, clusterExtId }
 }
 
 async function presentTemplates(ctx: ReadContext, templates: readonly TemplateEntity[]): Promise<readonly object[]> {

@@ -49,6 +49,8 @@ export function customizationOf(secrets: SecretReader, version: VersionEntity): 
   return json === undefined ? undefined : JSON.parse(json)
 }
 
+const vmDisk = (diskExtId: string) => ({ $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId }) as const
+
 /** For VMs on a cluster that holds the disks of the version. */
 export function blueprintOf(version: VersionEntity, clusterExtId: string): Blueprint {
   const copies = new Map(copiesOn(version, clusterExtId).map((copy) => [copy.fileExtId, copy]))
@@ -66,10 +68,7 @@ export function blueprintOf(version: VersionEntity, clusterExtId: string): Bluep
         owner: { kind: TemplateVersion, entity: version },
       }
     },
-    shownAs: (fileExtId) => ({
-      $objectType: 'vmm.v4.ahv.config.VmDiskReference',
-      diskExtId: copies.get(fileExtId)?.diskExtId ?? fileExtId,
-    }),
+    shownAs: (fileExtId) => vmDisk(copies.get(fileExtId)?.diskExtId ?? fileExtId),
   }
 }
 
@@ -138,7 +137,7 @@ export function specOf(
   fileIds: ReadonlyMap<string, string>,
   newId: () => string,
 ): VersionEntity['vmSpec'] {
-  const { cluster: _cluster, host: _host, ...body } = bodyLike({ spec, shownAs: () => ({}) as never }, true)
+  const { cluster: _cluster, host: _host, ...body } = bodyLike({ spec, shownAs: vmDisk }, true)
   const { nvramDevice: _nvram, ...bootConfig } = (body.bootConfig ?? {}) as { nvramDevice?: unknown }
   const fileDisks = (spec.disks ?? []).filter((disk) => fileOf(disk) !== undefined)
   const captured = {
