@@ -1,6 +1,9 @@
 /** deployTemplate through the API. Source: behaviour vmm.md 1.0 (Tasks), 1.10, 5 (38, 43, 50). */
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Category } from '@hyperplane/contract/platform/category'
@@ -227,6 +230,33 @@ test('the customisation of a version is staged on its VMs and never shown; a ver
   assert.ok(!shown.includes(customization().config.metadata))
 })
 
+test('a deployment whose copy to another cluster fails leaves no copy, and a later one works', async () => {
+  const other = await aNativeCluster(app)
+  const template = await aTemplate(app, (await aSource({ nics: [] })).extId)
+  const before = await counted()
+  const final = { error: 'CONFLICT', arguments: { fault: 'No more files.' } }
+  const second = { $objectType: 'control.v1.UntilRemovedTrigger', untilRemoved: true, afterCalls: 1 }
+  const fault = await aFault(app, { driverCall: { driver: 'hypervisor', method: 'createDisk' } }, final, second)
+  const task = await app.task(await deploy(template.extId, { clusterReference: other.extId }))
+  await removeFault(app, fault)
+  assert.equal(task.status, 'FAILED')
+  assert.deepEqual(await counted(), before)
+  assert.deepEqual((await readTemplate(app, template.extId)).templateVersionSpec.clusterLocationExtIds, [cluster.extId])
+  await succeeded(app, deploy(template.extId, { clusterReference: other.extId }))
+})
+
+test('making, deploying and deleting a template ten times leaves nothing behind', async () => {
+  const source = await aSource()
+  const before = await counted()
+  for (let round = 0; round < 10; round++) {
+    const template = await aTemplate(app, source.extId)
+    const vms = await vmsOf(await succeeded(app, deploy(template.extId, { numberOfVms: 2 })))
+    await succeeded(app, remove(app, `${templates}/${template.extId}`))
+    for (const { extId } of vms) assert.equal((await changed(app, extId, 'delete')).status, 'SUCCEEDED')
+  }
+  assert.deepEqual(await counted(), before)
+})
+
 test('a cancelled deployment keeps the VMs that were begun, and begins no other', async () => {
   const own = await startApp({ config: { seed: 'empty', durations: 'natural', clock: 1 } })
   try {
@@ -245,5 +275,33 @@ test('a cancelled deployment keeps the VMs that were begun, and begins no other'
     assert.equal(task.entitiesAffected.length, made + 1)
   } finally {
     await own.close()
+  }
+})
+
+test('a deployment that is interrupted by a stop goes on at the next start, and makes each VM once', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-deployment-'))
+  const config = { seed: 'empty', durations: 'natural', clock: 1 } as const
+  try {
+    const first = await startApp({ folder, config })
+    const place = await aNativeCluster(first)
+    const vm = await aVm(first, place, { disks: [emptyDisk()] })
+    const template = await aTemplate(first, vm.extId)
+    const before = await first.store.count(Vm)
+    const started = await act(first, template.extId, 'deploy', { clusterReference: place.extId, numberOfVms: 10 })
+    while ((await first.store.count(Vm)) === before) await new Promise((resolve) => setTimeout(resolve, 20))
+    await first.close()
+
+    const next = await startApp({ folder, config: { ...config, durations: 'instant' } })
+    try {
+      const task = await next.task(started)
+      assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+      assert.deepEqual([task.numberOfSubtasks, task.entitiesAffected.length], [10, 11])
+      assert.equal(await next.store.count(Vm), before + 10)
+      await checkInvariants(next)
+    } finally {
+      await next.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 })

@@ -195,50 +195,56 @@ async function begunTasks(ctx: Running): Promise<Map<string, string>> {
 }
 
 async function makeVms(ctx: Running, input: Deployment): Promise<Made> {
-  const taskOfEach = await begunTasks(ctx)
+  const begun = await begunTasks(ctx)
+  const tasks = begun.size === 0 ? await begin(ctx, input) : begun
   const ends = new Map<string, TaskEnd>()
-  const left = [...input.vms]
-  const work = async (): Promise<void> => {
-    for (let vm = left.shift(); vm !== undefined; vm = left.shift()) {
-      ctx.stopping.throwIfAborted()
-      if (!taskOfEach.has(vm.extId)) {
-        if (ctx.cancelRequested()) return
-        await begin(ctx, input, vm, { taskOfEach, endedShare: ends.size / input.vms.length })
-      }
-      const [end] = await ctx.untilEnded([taskOfEach.get(vm.extId) as string])
-      ends.set(vm.extId, end as TaskEnd)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
+  let reported = 10
+  await Promise.all(
+    [...tasks].map(async ([vmExtId, taskExtId]) => {
+      const [end] = await ctx.untilEnded([taskExtId])
+      ends.set(vmExtId, end as TaskEnd)
+      const reached = 10 + Math.floor((89 * ends.size) / tasks.size)
+      if (reached < reported + 5) return
+      reported = reached
+      await ctx.progress(reached)
+    }),
+  )
   const endedAs = (status: string): Wanted[] => input.vms.filter(({ extId }) => ends.get(extId)?.status === status)
   return {
     extIds: endedAs('SUCCEEDED').map(({ extId }) => extId),
     failed: endedAs('FAILED').map(({ extId, name }) => ({ name, messages: ends.get(extId)?.errorMessages ?? [] })),
-    isCanceled: ends.size < input.vms.length || endedAs('CANCELED').length > 0,
+    isCanceled: endedAs('CANCELED').length > 0,
   }
 }
 
+/** Begins all subtasks or none. Every fourth one has the same lock, so that four run at a time. */
 async function begin(
   ctx: Running,
-  { templateExtId, versionExtId, clusterExtId }: Deployment,
-  { extId, name, overrides }: Wanted,
-  { taskOfEach, endedShare }: { readonly taskOfEach: Map<string, string>; readonly endedShare: number },
-): Promise<void> {
-  await ctx.checkpoint(10 + 89 * endedShare, async (record) => {
-    const task = await record.startTask(
-      makeDeployedVm,
-      { templateExtId, versionExtId, clusterExtId, vmExtId: extId, name, overrides },
-      { ...taskOfVm('CreateVm', { extId, name, cluster: { extId: clusterExtId } }), parent: ctx.taskExtId },
-    )
-    taskOfEach.set(extId, task.extId)
-    return subtasksOf([...taskOfEach.values()])
+  { vms, templateExtId, versionExtId, clusterExtId }: Deployment,
+): Promise<Map<string, string>> {
+  const tasks = new Map<string, string>()
+  await ctx.checkpoint(10, async ({ startTask }) => {
+    for (const [number, { extId, name, overrides }] of vms.entries()) {
+      const task = await startTask(
+        makeDeployedVm,
+        { templateExtId, versionExtId, clusterExtId, vmExtId: extId, name, overrides },
+        {
+          ...taskOfVm('CreateVm', { extId, name, cluster: { extId: clusterExtId } }),
+          locks: [extId, `${ctx.taskExtId}/${number % atOnce}`],
+          parent: ctx.taskExtId,
+        },
+      )
+      tasks.set(extId, task.extId)
+    }
+    return subtasksOf([...tasks.values()])
   })
+  return tasks
 }
 
 const deploying = vmm.operations.find(({ id }) => id === 'deployTemplate') as Operation
 
 export const makeDeployedVm = makingVm<DeployedVm>('vmm.deploy-vm', {
-  isCancelable: false,
+  cancelableUntil: planning,
   plan: {
     name: planning,
     progress: 2,

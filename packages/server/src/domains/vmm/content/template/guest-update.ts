@@ -71,7 +71,7 @@ export async function initiateUpdate(
 }
 
 const openUpdate = makingVm<Initiation>('vmm.initiate-guest-update', {
-  isCancelable: false,
+  cancelableUntil: 'never',
   stored: async (ctx, { templateExtId, vmExtId }) => {
     await presentTemplate(ctx.store, templateExtId)
     const guestUpdateStatus = { deployedVmReference: vmExtId }

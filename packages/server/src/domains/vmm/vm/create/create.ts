@@ -143,7 +143,8 @@ export interface NewVm extends OfVm {
 export interface MakingOptions<I> {
   /** Inserts the pending row, if the request did not; returns the copies as its output. */
   readonly plan?: Step<Drivers, I> & { readonly name: typeof planning }
-  readonly isCancelable?: boolean
+  /** Default: `define`. */
+  readonly cancelableUntil?: typeof planning | 'never'
   /** In the transaction that ends the task, as `undone`. */
   readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
@@ -236,11 +237,11 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
 /** The task that makes a planned VM. A stored task refers to `name` after a restart: never rename. */
 export const makingVm = <I extends NewVm>(
   name: string,
-  { plan, isCancelable = true, stored, undone }: MakingOptions<I> = {},
+  { plan, cancelableUntil, stored, undone }: MakingOptions<I> = {},
 ): TaskDefinition<Drivers, I> =>
   defineTask<I>({
     name,
-    ...(isCancelable ? { cancelableUntil: 'define' } : {}),
+    ...(cancelableUntil === 'never' ? {} : { cancelableUntil: cancelableUntil ?? 'define' }),
     steps: [
       ...(plan === undefined ? [] : [plan]),
       ...makingSteps,
