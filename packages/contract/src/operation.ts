@@ -499,6 +499,12 @@ type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of
 export type DeclaredOperations<N> = N extends { readonly declared?: infer D } ? Exclude<D, undefined> : never
 
 /** `groups` becomes part of the key (`extern`). */
+/** An interface, because a declaration names it instead of writing out the types of all operations. */
+export interface DeclaredNamespace<K extends KindSets, G extends { readonly [group: string]: KindSets }>
+  extends Namespace {
+  readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> }
+}
+
 export function namespace<
   const K extends KindSets,
   const G extends { readonly [group: string]: KindSets } = Record<never, never>,
@@ -517,7 +523,7 @@ export function namespace<
   successors?: readonly string[]
   /** Last part of the envelope's type name, if all asynchronous operations of a module share it. */
   taskEnvelope?: string
-}): Namespace & { readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> } } {
+}): DeclaredNamespace<K, G> {
   const operations: Operation[] = []
   const resources = new Set<Resource>(options.resources)
   const add = (kinds: { readonly [stem: string]: OperationSet }, prefix: string): void => {

@@ -27,15 +27,6 @@ export const unimplemented: Unimplemented = {
   },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
   '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
-  '/content/templates': {
-    Template: 'list create get update delete',
-    cancelGuestUpdate: 'cancel-guest-update',
-    completeGuestUpdate: 'complete-guest-update',
-    deployTemplate: 'deploy',
-    initiateGuestUpdate: 'initiate-guest-update',
-    publishTemplate: 'publish',
-  },
-  '/content/templates/{templateExtId}/versions': { TemplateVersion: 'get delete', listTemplateVersions: 'GET' },
   '/extern/config/vms': {
     'extern.assignVmOwner': 'assign-owner',
     'extern.associateCategories': 'associate-categories',

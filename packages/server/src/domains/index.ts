@@ -7,7 +7,7 @@ import { networking } from './networking/index.ts'
 import { platform } from './platform/index.ts'
 import { storage } from './storage/index.ts'
 import { extern } from './vmm/extern/index.ts'
-import { vmm } from './vmm/index.ts'
+import * as vmm from './vmm/index.ts'
 import { volumes } from './volumes/index.ts'
 
 /** Named one by one, because the type of all of them together is too long for a declaration. */

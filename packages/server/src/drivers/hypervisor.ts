@@ -143,10 +143,13 @@ export interface VirtualDisk {
   readonly containerExtId: string
   readonly sizeBytes: number
   readonly source?: DiskSource
+  /** No guest writes to it, only to layers over it. */
+  readonly isReadOnly?: true
 }
 
 export type DiskSource =
-  | { readonly kind: 'disk'; readonly extId: string }
+  /** `isFullCopy`: the new disk is no layer, because the source is on another cluster. */
+  | { readonly kind: 'disk'; readonly extId: string; readonly isFullCopy?: true }
   /** The simulated world derives the guest from `name`. */
   | { readonly kind: 'image'; readonly extId: string; readonly name: string }
   | { readonly kind: 'volumeDisk'; readonly extId: string }

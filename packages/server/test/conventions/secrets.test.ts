@@ -19,6 +19,7 @@ import { creations, nativeCluster } from '../support/creations.ts'
 import { type HttpResult, http } from '../support/http.ts'
 import { ownPath, registerBody } from '../support/registering.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
+import { fromVersion, fromVm, templates } from '../support/templates.ts'
 
 const users = '/iam/v4.1.b2/authn/users'
 const directories = '/iam/v4.1.b2/authn/directory-services'
@@ -188,6 +189,12 @@ const vmBody = (): object => ({
   guestCustomization: withScript(),
 })
 
+/** @returns its path */
+async function aTemplate(): Promise<string> {
+  const source = fromVm(await made('POST', vms, vmBody()), { guestCustomization: withScript() })
+  return `${templates}/${await made('POST', templates, { templateName: name(), templateVersionSpec: source })}`
+}
+
 /** One for each operation whose body may hold a secret. */
 const stories: Readonly<Record<string, () => Promise<unknown>>> = {
   'clustermgmt.createClusterProfile': () => made('POST', profiles, { name: name(), ...withProfile() }),
@@ -315,6 +322,11 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const credential = { username: 'root', password: secret() }
     return made('POST', `${path}/guest-tools/$actions/install`, { credential }, { tagOf: path })
   },
+  'vmm.createTemplate': async () => {
+    const path = await aTemplate()
+    const overrideVmConfigMap = { 0: { guestCustomization: withScript() } }
+    await made('POST', `${path}/$actions/deploy`, { clusterReference: nativeCluster, overrideVmConfigMap })
+  },
   'vmm.createVm': async () => {
     await made('POST', vms, vmBody())
     isFailing = true
@@ -326,6 +338,19 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const body = withImage()
     const path = `${images}/${await made('POST', images, body)}`
     await made('PUT', path, { ...body, description: 'changed' }, { tagOf: path })
+  },
+  'vmm.updateTemplateById': async () => {
+    const path = await aTemplate()
+    const named = { versionName: 'second', versionDescription: 'patched' }
+    const { templateVersionSpec } = (await send('GET', path)).json.data
+    const overrideVmConfig = { guestCustomization: withScript() }
+    const sources = [
+      fromVm(await made('POST', vms, vmBody()), { guestCustomization: withScript() }),
+      fromVersion(templateVersionSpec.extId, overrideVmConfig),
+    ]
+    for (const source of sources)
+      await made('PUT', path, { templateVersionSpec: { ...named, ...source } }, { tagOf: path })
+    await made('POST', `${path}/$actions/deploy`, { clusterReference: nativeCluster })
   },
   'vmm.updateVmById': async () => {
     const path = `${vms}/${await made('POST', vms, vmBody())}`

@@ -36,6 +36,7 @@ const stays: Readonly<Record<string, string>> = {
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
   'vmm.revert-vm': 'the VM was powered off first',
+  'vmm.deploy-template': 'VMs that were made stay when another one fails',
 }
 const victims = new Victims()
 after(() => victims.end())

@@ -484,6 +484,8 @@ export function referencesIn(schema: AnySchema, value: unknown): { kind: string;
       for (const [name, field] of Object.entries(at.fields)) visit(field, (item as Document)[name], join(path, name))
     else if (at.type === 'list' && Array.isArray(item))
       for (const [index, one] of item.entries()) visit(at.items, one, `${path}[${index}]`)
+    else if (at.type === 'map')
+      for (const [key, one] of Object.entries(item as Document)) visit(at.values, one, join(path, key))
     else if (at.type === 'oneOf')
       for (const alternative of chooseAlternative(at.alternatives, item)) visit(alternative, item, path)
   }

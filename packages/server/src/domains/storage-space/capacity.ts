@@ -1,8 +1,9 @@
 /**
  * Storage of a cluster in bytes, computed from rows at each call.
  * The model: each working drive of a host that is up gives the pool 95 % of its size. Guests fill their disks towards
- * 65 % of the size with a time constant of 20 days; images take their whole size. A written byte takes one byte per
- * copy, less the savings of `data-reduction.ts`. A reservation takes the bytes of all its copies, written or not.
+ * 65 % of the size with a time constant of 20 days; images take their whole size, disks of templates what the guest had
+ * written at the capture. A written byte takes one byte per copy, less the savings of `data-reduction.ts`. A reservation
+ * takes the bytes of all its copies, written or not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
 

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach VMs. */
 
 import assert from 'node:assert/strict'
+import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
@@ -327,6 +328,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
         ...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []),
         ...firmwareFilesOf(vm),
       ]),
+      ...(await all(TemplateVersion)).flatMap(({ copies = [] }) => copies.map((copy: any) => copy.diskExtId)),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
       ...(await all(VmRecoveryPoint)).flatMap(({ diskRecoveryPoints = [], driveRecoveryPoints = [] }) =>
         [...diskRecoveryPoints, ...driveRecoveryPoints].map(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId),

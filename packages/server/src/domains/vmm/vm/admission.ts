@@ -56,7 +56,7 @@ export const affectedVm = (vm: Pick<VmEntity, 'extId' | 'name'>): AffectedEntity
 /** Options of every VM task. The description is derived from the operation: `PowerOnVm`, `Power On VM`. */
 export function taskOf(
   operation: string,
-  vm: VmEntity,
+  vm: Pick<VmEntity, 'extId' | 'name' | 'cluster'>,
 ): { operation: string; description: string; affected: AffectedEntity[]; clusterExtIds: string[] } {
   const description = operation.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/\bVm\b/, 'VM')
   return { operation, description, affected: [affectedVm(vm)], clusterExtIds: [vm.cluster?.extId as string] }

@@ -1,6 +1,11 @@
 /** deleteVmById. From its second step on, the task only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
+import { Template } from '@hyperplane/contract/vmm/content/template'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
+import type { Step } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
 import { floatingIpsOf, stopTranslating } from '../../addressing/floating-ips.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
@@ -13,10 +18,19 @@ import { detachGroups, removeDisks } from './create/create.ts'
 import { releaseNics } from './parts/nics.ts'
 
 export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
+  await requireNoGuestUpdate(ctx.store, ctx.target)
   const vm = await admit(ctx, ctx.target, 'delete')
   // Tasks of floating IPs lock the NIC that they translate to.
   const locks = [vm.extId, ...(vm.nics ?? []).flatMap(({ extId }) => extId ?? [])]
   return ctx.startTask(removeVm, { vmExtId: vm.extId }, { ...taskOf('DeleteVm', vm), locks })
+}
+
+/** @throws ApiError 409 for the temporary VM of a template's guest update */
+async function requireNoGuestUpdate(store: Reader, vm: VmEntity): Promise<void> {
+  const template = await store.findOne(Template, { updatedVmExtId: vm.extId })
+  if (template === undefined) return
+  const users = `the guest update of the template "${template.templateName}"`
+  throw new ApiError('VMM_ENTITY_IN_USE', { kind: 'VM', name: vm.name, users })
 }
 
 export const removeVm = defineTask<OfVm>({
@@ -89,3 +103,7 @@ export const removeVm = defineTask<OfVm>({
   ],
   onUndone: endUnchanged,
 })
+
+/** The deletion of a VM within another task, between two percentages of its progress; `power off` begins it. */
+export const removalSteps = (from: number, to: number): readonly Step<Drivers, OfVm>[] =>
+  removeVm.steps.map((step) => ({ ...step, progress: Math.round(from + ((to - from) * step.progress) / 100) }))

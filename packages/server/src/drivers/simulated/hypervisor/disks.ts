@@ -1,11 +1,11 @@
 /** Simulated virtual disks, as copy-on-write layers. Source: behaviour vmm.md 3.3, 3.4. */
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Disks, VirtualDisk } from '../../hypervisor.ts'
+import type { DiskSource, Disks, VirtualDisk } from '../../hypervisor.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
-import { frozen, layersOf, merged, over } from './layers.ts'
+import { contentBytes, frozen, layersOf, merged, over } from './layers.ts'
 
 export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks {
   const disks = diskFacts(world)
@@ -32,7 +32,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
       if (disks.get(disk.extId) !== undefined) return
       hosts.requireAnswer('createDisk', [hosts.clusterOf(disk.containerExtId)])
       if (disk.source?.kind !== 'disk') return disks.stage(disk.extId, diskFactOf(disk, now()))
-      await disks.putAll(layered(disk, disk.source.extId, disks, now()))
+      await disks.putAll(layered(disk, disk.source, disks, now()))
     },
     async snapshotDisks(snapshots) {
       const facts = new Map<string, DiskFact>()
@@ -69,19 +69,22 @@ function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, createdA
 
 /** A layer over what the source holds now, with the guest of the source. A disk in use is frozen under a layer of its own. */
 function layered(
-  { extId, containerExtId, sizeBytes }: VirtualDisk,
-  sourceExtId: string,
+  { extId, containerExtId, sizeBytes, isReadOnly }: VirtualDisk,
+  { extId: sourceExtId, isFullCopy }: Extract<DiskSource, { kind: 'disk' }>,
   disks: Collection<DiskFact>,
   now: number,
 ): ReadonlyMap<string, DiskFact> {
   const source = disks.get(sourceExtId)
   if (source === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
   const fact = { containerExtId, sizeBytes, createdAt: now, ...(source.os && { os: source.os }) }
-  if (source.frozenBytes !== undefined) return new Map([[extId, over(fact, sourceExtId, now)]])
+  const own = (held: number): Partial<DiskFact> =>
+    isReadOnly === true ? { frozenBytes: held, frozenAt: now } : held === 0 ? {} : { mergedBytes: held }
+  if (isFullCopy === true) return new Map([[extId, { ...fact, ...own(contentBytes(disks, source, now)) }]])
+  if (source.frozenBytes !== undefined) return new Map([[extId, { ...over(fact, sourceExtId, now), ...own(0) }]])
   const layerExtId = derivedId('layer', extId)
   return new Map([
     [layerExtId, { ...frozen(source, now), isHidden: true }],
     [sourceExtId, over(source, layerExtId, now)],
-    [extId, over(fact, layerExtId, now)],
+    [extId, { ...over(fact, layerExtId, now), ...own(0) }],
   ])
 }

@@ -57,12 +57,16 @@ import { bootDeviceFaults } from '../rules.ts'
 import { nameOfSource, resolveSource } from './disk-sources.ts'
 import { type PlannedVm, planVm, withoutEmpty } from './plan.ts'
 import type { Contents } from './plan-disks.ts'
+import type { Planning } from './planning.ts'
 
-/** Makes a VM like another one, or from the content of files that no disk of a body can name. */
-export interface VmOrigin<I extends NewVm> {
+/** A VM like another one, or with the content of files that no disk of a body can name. */
+export interface Derived {
   readonly contents: Contents
   /** Index of the NIC that is the boot device; its MAC address is not known before it is leased. */
   readonly bootNic?: number | undefined
+}
+
+export interface VmOrigin<I extends NewVm> extends Derived {
   readonly task: TaskDefinition<Drivers, I>
   /** What the task needs to know beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
@@ -72,13 +76,17 @@ export interface VmOrigin<I extends NewVm> {
 export const createVm = (ctx: WriteContext, body: VmBody): Promise<TaskStarted> =>
   newVm(ctx, body, { contents: new Map(), task: makeVm, input: {}, options: (vm) => taskOf('CreateVm', vm) })
 
-/** Stores the pending row with its unique values; the VM becomes visible when the task has succeeded. */
-export async function newVm<I extends NewVm>(
-  ctx: WriteContext,
+/**
+ * Stores the pending row with its unique values; the VM becomes visible when its task has succeeded.
+ * @param extId default: the next id of the context
+ */
+export async function insertVm(
+  ctx: Planning,
   body: VmBody,
-  origin: VmOrigin<I>,
-): Promise<TaskStarted> {
-  const { vm: planned, groups, copies } = await planVm(ctx, body, origin.contents)
+  { contents, bootNic }: Derived,
+  extId?: string,
+): Promise<{ readonly vm: VmEntity; readonly copies: Copies }> {
+  const { vm: planned, groups, copies } = await planVm(ctx, body, contents, extId)
   await requireMayAttach(ctx, groups)
   const nics = []
   for (const [index, nic] of ethernetNicsOf(planned).entries()) {
@@ -90,7 +98,7 @@ export async function newVm<I extends NewVm>(
     ...planned,
     ...(nics.length === 0 ? {} : { nics }),
     ...(imagesRead.length === 0 ? {} : { imagesRead }),
-    ...bootedFrom(planned, nics[origin.bootNic ?? -1]),
+    ...bootedFrom(planned, nics[bootNic ?? -1]),
   }
   const groupDisks = groups.map(({ index }) => ({ diskAddress: { busType: 'SCSI' as const, index } }))
   refuseAll(bootDeviceFaults({ ...vm, disks: [...(vm.disks ?? []), ...groupDisks] as DiskEntity[] }))
@@ -98,6 +106,15 @@ export async function newVm<I extends NewVm>(
   for (const { volumeGroupExtId, index } of groups) {
     await claimForVm(ctx, (await ctx.store.get(VolumeGroup, volumeGroupExtId)) as Group, vm, index)
   }
+  return { vm, copies }
+}
+
+export async function newVm<I extends NewVm>(
+  ctx: WriteContext,
+  body: VmBody,
+  origin: VmOrigin<I>,
+): Promise<TaskStarted> {
+  const { vm, copies } = await insertVm(ctx, body, origin)
   const options = origin.options(vm)
   const images = (await imagesToCopy(ctx.store, vm, copies)).map(({ extId }) => extId)
   const locks = [...options.affected.map(({ extId }) => extId), vm.extId, ...images]
@@ -126,13 +143,23 @@ export interface NewVm extends OfVm {
   readonly isDiskless?: boolean
 }
 
-export interface MakingParts<I> {
+export interface MakingOptions<I> {
   /** First of all. @throws ApiError that fails the task */
   readonly check?: (input: I) => void
-  /** In the transaction that ends the task, as is `undone`. */
+  /** Inserts the pending row, if the request did not; returns the copies as its output. */
+  readonly plan?: Step<Drivers, I> & { readonly name: typeof planning }
+  /** Default: `define`. */
+  readonly cancelableUntil?: typeof planning | 'never'
+  /** In the transaction that ends the task, as `undone`. */
   readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
 }
+
+export const planning = 'copy config'
+
+/** By the request that started the task, else by its first step. */
+const copiesIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, { copies }: NewVm): Copies | undefined =>
+  copies ?? (outputs[planning] as Copies | undefined)
 
 const makingSteps: readonly Step<Drivers, NewVm>[] = [
   {
@@ -141,8 +168,8 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesOf(vm)) await diskOf(ctx.store, file, input.copies)
-      await requireImagesAllowed(ctx.store, imagesOf(vm, input.copies), vm.cluster?.extId as string)
+      for (const file of filesOf(vm)) await diskOf(ctx.store, file, copiesIn(ctx, input))
+      await requireImagesAllowed(ctx.store, imagesOf(vm, copiesIn(ctx, input)), vm.cluster?.extId as string)
       await requireRoom(ctx, filesOf(vm))
     },
     // No undo: the step only reads.
@@ -152,11 +179,11 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     progress: 20,
     acts: async (ctx, input) =>
       input.isDiskless !== true &&
-      (await imagesToCopy(ctx.store, await coming(ctx.store, input), input.copies)).length > 0,
+      (await imagesToCopy(ctx.store, await coming(ctx.store, input), copiesIn(ctx, input))).length > 0,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
       const clusterExtId = vm.cluster?.extId as string
-      const images = await imagesToCopy(ctx.store, vm, input.copies)
+      const images = await imagesToCopy(ctx.store, vm, copiesIn(ctx, input))
       for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of images) {
         await requireImageRoom(ctx, [clusterExtId], sizeBytes)
         const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
@@ -165,7 +192,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     },
     record: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const { extId, clusterLocationExtIds = [] } of await imagesToCopy(ctx.store, vm, input.copies)) {
+      for (const { extId, clusterLocationExtIds = [] } of await imagesToCopy(ctx.store, vm, copiesIn(ctx, input))) {
         await ctx.store.update(Image, extId, {
           clusterLocationExtIds: [...clusterLocationExtIds, vm.cluster?.extId as string],
         })
@@ -175,7 +202,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     undo: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
       const clusterExtId = vm.cluster?.extId as string
-      for (const { extId } of await imagesToCopy(ctx.store, vm, input.copies))
+      for (const { extId } of await imagesToCopy(ctx.store, vm, copiesIn(ctx, input)))
         await ctx.drivers.contentSource.remove({ imageExtId: extId, clusterExtId })
     },
   },
@@ -187,7 +214,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
       for (const file of filesOf(vm))
-        await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file, input.copies))
+        await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file, copiesIn(ctx, input)))
       for (const firmware of firmwareDisks(vm)) await ctx.drivers.hypervisor.createDisk(firmware)
     },
     undo: async (ctx, input) => removeDisks(ctx, await coming(ctx.store, input)),
@@ -234,16 +261,17 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
 /** The task that makes a planned VM. A stored task refers to `name` after a restart: never rename. */
 export const makingVm = <I extends NewVm>(
   name: string,
-  { check, stored, undone }: MakingParts<I> = {},
+  { check, plan, cancelableUntil, stored, undone }: MakingOptions<I> = {},
 ): TaskDefinition<Drivers, I> =>
   defineTask<I>({
     name,
-    cancelableUntil: 'define',
+    ...(cancelableUntil === 'never' ? {} : { cancelableUntil: cancelableUntil ?? 'define' }),
     steps: [
       ...(check === undefined
         ? []
         : // No undo: the step only reads.
           [{ name: 'check', progress: 1, record: async (_: unknown, input: I) => check(input) }]),
+      ...(plan === undefined ? [] : [plan]),
       ...makingSteps,
       {
         name: 'store',
@@ -274,7 +302,7 @@ export async function detachGroups(store: Transaction, vmExtId: string): Promise
 }
 
 /** A disk that represents a volume group is an attachment: the caller needs the permission for attachments as well. */
-async function requireMayAttach(ctx: WriteContext, groups: PlannedVm['groups']): Promise<void> {
+async function requireMayAttach(ctx: Planning, groups: PlannedVm['groups']): Promise<void> {
   const attach = volumes.operations.find(({ id }) => id === 'attachVm') as Operation
   const scope = groups.length === 0 ? 'all' : await ctx.services.access.scope(ctx.caller, attach)
   for (const { volumeGroupExtId } of groups) {

@@ -1,10 +1,10 @@
 /**
- * A new VM from the configuration of a VM and the content of its files, with overrides: clones and restored VMs.
- * Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore).
+ * A new VM from the configuration of a VM and the content of its files, with overrides: clones, restored VMs, VMs of
+ * templates. Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore), 1.10.
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { refuseAll } from '../../../../core/api-error.ts'
+import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { WriteContext } from '../../../context.ts'
 import {
@@ -19,7 +19,7 @@ import {
 import { nicFaults } from '../parts/nics.ts'
 import { misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
-import { type NewVm, newVm, type VmOrigin } from './create.ts'
+import { type Derived, type NewVm, newVm, type VmOrigin } from './create.ts'
 import type { ResolvedSource } from './disk-sources.ts'
 import { slotWishes } from './plan-disks.ts'
 
@@ -46,23 +46,22 @@ const configuration = Object.entries(Vm.schema.fields as Readonly<Record<string,
   .filter(([name, field]) => field.readOnly !== true && !identity.has(name))
   .map(([name]) => name)
 
-/**
- * Plans the VM and starts the task that makes it.
- * @throws ApiError 400 for overrides that do not fit the configuration, as paths of the body; 404; 409; 422
- */
-export async function deriveVm<I extends NewVm>(
+/** Plans the VM and starts the task that makes it. @throws ApiError as `derive`; 404; 409; 422 */
+export const deriveVm = <I extends NewVm>(
   ctx: WriteContext,
   blueprint: Blueprint,
   overrides: Overrides,
   origin: Pick<VmOrigin<I>, 'task' | 'input' | 'options'>,
-): Promise<TaskStarted> {
+): Promise<TaskStarted> => {
+  const { body, ...derived } = derive(blueprint, overrides)
+  return newVm(ctx, body, { ...origin, ...derived })
+}
+
+/** @throws ApiError 400 for overrides that do not fit the configuration, as paths of the overrides */
+export function derive(blueprint: Blueprint, overrides: Overrides): Derived & { readonly body: VmBody } {
+  refuseAll(derivedFaults(blueprint, overrides))
   const { spec, contentOf } = blueprint
-  const body: VmBody = { ...bodyLike(blueprint), ...overrides }
-  refuseAll([
-    ...configurationFaults(body),
-    ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(body))),
-  ])
+  const body = derivedBody(blueprint, overrides)
   const files = [
     ...(body.disks ?? []).map((_, index): [string, string] => [`disks[${index}]`, fileIdOf(fileDisksOf(spec)[index])]),
     ...(spec.cdRoms ?? []).flatMap(({ backingInfo }, index): [string, string][] =>
@@ -71,14 +70,28 @@ export async function deriveVm<I extends NewVm>(
   ]
   const contents = new Map(files.map(([path, fileExtId]) => [path, contentOf(fileExtId)]))
   const isBootKept = overrides.bootConfig === undefined && overrides.nics === undefined
-  return newVm(ctx, body, { ...origin, contents, bootNic: isBootKept ? bootNicOf(spec) : undefined })
+  return { body, contents, bootNic: isBootKept ? bootNicOf(spec) : undefined }
 }
+
+export function derivedFaults(blueprint: Blueprint, overrides: Overrides): ApiError[] {
+  const body = derivedBody(blueprint, overrides)
+  return [
+    ...configurationFaults(body),
+    ...misplaced(slotWishes(body)),
+    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(body))),
+  ]
+}
+
+const derivedBody = (blueprint: Blueprint, overrides: Overrides): VmBody => ({
+  ...bodyLike(blueprint),
+  ...overrides,
+})
 
 const fileDisksOf = ({ disks = [] }: VmEntity): DiskEntity[] => disks.filter((disk) => fileOf(disk) !== undefined)
 const fileIdOf = (disk: DiskEntity | undefined): string => disk?.extId as string
 
 /** The body of a VM with the configuration of `spec`. Its NICs get new MAC addresses, and new addresses where they have some. */
-function bodyLike({ spec, shownAs }: Blueprint): VmBody {
+export function bodyLike({ spec, shownAs }: Pick<Blueprint, 'spec' | 'shownAs'>): VmBody {
   const plain = Object.fromEntries(configuration.map((name) => [name, spec[name as keyof VmEntity]]))
   const present = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as VmBody
   return {
@@ -134,6 +147,6 @@ function driveLike({ extId, diskAddress, backingInfo }: CdRomEntity): CdRomEntit
 export function nicLike({ extId, backingInfo, networkInfo }: NicEntity): NicEntity {
   const { macAddress: _mac, ...backing } = backingInfo ?? {}
   const { ipv4Config, ...network } = networkInfo ?? {}
-  const held = ipv4Config?.ipAddress !== undefined
+  const held = ipv4Config?.ipAddress !== undefined || ipv4Config?.shouldAssignIp === true
   return { extId, backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
 }

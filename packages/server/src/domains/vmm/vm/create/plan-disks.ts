@@ -3,7 +3,6 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
-import type { WriteContext } from '../../../context.ts'
 import {
   type CdRomEntity,
   type DiskEntity,
@@ -15,6 +14,7 @@ import {
 import { type Slot, type SlotWish, wishOf } from '../parts/slots.ts'
 import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
+import type { Planning } from './planning.ts'
 
 export interface FilePart {
   readonly path: string
@@ -35,7 +35,7 @@ export function slotWishes(config: VmBody): SlotWish[] {
 export type Contents = ReadonlyMap<string, ResolvedSource>
 
 /** Disks and CD-ROM drives that have a file, with its source. @throws ApiError 404 for all missing sources together */
-export async function filesIn(ctx: WriteContext, body: VmBody, contents: Contents): Promise<FilePart[]> {
+export async function filesIn(ctx: Planning, body: VmBody, contents: Contents): Promise<FilePart[]> {
   const parts: [string, FileBacking | undefined][] = [
     ...(body.disks ?? []).map((disk, index): [string, FileBacking | undefined] => [`disks[${index}]`, fileOf(disk)]),
     ...(body.cdRoms ?? []).map((drive, index): [string, FileBacking | undefined] => [
@@ -60,13 +60,13 @@ export async function filesIn(ctx: WriteContext, body: VmBody, contents: Content
   return files
 }
 
-async function mayRefer(ctx: WriteContext, { owner }: ResolvedSource): Promise<boolean> {
+async function mayRefer(ctx: Planning, { owner }: ResolvedSource): Promise<boolean> {
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
   return isInScope(scope, owner.entity)
 }
 
 export async function fileConstraints(
-  ctx: WriteContext,
+  ctx: Planning,
   files: readonly FilePart[],
   hasCluster: boolean,
 ): Promise<Constraint[]> {
@@ -90,7 +90,7 @@ export async function fileConstraints(
   return constraints
 }
 
-export async function groupConstraints(ctx: WriteContext, body: VmBody): Promise<Constraint[]> {
+export async function groupConstraints(ctx: Planning, body: VmBody): Promise<Constraint[]> {
   const constraints: Constraint[] = []
   for (const [index, disk] of (body.disks ?? []).entries()) {
     const extId = volumeGroupOf(disk)

@@ -9,7 +9,6 @@ import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { DiskSource } from '../../../../drivers/hypervisor.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { requireContainersNotRemoved } from '../../../containers/storage-containers.ts'
-import type { WriteContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
 import { apcConfigOf } from '../../../scheduling/cpu-models.ts'
@@ -25,6 +24,7 @@ import { configurationFaults } from '../rules.ts'
 import { refuseUnbuilt } from '../unbuilt.ts'
 import { type Constraint, chooseCluster } from './clusters.ts'
 import { type Contents, fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
+import type { Planning } from './planning.ts'
 
 /** Per cluster. Source: behaviour vmm.md 3.9. */
 export const maximumVms = limit('vmsOfCluster', 5000)
@@ -48,10 +48,14 @@ export function creationFaults(body: VmBody): ApiError[] {
   ]
 }
 
-export async function planVm(ctx: WriteContext, body: VmBody, contents: Contents): Promise<PlannedVm> {
-  const config = withMachineType(body)
+export async function planVm(
+  ctx: Planning,
+  body: VmBody,
+  contents: Contents,
   // Seeds choose the first id that a creation draws.
-  const extId = ctx.ids.uuid()
+  extId = ctx.ids.uuid(),
+): Promise<PlannedVm> {
+  const config = withMachineType(body)
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
@@ -94,13 +98,7 @@ export async function planVm(ctx: WriteContext, body: VmBody, contents: Contents
   return { vm, groups, copies: Object.fromEntries(copied) }
 }
 
-function vmOf(
-  ctx: WriteContext,
-  extId: string,
-  config: VmBody,
-  clusterExtId: string,
-  containerExtId: string,
-): VmEntity {
+function vmOf(ctx: Planning, extId: string, config: VmBody, clusterExtId: string, containerExtId: string): VmEntity {
   const { host: _host, disks: _disks, cdRoms: _drives, nics: _nics, serialPorts: _ports, ...plain } = config
   const now = ctx.clock.iso()
   const hasOwner = config.ownershipInfo?.owner?.extId !== undefined
@@ -125,15 +123,12 @@ function vmOf(
 export const withoutEmpty = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
 
-const withIds = (
-  ctx: WriteContext,
-  { gpus = [], pcieDevices = [] }: VmBody,
-): Pick<VmEntity, 'gpus' | 'pcieDevices'> => ({
+const withIds = (ctx: Planning, { gpus = [], pcieDevices = [] }: VmBody): Pick<VmEntity, 'gpus' | 'pcieDevices'> => ({
   gpus: gpus.map((gpu) => ({ ...gpu, extId: ctx.ids.uuid() })),
   pcieDevices: pcieDevices.map((device) => ({ ...device, extId: ctx.ids.uuid() })),
 })
 
-async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
+async function requireRoomInCluster(ctx: Planning, cluster: EntityOf<typeof Cluster>): Promise<void> {
   // Referrers include VMs that are being created.
   const found = ((await ctx.store.referrerCounts(Cluster.kind, cluster.extId)).get(Vm.kind) ?? 0) + 1
   const maximum = limitOf(ctx, maximumVms)
@@ -147,7 +142,7 @@ export function architectureFaults(config: VmBody, cluster: EntityOf<typeof Clus
   return []
 }
 
-async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promise<Constraint[]> {
+async function subnetsOf(ctx: Planning, nics: readonly EthernetNic[]): Promise<Constraint[]> {
   const constraints: Constraint[] = []
   const faults: ApiError[] = []
   for (const [index, nic] of nics.entries()) {
@@ -165,11 +160,7 @@ async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promi
   return constraints
 }
 
-async function agentHost(
-  ctx: WriteContext,
-  body: VmBody,
-  cluster: EntityOf<typeof Cluster>,
-): Promise<string | undefined> {
+async function agentHost(ctx: Planning, body: VmBody, cluster: EntityOf<typeof Cluster>): Promise<string | undefined> {
   const extId = body.isAgentVm === true ? body.host?.extId : undefined
   if (extId === undefined) return undefined
   const host = await ctx.store.get(Host, extId)

@@ -3,7 +3,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import type { GuestPowerOptions } from '@hyperplane/contract/vmm/vm/actions'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { Step, TaskDefinition } from '../../../../core/tasks/define-task.ts'
+import type { Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestSignal, Hypervisor } from '../../../../drivers/hypervisor.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
@@ -49,6 +49,20 @@ async function ask(hypervisor: Hypervisor, change: Change, vmExtId: string, call
   return outcome === 'done'
 }
 
+/** @returns for `recordOff` @throws ApiError when the VM is not ON, or its guest does not respond */
+export async function signalAndWait(
+  ctx: Pick<StepContext<Drivers>, 'drivers' | 'store' | 'callKey'>,
+  vmExtId: string,
+  change: Change,
+): Promise<{ readonly isConsumed: boolean }> {
+  const vm = await present(ctx.store, vmExtId, change)
+  const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
+  if (!(await ask(ctx.drivers.hypervisor, change, vmExtId, ctx.callKey)))
+    throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: change })
+  if (change.endsWith('shutdown')) await deleteIso(ctx, vm)
+  return { isConsumed }
+}
+
 function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, GuestPower> {
   const endsOff = change.endsWith('shutdown')
   const isThroughTools = change.startsWith('guest-')
@@ -59,14 +73,7 @@ function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, Gue
       {
         name: signalled,
         progress: 90,
-        run: async ({ drivers, store, callKey }, { vmExtId }) => {
-          const vm = await present(store, vmExtId, change)
-          const isConsumed = await isCustomizationConsumed({ drivers }, vmExtId)
-          if (!(await ask(drivers.hypervisor, change, vmExtId, callKey)))
-            throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: change })
-          if (endsOff) await deleteIso({ drivers }, vm)
-          return { isConsumed }
-        },
+        run: (ctx, { vmExtId }) => signalAndWait(ctx, vmExtId, change),
         isIrreversible: true,
       },
       {

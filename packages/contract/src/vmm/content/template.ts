@@ -1,0 +1,227 @@
+/** A named VM configuration with disks, in versions. Source: catalogue vmm.json; behaviour vmm.md 1.10, 2, 3.9, operation-roles.tsv. */
+import { action, create, get, list, perSecond, remove, resource, update } from '../../operation.ts'
+import type { RoleName } from '../../roles.ts'
+import * as s from '../../schema.ts'
+import { getRate, listRate } from '../roles.ts'
+import { VmGcProfileConfig, vmOverrides } from '../vm/clone.ts'
+import { GuestCustomizationParams } from '../vm/guest/guest-customization.ts'
+import { Vm } from '../vm/vm.ts'
+
+export const TemplateUser = s.object('vmm.v4.content.TemplateUser', {
+  extId: s.optional(s.uuid()),
+  username: s.optional(s.text()),
+})
+
+const GcProfileReference = s.object('vmm.v4.ahv.config.VmGcProfileReference', { extId: s.optional(s.uuid()) })
+
+const overrides = { ...vmOverrides, guestCustomizationProfileConfig: s.optional(VmGcProfileConfig) }
+export const VmConfigOverride = s.object('vmm.v4.content.VmConfigOverride', overrides)
+
+// A source is sealed as a whole.
+const guestCustomization = s.optional(GuestCustomizationParams)
+export const TemplateVmReference = s.object('vmm.v4.content.TemplateVmReference', {
+  extId: s.referenceTo('Vm'),
+  guestCustomization,
+  guestCustomizationProfile: s.optional(GcProfileReference),
+})
+export const TemplateVersionReference = s.object('vmm.v4.content.TemplateVersionReference', {
+  versionId: s.uuid(),
+  overrideVmConfig: s.object('vmm.v4.content.VmConfigOverride', { ...overrides, guestCustomization }),
+})
+
+const versionName = s.text({ minLength: 1, maxLength: 256 })
+const versionDescription = s.text({ minLength: 1, maxLength: 1000, multiline: true })
+
+export const TemplateVersion = resource(
+  'vmm.v4.content.TemplateVersionSpec',
+  {
+    // Required on update; the first version of a template has defaults.
+    versionName: s.optional(versionName),
+    versionDescription: s.optional(versionDescription),
+    versionSource: s.secret(s.oneOf(TemplateVmReference, TemplateVersionReference)),
+    /** Exactly one version of a template is active. */
+    isActiveVersion: s.withDefault(s.boolean(), true),
+    /** Deployments may replace the guest customisation. */
+    isGcOverrideEnabled: s.withDefault(s.boolean(), true),
+    guestCustomizationProfile: s.optional(GcProfileReference),
+    vmSpec: s.readOnly(Vm.schema),
+    /** Clusters that hold a copy of the disks. */
+    clusterLocationExtIds: s.readOnly(s.arrayOf(s.referenceTo('Cluster'))),
+    createTime: s.readOnly(s.timestamp()),
+    createdBy: s.readOnly(TemplateUser),
+  },
+  {
+    kind: 'TemplateVersion',
+    internal: {
+      templateExtId: s.referenceTo('Template'),
+      /** For the VMs that are deployed from the version. */
+      guestCustomization: s.secret(GuestCustomizationParams),
+      copies: s.optional(
+        s.arrayOf(
+          s.object('', {
+            /** The file of `vmSpec`. */
+            fileExtId: s.uuid(),
+            diskExtId: s.uuid(),
+            clusterExtId: s.uuid(),
+            containerExtId: s.referenceTo('StorageContainer'),
+            sizeBytes: s.integer(),
+            writtenBytes: s.integer(),
+          }),
+        ),
+      ),
+    },
+    parent: { param: 'templateExtId', kind: 'Template', field: 'templateExtId' },
+    rel: 'vmm:content:template-version',
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+    ofCluster: { stays: 'a version keeps the clusters of its disks registered' },
+  },
+)
+
+export const Template = resource(
+  'vmm.v4.content.Template',
+  {
+    templateName: s.text({ minLength: 1, maxLength: 256 }),
+    templateDescription: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    /** Answers: the active version. Bodies: a new version. */
+    templateVersionSpec: s.optional(TemplateVersion.schema),
+    guestUpdateStatus: s.readOnly(
+      s.object('vmm.v4.content.GuestUpdateStatus', { deployedVmReference: s.optional(s.uuid()) }),
+    ),
+    categoryExtIds: s.optional(s.arrayOf(s.referenceTo('Category'), { maxItems: 1250, uniqueItems: true })),
+    createTime: s.readOnly(s.timestamp()),
+    createdBy: s.readOnly(TemplateUser),
+    updateTime: s.readOnly(s.timestamp()),
+    updatedBy: s.readOnly(TemplateUser),
+  },
+  {
+    iam: {
+      name: 'vm_template',
+      attributes: { category_uuid: 'categoryExtIds', name: 'templateName', owner_uuid: 'createdBy/extId' },
+    },
+    internal: {
+      activeVersionExtId: s.referenceTo('TemplateVersion'),
+      /** The temporary VM of the guest update, from the acceptance of its task on. */
+      updatedVmExtId: s.optional(s.uuid()),
+    },
+    indexed: ['updatedVmExtId'],
+    rel: 'vmm:content:template',
+    sparsePut: true,
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+    ofCluster: { stays: 'its versions keep the clusters of their disks registered' },
+  },
+)
+
+/** The first version of a template is made from a VM, and is active. */
+const NewTemplate = s.object('vmm.v4.content.Template', {
+  ...Template.schema.fields,
+  templateVersionSpec: s.object('vmm.v4.content.TemplateVersionSpec', {
+    ...TemplateVersion.schema.fields,
+    versionSource: s.secret(TemplateVmReference),
+  }),
+})
+
+export const TemplateDeployment = s.object('vmm.v4.content.TemplateDeployment', {
+  clusterReference: s.referenceTo('Cluster'),
+  /** Default: the active version. */
+  versionId: s.optional(s.uuid()),
+  numberOfVms: s.withDefault(s.integer({ minimum: 1, maximum: 250 }), 1),
+  /** By number of the VM, from "0". */
+  overrideVmConfigMap: s.optional(s.mapOf(VmConfigOverride)),
+})
+export const TemplatePublishSpec = s.object('vmm.v4.content.TemplatePublishSpec', { versionId: s.uuid() })
+export const InitiateGuestUpdateSpec = s.object('vmm.v4.content.InitiateGuestUpdateSpec', {
+  /** Default: the active version. */
+  versionId: s.optional(s.uuid()),
+})
+export const CompleteGuestUpdateSpec = s.object('vmm.v4.content.CompleteGuestUpdateSpec', {
+  versionName,
+  versionDescription,
+  isActiveVersion: s.withDefault(s.boolean(), true),
+})
+
+const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
+const readers: readonly RoleName[] = [...writers, 'Platform Viewer', 'Virtual Machine Operator']
+
+const view = { iam: 'View_VM_Templates', roles: readers }
+const viewVersions = { iam: 'View_VM_Templates_Versions', roles: readers }
+const mutation = { roles: writers, rateLimit: perSecond(2, 2, 5), requestId: 'required' } as const
+const acting = { ...mutation, of: Template } as const
+
+const one = '/content/templates/{extId}'
+const versions = '/content/templates/{templateExtId}/versions'
+const version = '/content/templates/{templateExtId}/versions/{extId}'
+
+export const templateOperations = {
+  listTemplates: list('/content/templates', Template, {
+    ...view,
+    rateLimit: listRate,
+    filter: ['createTime', 'extId', 'templateDescription', 'templateName', 'updateTime'],
+    orderby: ['templateName', 'updateTime'],
+    select: [
+      'createTime',
+      'createdBy',
+      'extId',
+      'guestUpdateStatus',
+      'templateDescription',
+      'templateName',
+      'templateVersionSpec',
+      'updateTime',
+      'updatedBy',
+    ],
+  }),
+  createTemplate: create('/content/templates', Template, {
+    ...mutation,
+    body: NewTemplate,
+    iam: 'Create_VM_Templates',
+  }),
+  getTemplateById: get(one, Template, { ...view, rateLimit: getRate }),
+  updateTemplateById: update(one, Template, {
+    ...mutation,
+    iam: 'Update_VM_Templates',
+    ifMatch: 'required',
+  }),
+  deleteTemplateById: remove(one, Template, { ...mutation, iam: 'Delete_VM_Templates' }),
+  publishTemplate: action('/content/templates/{extId}/$actions/publish', {
+    ...acting,
+    body: TemplatePublishSpec,
+    iam: 'Publish_VM_Templates_Versions',
+    ifMatch: 'required',
+  }),
+  deployTemplate: action('/content/templates/{extId}/$actions/deploy', {
+    ...acting,
+    body: TemplateDeployment,
+    iam: 'Deploy_VM_Templates',
+  }),
+  initiateGuestUpdate: action('/content/templates/{extId}/$actions/initiate-guest-update', {
+    ...acting,
+    body: InitiateGuestUpdateSpec,
+    iam: 'Initiate_Guest_Update_VM_Templates',
+  }),
+  completeGuestUpdate: action('/content/templates/{extId}/$actions/complete-guest-update', {
+    ...acting,
+    body: CompleteGuestUpdateSpec,
+    iam: 'Complete_Guest_Update_VM_Templates',
+  }),
+  cancelGuestUpdate: action('/content/templates/{extId}/$actions/cancel-guest-update', {
+    ...acting,
+    iam: 'Cancel_Guest_Update_VM_Templates',
+  }),
+}
+
+export const templateVersionOperations = {
+  listTemplateVersions: list(versions, TemplateVersion, {
+    ...viewVersions,
+    rateLimit: listRate,
+    filter: ['createTime', 'extId', 'versionDescription', 'versionName'],
+    orderby: ['createTime', 'versionName'],
+    select: 'any',
+  }),
+  getTemplateVersionById: get(version, TemplateVersion, {
+    ...viewVersions,
+    rateLimit: getRate,
+  }),
+  deleteTemplateVersionById: remove(version, TemplateVersion, {
+    ...mutation,
+    iam: 'Delete_VM_Templates_Versions',
+  }),
+}

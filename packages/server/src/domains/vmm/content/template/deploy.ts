@@ -1,0 +1,272 @@
+/**
+ * deployTemplate: one subtask for each VM, four at a time. VMs that are made stay when another one fails, or when the
+ * deployment is cancelled. Source: behaviour vmm.md 1.0 (Tasks), 1.10, 1.16.
+ */
+import type { Operation } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Task } from '@hyperplane/contract/platform/task'
+import { vmm } from '@hyperplane/contract/vmm'
+import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
+import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import type { TaskStarted } from '../../../../core/handlers.ts'
+import { derivedId } from '../../../../core/ids/named-id.ts'
+import { CancelAccepted, type StepContext, type TaskEnd } from '../../../../core/tasks/define-task.ts'
+import { subtasksOf } from '../../../../core/tasks/runner.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import { defaultContainer } from '../../../containers/default-container.ts'
+import { defineTask, type WriteContext } from '../../../context.ts'
+import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
+import { fault, under } from '../../../virtual-machines/fault.ts'
+import { affectedVm, taskOf as taskOfVm } from '../../vm/admission.ts'
+import { isNative } from '../../vm/create/clusters.ts'
+import { insertVm, makingVm, type NewVm, planning, requireRoom } from '../../vm/create/create.ts'
+import { derive, derivedFaults, type Overrides } from '../../vm/create/derived-vm.ts'
+import type { DeploymentBody, OverrideBody } from './rules.ts'
+import { type OfVersion, type TemplateEntity, taskOf } from './template-tasks.ts'
+import {
+  blueprintOf,
+  type Copy,
+  copiesOn,
+  customizationOf,
+  homeOf,
+  type VersionEntity,
+  versionOf,
+  withPresentParts,
+} from './version-content.ts'
+
+const atOnce = 4
+const namedVms = 10
+const maximumName = 80
+
+interface Wanted {
+  readonly extId: string
+  readonly name: string
+  readonly overrides: OverrideBody
+}
+
+interface Deployment extends OfVersion {
+  readonly clusterExtId: string
+  /** In the order of their numbers. */
+  readonly vms: readonly Wanted[]
+}
+
+interface DeployedVm extends NewVm, OfVersion {
+  readonly clusterExtId: string
+  readonly name: string
+  readonly overrides: OverrideBody
+}
+
+type Running = StepContext<Drivers>
+
+/** The number stays whole where the name of the template has to be cut. */
+export const nameOfVm = (templateName: string, suffix: string): string =>
+  `${[...templateName].slice(0, maximumName - suffix.length).join('')}${suffix}`
+
+export async function deploy(ctx: WriteContext<TemplateEntity>, body: DeploymentBody): Promise<TaskStarted> {
+  const { extId: templateExtId, templateName, activeVersionExtId } = ctx.target
+  const { clusterReference, numberOfVms = 1, overrideVmConfigMap = {} } = body
+  const version = await versionOf(ctx.store, templateExtId, body.versionId ?? (activeVersionExtId as string))
+  const cluster = await ctx.store.get(Cluster, clusterReference)
+  if (cluster === undefined || !isNative(cluster))
+    throw fault('clusterReference', 'a cluster of the native hypervisor', cluster?.name ?? clusterReference)
+  await requireClusterReachable(ctx, cluster.extId)
+  refuseReadOnly(cluster, 'VMs')
+  const blueprint = blueprintOf(version, homeOf(version))
+  refuseAll(
+    Object.entries(overrideVmConfigMap).flatMap(([key, overrides]) => {
+      const path = `overrideVmConfigMap/${key}`
+      const isRefused = version.isGcOverrideEnabled === false && overrides.guestCustomization !== undefined
+      const refused = isRefused
+        ? [fault(`${path}/guestCustomization`, 'none: isGcOverrideEnabled of the version is false', 'one')]
+        : []
+      return [...refused, ...under(path, derivedFaults(blueprint, overrides))]
+    }),
+  )
+  const vms = Array.from({ length: numberOfVms }, (_, number): Wanted => {
+    const overrides = overrideVmConfigMap[String(number)] ?? {}
+    return { extId: ctx.ids.uuid(), name: overrides.name ?? nameOfVm(templateName, `-${number}`), overrides }
+  })
+  const input = { templateExtId, versionExtId: version.extId, clusterExtId: cluster.extId, vms }
+  const options = taskOf('Deploy', 'Deploy template', ctx.target)
+  return ctx.startTask(deployTemplate, input, { ...options, clusterExtIds: [cluster.extId] })
+}
+
+interface Made {
+  /** VMs of the deployment that exist. */
+  readonly extIds: readonly string[]
+  readonly failed: readonly { readonly name: string; readonly messages: TaskEnd['errorMessages'] }[]
+  readonly isCanceled: boolean
+}
+
+export const deployTemplate = defineTask<Deployment>({
+  name: 'vmm.deploy-template',
+  cancelableUntil: 'make VMs',
+  recordsSubtasks: true,
+  steps: [
+    {
+      name: 'copy disks',
+      progress: 10,
+      seconds: [1, 5],
+      run: async (ctx, input) => {
+        const version = await versionOf(ctx.store, input.templateExtId, input.versionExtId)
+        const copies = await copiesFor(ctx, version, input.clusterExtId)
+        await requireRoom(
+          ctx,
+          copies.map(({ containerExtId, sizeBytes }) => ({
+            storageContainer: { extId: containerExtId },
+            diskSizeBytes: sizeBytes,
+          })),
+        )
+        const homes = new Map(copiesOn(version, homeOf(version)).map((copy) => [copy.fileExtId, copy.diskExtId]))
+        for (const { fileExtId, diskExtId, containerExtId, sizeBytes } of copies) {
+          const source = { kind: 'disk', extId: homes.get(fileExtId) as string, isFullCopy: true } as const
+          await ctx.drivers.hypervisor.createDisk({
+            extId: diskExtId,
+            containerExtId,
+            sizeBytes,
+            source,
+            isReadOnly: true,
+          })
+        }
+        return copies
+      },
+      record: async (ctx, { templateExtId, versionExtId, clusterExtId }, added: readonly Copy[]) => {
+        const { copies = [], clusterLocationExtIds = [] } = await versionOf(ctx.store, templateExtId, versionExtId)
+        if (clusterLocationExtIds.includes(clusterExtId)) return
+        await ctx.store.update(TemplateVersion, versionExtId, {
+          clusterLocationExtIds: [...clusterLocationExtIds, clusterExtId],
+          copies: [...copies, ...added],
+        })
+      },
+      // Once they are recorded, the copies belong to the version, and other deployments may use them.
+      undo: async (ctx, { versionExtId, clusterExtId }) => {
+        const version = await ctx.store.get(TemplateVersion, versionExtId)
+        if (version === undefined || version.clusterLocationExtIds?.includes(clusterExtId) === true) return
+        for (const { diskExtId } of await copiesFor(ctx, version, clusterExtId))
+          await ctx.drivers.hypervisor.deleteDisk(diskExtId)
+      },
+    },
+    {
+      name: 'make VMs',
+      progress: 99,
+      run: makeVms,
+      record: async (ctx, { vms }, { extIds }: Made) => {
+        const made = new Set(extIds)
+        for (const vm of vms) if (made.has(vm.extId)) ctx.affect(affectedVm(vm))
+      },
+      // A cancelled deployment ends after its last subtask.
+      undo: async (ctx) => {
+        await ctx.untilEnded([...(await begunTasks(ctx)).values()])
+      },
+    },
+    {
+      name: 'report',
+      progress: 100,
+      run: async (ctx, { vms }) => {
+        const { extIds, failed, isCanceled } = ctx.outputs['make VMs'] as Made
+        if (failed.length > 0) {
+          const madeNames = vms.filter(({ extId }) => extIds.includes(extId)).map(({ name }) => name)
+          const stay = madeNames.length === 0 ? 'None was made.' : `These were made and stay: ${listed(madeNames)}.`
+          const names = listed(failed.map(({ name }) => name))
+          const text = `${failed.length} of ${vms.length} VMs could not be deployed: ${names}. ${stay}`
+          throw new ApiError('CONFLICT', { fault: text }, { further: failed.flatMap(({ messages }) => messages) })
+        }
+        if (isCanceled) throw new CancelAccepted()
+      },
+    },
+  ],
+})
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, namedVms).map((name) => `"${name}"`)
+  return names.length > namedVms ? `${shown.join(', ')} and ${names.length - namedVms} more` : shown.join(', ')
+}
+
+/** Copies that the cluster still needs; their ids follow from the version, so that a repeated step makes the same ones. */
+async function copiesFor(ctx: Running, version: VersionEntity, clusterExtId: string): Promise<Copy[]> {
+  if (version.clusterLocationExtIds?.includes(clusterExtId) === true) return []
+  const container = await defaultContainer(ctx.store, clusterExtId)
+  return copiesOn(version, homeOf(version)).map((copy) => ({
+    ...copy,
+    diskExtId: derivedId('template copy', copy.fileExtId, clusterExtId),
+    clusterExtId,
+    containerExtId: container.extId,
+  }))
+}
+
+/** By VM. */
+async function begunTasks(ctx: Running): Promise<Map<string, string>> {
+  const tasks = await ctx.store.findWhere(Task, { 'parentTask/extId': ctx.taskExtId })
+  return new Map(tasks.map(({ extId, entitiesAffected }) => [entitiesAffected?.[0]?.extId as string, extId]))
+}
+
+async function makeVms(ctx: Running, input: Deployment): Promise<Made> {
+  const begun = await begunTasks(ctx)
+  const tasks = begun.size === 0 ? await begin(ctx, input) : begun
+  const ends = new Map<string, TaskEnd>()
+  let reported = 10
+  await Promise.all(
+    [...tasks].map(async ([vmExtId, taskExtId]) => {
+      const [end] = await ctx.untilEnded([taskExtId])
+      ends.set(vmExtId, end as TaskEnd)
+      const reached = 10 + Math.floor((89 * ends.size) / tasks.size)
+      if (reached < reported + 5) return
+      reported = reached
+      await ctx.progress(reached)
+    }),
+  )
+  const endedAs = (status: string): Wanted[] => input.vms.filter(({ extId }) => ends.get(extId)?.status === status)
+  return {
+    extIds: endedAs('SUCCEEDED').map(({ extId }) => extId),
+    failed: endedAs('FAILED').map(({ extId, name }) => ({ name, messages: ends.get(extId)?.errorMessages ?? [] })),
+    isCanceled: endedAs('CANCELED').length > 0,
+  }
+}
+
+/** Begins all subtasks or none. Every fourth one has the same lock, so that four run at a time. */
+async function begin(
+  ctx: Running,
+  { vms, templateExtId, versionExtId, clusterExtId }: Deployment,
+): Promise<Map<string, string>> {
+  const tasks = new Map<string, string>()
+  await ctx.checkpoint(10, async ({ startTask }) => {
+    for (const [number, { extId, name, overrides }] of vms.entries()) {
+      const task = await startTask(
+        makeDeployedVm,
+        { templateExtId, versionExtId, clusterExtId, vmExtId: extId, name, overrides },
+        {
+          ...taskOfVm('CreateVm', { extId, name, cluster: { extId: clusterExtId } }),
+          locks: [extId, `${ctx.taskExtId}/${number % atOnce}`],
+          parent: ctx.taskExtId,
+        },
+      )
+      tasks.set(extId, task.extId)
+    }
+    return subtasksOf([...tasks.values()])
+  })
+  return tasks
+}
+
+const deploying = vmm.operations.find(({ id }) => id === 'deployTemplate') as Operation
+
+export const makeDeployedVm = makingVm<DeployedVm>('vmm.deploy-vm', {
+  cancelableUntil: planning,
+  plan: {
+    name: planning,
+    progress: 2,
+    record: async (ctx, { templateExtId, versionExtId, clusterExtId, vmExtId, name, overrides }) => {
+      const version = await versionOf(ctx.store, templateExtId, versionExtId)
+      const guestCustomization = overrides.guestCustomization ?? customizationOf(ctx.secrets, version)
+      const changes: Overrides = {
+        ...overrides,
+        name,
+        cluster: { extId: clusterExtId },
+        ...(guestCustomization === undefined ? {} : { guestCustomization }),
+      }
+      const blueprint = await withPresentParts(ctx.store, blueprintOf(version, clusterExtId), changes)
+      const { body, ...derived } = derive(blueprint, changes)
+      const planningContext = { ...ctx, caller: ctx.owner, operation: deploying }
+      return { keep: (await insertVm(planningContext, body, derived, vmExtId)).copies }
+    },
+  },
+})

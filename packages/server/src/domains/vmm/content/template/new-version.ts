@@ -1,0 +1,26 @@
+import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
+import { created } from '../../../../core/updates.ts'
+import type { WriteContext } from '../../../context.ts'
+import type { VersionBody } from './rules.ts'
+
+export const userOf = ({ caller }: Pick<WriteContext, 'caller'>): { extId: string; username: string } => ({
+  extId: caller.extId,
+  username: caller.name,
+})
+
+/** Inserts the pending row; its task fills it from the source. */
+export async function insertVersion(
+  ctx: WriteContext,
+  body: VersionBody,
+  templateExtId: string,
+  extId: string,
+): Promise<void> {
+  const own = { extId, templateExtId, createTime: ctx.clock.iso(), createdBy: userOf(ctx) }
+  const derived = {
+    ...own,
+    versionSource: undefined,
+    isActiveVersion: undefined,
+    isGcOverrideEnabled: body.isGcOverrideEnabled !== false,
+  }
+  await ctx.store.insert(TemplateVersion, created(ctx, TemplateVersion, body, derived), { pending: true })
+}
