@@ -8,6 +8,7 @@ import { externVmStatsOperations } from './extern/vm-stats.ts'
 import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-policy.ts'
 import { unimplemented } from './unimplemented.ts'
 import { guestToolsOperations } from './vm/guest/guest-tools-operations.ts'
+import { vmGuestCustomizationProfileOperations } from './vm/guest/vm-guest-customization-profile.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
 import { nicOperations } from './vm/parts/nic.ts'
@@ -30,6 +31,7 @@ export const vmm = namespace({
     'serial-port': serialPortOperations,
     vm: vmOperations,
     'vm-anti-affinity-policy': vmAntiAffinityPolicyOperations,
+    'vm-guest-customization-profile': vmGuestCustomizationProfileOperations,
     'vm-disk-stats': vmDiskStatsOperations,
     'vm-nic-stats': vmNicStatsOperations,
     'vm-stats': vmStatsOperations,

@@ -2,7 +2,6 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/ahv/config/vm-guest-customization-profiles': { VmGuestCustomizationProfile: 'list create get update delete' },
   '/ahv/config/vm-recovery-points': {
     VmRecoveryPoint: 'list create',
     deleteVmRecoveryPointByExtId: 'DELETE /{extId}',
@@ -12,7 +11,6 @@ export const unimplemented: Unimplemented = {
   '/ahv/config/vms': {
     addVmCustomAttributes: 'add-custom-attributes',
     crossClusterMigrateVm: 'migrate',
-    customizeGuestVm: 'customize-guest',
     generateConsoleTokenById: 'generate-console-token',
     migrateVmDisks: 'migrate-vm-disks',
     removeVmCustomAttributes: 'remove-custom-attributes',

@@ -44,6 +44,7 @@ export const driverCalls = {
     deleteDisk: true,
     endCustomization: true,
     fenceVm: true,
+    installedSystem: true,
     migrateVm: true,
     observeGuests: true,
     requestReboot: true,

@@ -3,6 +3,7 @@
 import { image } from './content/image/image.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
 import { guestTools } from './vm/guest/guest-tools.ts'
+import { vmGuestCustomizationProfile } from './vm/guest/vm-guest-customization-profile.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
@@ -22,6 +23,7 @@ export const vmm = {
   vm,
   vmAntiAffinityPolicy,
   vmDiskStats,
+  vmGuestCustomizationProfile,
   vmNicStats,
   vmStats,
 }

@@ -269,6 +269,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const others = ['hp-n01-a', 'hp-n01-b'].map(hostId).filter((host) => host !== extId)
     return actWith(app, vm, 'migrate-to-host', { host: { extId: others[0] } })
   },
+  'vmm.customize-guest-vm': async (app) => actWith(app, await aFullVm(app), 'customize-guest', guestCustomization),
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
   'vmm.delete-vm': async (app) => {
     const vm = `${vms}/${await aRunningVm(app)}`

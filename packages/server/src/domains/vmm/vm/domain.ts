@@ -25,7 +25,19 @@ export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
     })),
     hasGuestTools: vm.guestTools?.isInstalled === true && vm.guestTools.isEnabled !== false,
     hasPendingCustomization: vm.vmGuestCustomizationStatus === 'PENDING',
+    ...(vm.guestSettings === undefined ? {} : { guestSettings: settingsOf(vm, vm.guestSettings) }),
   }
+}
+
+function settingsOf(
+  { nics = [] }: VmEntity,
+  { computerName, addresses = [] }: NonNullable<VmEntity['guestSettings']>,
+): NonNullable<Domain['guestSettings']> {
+  const byNic = addresses.flatMap(({ nic, address }): [string, string][] => {
+    const extId = nics[nic]?.extId
+    return extId === undefined ? [] : [[extId, address]]
+  })
+  return { addresses: Object.fromEntries(byNic), ...(computerName === undefined ? {} : { computerName }) }
 }
 
 /**

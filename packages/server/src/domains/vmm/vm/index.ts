@@ -10,6 +10,7 @@ import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
 import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
+import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
 import { hostFaults, migrateToHost, migrateVmToHost } from './migrate-to-host.ts'
@@ -40,6 +41,7 @@ export const vm = implement(
     assignVmOwner: (ctx, { body }) => assignVmOwner(ctx, body),
     associateCategories: (ctx, { body }) => associateCategories(ctx, body),
     disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
+    customizeGuestVm: (ctx, { body }) => customizeGuest(ctx, body),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
     powerOffVm: (ctx) => powerOff(ctx),
@@ -56,6 +58,7 @@ export const vm = implement(
       assignVmOwner: ({ body }) => ownerFaults(body),
       associateCategories: ({ body }) => categoryFaults(body),
       disassociateCategories: ({ body }) => categoryFaults(body),
+      customizeGuestVm: ({ body }) => paramsFaults(body),
       migrateVmToHost: ({ body }) => hostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
@@ -63,6 +66,7 @@ export const vm = implement(
     tasks: [
       makeVm,
       makeClone,
+      customize,
       migrateToHost,
       ...ownerTasks,
       changeVm,

@@ -1,6 +1,6 @@
 /** Source: behaviour vmm.md 3.1, 3.7. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
+import type { Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
@@ -26,14 +26,17 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
   const stalls = stallFacts(world)
   const fabric = fabricFacts(world)
 
-  async function learnedAddresses(domain: Domain): Promise<ReadonlyMap<string, readonly string[]>> {
+  async function learnedAddresses(fact: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { domain } = fact
+    const fixed = boots.settingsOf(fact)?.addresses ?? {}
     const addresses = new Map<string, readonly string[]>()
     for (const nic of domain.nics) {
       if (!nic.isConnected) continue
       // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
       const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
       const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
-      const address = nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
+      const address =
+        fixed[nic.extId] ?? nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
       if (address !== undefined) addresses.set(nic.extId, [address])
     }
     return addresses
@@ -45,7 +48,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
     const isNetworkUp = now >= times.ends.network
     return {
       phase: phaseAt(times, now),
-      learnedAddresses: isNetworkUp ? await learnedAddresses(fact.domain) : new Map(),
+      learnedAddresses: isNetworkUp ? await learnedAddresses(fact) : new Map(),
       areToolsReachable: boots.areToolsReachable(fact),
       system: boots.systemOf(fact),
       isCustomizationDone: boots.isCustomizationDone(fact),
@@ -63,6 +66,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
       }
       await disks.remove(isoDiskExtId)
     },
+    installedSystem: async (vmExtId) => boots.systemOf(hosts.domain(vmExtId)),
     async copyTools(vmExtId) {
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('copyTools', hosts.placesOf(fact))

@@ -59,6 +59,8 @@ export interface VmOrigin<I extends NewVm> {
   readonly contents: Contents
   /** Index of the NIC that is the boot device; its MAC address is not known before it is leased. */
   readonly bootNic?: number | undefined
+  /** Added to the row. */
+  readonly internal?: Partial<VmEntity>
   readonly task: TaskDefinition<Drivers, I>
   /** What the task needs to know beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
@@ -84,6 +86,7 @@ export async function newVm<I extends NewVm>(
   const imagesRead = imagesOf(planned, copies)
   const vm = {
     ...planned,
+    ...origin.internal,
     ...(nics.length === 0 ? {} : { nics }),
     ...(imagesRead.length === 0 ? {} : { imagesRead }),
     ...bootedFrom(planned, nics[origin.bootNic ?? -1]),

@@ -54,7 +54,7 @@ export async function deriveVm<I extends NewVm>(
   ctx: WriteContext,
   blueprint: Blueprint,
   overrides: Overrides,
-  origin: Pick<VmOrigin<I>, 'task' | 'input' | 'options'>,
+  origin: Pick<VmOrigin<I>, 'task' | 'input' | 'options' | 'internal'>,
 ): Promise<TaskStarted> {
   const { spec, contentOf } = blueprint
   const body: VmBody = { ...bodyLike(blueprint, overrides.nics === undefined), ...overrides }
