@@ -1,14 +1,17 @@
 /** Requests by which suites that cover every kind reach customisation profiles. */
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import {
   answerFile,
   aProfile,
   of,
+  parameters,
   profileBody,
   profiles,
   withParameters,
+  withProfile,
 } from '../../support/customization-profiles.ts'
-import { creating, named, updating } from '../../support/field-bases.ts'
+import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import type { Creation, FieldBase, RestartScenario } from '../kind.ts'
 
@@ -24,6 +27,8 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.delete-vm-guest-customization-profile': async (app) => deleting(await made(app)),
 }
 
+/** OFF. */
+const source = `/vmm/v4.2/ahv/config/vms/${seedId('vm/template-source')}/$actions/clone`
 const nicConfigList = [{ ipv4Config: of('UseDhcp'), dnsConfig: { preferredDnsServerAddress: '10.0.0.1' } }]
 const full = () => ({
   ...profileBody(
@@ -46,15 +51,65 @@ const inDomain = () => {
 }
 const withFile = () => ({ ...profileBody(answerFile('<unattend/>')), name: named() })
 
+/** Clones a VM of the demo with a profile that is made once. */
+const cloning =
+  (profile: () => object, change: object): FieldBase =>
+  async (app) => {
+    const path = await once(app, `profile ${JSON.stringify(change)}`, () => createdPath(app, profiles, profile()))
+    const extId = path.split('/').at(-1) as string
+    return { path: source, body: { name: named(), ...withProfile(extId, change) } }
+  }
+const changes = {
+  generalSettings: { computerName: of('ComputerName', { value: 'web-1' }), autoLogonSettings: { logonCount: 2 } },
+  localeSettings: {},
+  networkSettings: {
+    nicConfigList: [
+      { ipv4Config: of('NicIpv4ConfigOverrideSpec', { ipAddress: { value: '10.0.0.7' } }), dnsConfig: {} },
+    ],
+  },
+}
+const credentials = { domainName: 'corp.example', username: 'joiner', password: 'S3.domainjoin' }
+
+/** Of `vmm.cloneVm`. */
+export const cloneBases: readonly FieldBase[] = [
+  cloning(full, parameters({ ...changes, workgroupOrDomainInfo: of('WorkgroupOverrideSpec', { name: 'OTHERS' }) })),
+  cloning(inDomain, parameters({ workgroupOrDomainInfo: of('DomainSettingsOverrideSpec', { credentials }) })),
+  cloning(withFile, of('AnswerFileOverrideSpec', { unattendXml: '<other/>' })),
+]
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.createVmGuestCustomizationProfile': [full, inDomain, withFile].map((body) => creating(profiles, body)),
   'vmm.updateVmGuestCustomizationProfileById': [full, inDomain, withFile].map((body) => updating(profiles, body)),
 }
 
-const language = ['de-DE']
+const kindsOf = (field: string, names: readonly string[]): Record<string, readonly unknown[]> =>
+  Object.fromEntries(names.map((name) => [`* ${field}<VmGcProfile${name}>`, [of(name)]]))
+const override =
+  'vmm.cloneVm guestCustomizationProfileConfig/configOverrideSpec<VmGcProfileSysprepConfigOverrideSpec>/customization<VmGcProfileSysprepParamsOverrideSpec>'
+const discarded = [
+  'administratorPassword',
+  'registeredOrganization',
+  'registeredOwner',
+  'systemLocale',
+  'timezone',
+  'uiLanguage',
+  'userLocale',
+  'windowsProductKey',
+  'workgroupOrDomainInfo',
+]
+const locales = ['systemLocale', 'uiLanguage', 'userLocale']
+const addresses = ['10.0.0.7']
+
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  '* systemLocale': language,
-  '* uiLanguage': language,
-  '* userLocale': language,
+  ...Object.fromEntries(locales.map((name) => [`* ${name}`, ['de-DE']])),
+  ...Object.fromEntries(
+    locales.map((name) => [`${override}/localeSettings/${name}<VmGcProfileLocaleSettingOverride>/value`, ['de-DE']]),
+  ),
+  ...Object.assign({}, ...discarded.map((name) => kindsOf(name, ['DiscardSettings']))),
+  ...kindsOf('computerName', ['MustProvideDuringDeployment', 'UseVmName', 'DiscardSettings', 'UseVmNameOverrideSpec']),
+  ...kindsOf('ipv4Config', ['MustProvideDuringDeployment', 'UseDhcp', 'UseDhcpOverrideSpec']),
+  '* alternateDnsServerAddresses': addresses,
+  '* defaultGateways': addresses,
+  '* preferredDnsServerAddress': addresses,
   '* unattendXml': ['<other/>'],
 }

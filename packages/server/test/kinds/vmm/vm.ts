@@ -21,6 +21,7 @@ import {
   unknown,
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
+import { cloneBases } from './vm-guest-customization-profile.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -96,6 +97,8 @@ async function aBootedVm(app: TestApp): Promise<string> {
 const askingGuest =
   (action: string): FieldBase =>
   async (app) => ({ path: `${vms}/${await aBootedVm(app)}/$actions/${action}`, body: withScript })
+const base64 = Buffer.from('instance-id: x').toString('base64')
+const scriptOf = (type: string) => ({ $objectType: `vmm.v4.ahv.config.${type}`, value: base64 })
 const withScript = { guestPowerStateTransitionConfig: { shouldEnableScriptExec: true } }
 
 const vm = { name: 'by-order', memorySizeBytes: 1024 ** 3, categories: [{ extId: unknown }] }
@@ -187,7 +190,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     cloning(withDisk, { bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) }),
     cloningWithMac('LegacyBoot', cloneMacs.legacy),
     cloningWithMac('UefiBoot', cloneMacs.uefi),
+    ...cloneBases,
   ],
+  'vmm.customizeGuestVm': [
+    { $objectType: 'vmm.v4.ahv.config.Sysprep', installType: 'PREPARED', sysprepScript: scriptOf('Unattendxml') },
+    { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: base64, cloudInitScript: scriptOf('Userdata') },
+  ].map((config) => at(`${vms}/${seedId('vm/template-source')}/$actions/customize-guest`, { config })),
   'vmm.createVm': [
     creating(vms, () =>
       fieldVm({
