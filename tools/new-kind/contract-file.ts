@@ -1,6 +1,7 @@
 import { contract } from '@hyperplane/contract'
 import { unbuiltName } from '../../packages/server/src/domains/iam/catalogue/unbuilt-names.ts'
-import { canonicalPath, canonicalType, type Facts, type FieldFact, kindOf, type OperationFact } from './facts.ts'
+import { canonicalType } from '../../packages/server/src/http/profiles/names.ts'
+import { type Facts, type FieldFact, kindOf, type OperationFact, pathOf } from './facts.ts'
 
 /** Exported name and file of each shape of the contract. */
 export type Declared = ReadonlyMap<string, { readonly name: string; readonly file: string }>
@@ -121,7 +122,7 @@ ${declarations}
 
   #operation(operation: OperationFact, kind: string): string {
     const { operationId, requestBody, headers } = operation
-    const path = canonicalPath(operation.path)
+    const path = pathOf(this.#facts, operation)
     const verb = verbOf(operation)
     const isAction = verb === 'action'
     const { displayName } = this.#iam(operation)
@@ -140,8 +141,9 @@ ${declarations}
     return `${operationId}: ${verb}('${path}', ${subject}{ ${options.join(', ')} }),`
   }
 
-  #iam({ operationId, method, path }: OperationFact): { readonly displayName: string; readonly entity: string } {
-    return unbuiltName(`${this.#facts.specNamespace}.${operationId}`, method, canonicalPath(path))
+  #iam(operation: OperationFact): { readonly displayName: string; readonly entity: string } {
+    const { operationId, method } = operation
+    return unbuiltName(`${this.#facts.specNamespace}.${operationId}`, method, pathOf(this.#facts, operation))
   }
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { canonicalPath } from '../../packages/server/src/http/profiles/names.ts'
 
 export interface FieldFact {
   readonly name: string
@@ -45,20 +46,11 @@ export interface Facts {
   readonly enums: Readonly<Record<string, readonly string[]>>
 }
 
-const canonicalSegments: Readonly<Record<string, string>> = { esxi: 'extern', aws: 'cloud' }
-
-export const canonicalPath = (path: string): string =>
-  path
-    .split('/')
-    .map((segment) => canonicalSegments[segment] ?? segment)
-    .join('/')
-
-export const canonicalType = (objectType: string): string =>
-  objectType
-    .replace(/^prism\./, 'platform.')
-    .split('.')
-    .map((part) => (part === 'esxi' ? 'extern' : part))
-    .join('.')
+/** The path below the version with the names of the specification. */
+export function pathOf({ specNamespace }: Facts, { path }: OperationFact): string {
+  const version = `/${specNamespace}/v4`
+  return canonicalPath(version + path).path.slice(version.length)
+}
 
 export const readFacts = (file: string): Facts => JSON.parse(readFileSync(file, 'utf8'))
 

@@ -135,6 +135,27 @@ test('roles that no table gives remain undecided, so that the file does not comp
   assert.match(contract ?? '', /roles: undecided\.roles/)
 })
 
+test('names of public clients in paths and types become those of the specification', () => {
+  const [list] = facts.operations
+  const foreign = {
+    namespace: 'vmm',
+    specNamespace: 'vmm',
+    schemas: {
+      'esxi.config.Lantern': { objectType: 'vmm.v4.esxi.config.Lantern', fields: [{ name: 'name', type: 'string' }] },
+    },
+    enums: {},
+    operations: [
+      { ...list, path: '/esxi/config/lanterns/{extId}', response: { objectType: '', data: ['esxi.config.Lantern'] } },
+    ],
+  }
+  const file = join(folder, 'vmm.json')
+  writeFileSync(file, JSON.stringify(foreign))
+  const contract =
+    newKind({ facts: file, tag: 'Lanterns' }, root).files.get('packages/contract/src/vmm/lantern.ts') ?? ''
+  assert.match(contract, /resource\('vmm\.v4\.extern\.config\.Lantern'/)
+  assert.match(contract, /get\('\/extern\/config\/lanterns\/\{extId\}'/)
+})
+
 test('an unknown tag is refused with the tags of the facts', () => {
   assert.throws(() => newKind({ facts: factsFile, tag: 'Lamps' }, root), /Lamps.*expected one of: Lanterns/)
 })

@@ -133,7 +133,7 @@ export type Methods<S, Usual extends string = never> = {
       : never
 }
 
-/** Calls an operation by its key, `platform.createCategory`. */
+/** Calls an operation by its key, `platform.createCategory`. `any`: the key decides the type of the answer. */
 export type Call = (key: string, input?: AnyInput) => Promise<Answer<any>>
 
 /** Implemented for the interface of the specification and for the control interface. */
@@ -183,7 +183,7 @@ export function createCall(options: ClientOptions, { operations, base, headers: 
   }
 }
 
-async function understood(answer: FetchAnswer, key: string): Promise<Answer<any>> {
+async function understood(answer: FetchAnswer, key: string): ReturnType<Call> {
   const text = await answer.text()
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
   const envelope = isJson && text !== '' ? JSON.parse(text) : undefined
@@ -202,6 +202,7 @@ async function understood(answer: FetchAnswer, key: string): Promise<Answer<any>
   }
 }
 
+// `any`: callers give the methods the types of the contract.
 export const methodsOf = (operations: ReadonlyMap<string, Operation>, call: Call, prefix: string): any =>
   Object.fromEntries(
     [...operations.keys()]

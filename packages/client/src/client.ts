@@ -9,8 +9,8 @@ import type { vmm } from '@hyperplane/contract/vmm'
 import type { volumes } from '@hyperplane/contract/volumes'
 import {
   type Answer,
-  type AnyInput,
   byKey,
+  type Call,
   type ClientOptions,
   createCall,
   type Methods,
@@ -29,16 +29,15 @@ export interface Client {
   /** Polls the task of a 202 answer until it ends; `seen` gets each state. @throws TaskFailure unless it SUCCEEDED */
   completed(started: Answer<StartedTask>, seen?: (task: AnswerOf<typeof Task>) => void): Promise<AnswerOf<typeof Task>>
   /** Calls any operation by its key, `platform.createCategory`. */
-  call(key: string, input?: AnyInput): Promise<Answer<any>>
+  readonly call: Call
 }
 
 /** Thrown when a task ends FAILED or CANCELED. */
 export class TaskFailure extends Error {
-  readonly task: any
-  constructor(task: any) {
-    super(
-      `task ${task.operation} ${task.status}: ${(task.errorMessages ?? []).map((error: any) => error.message).join('; ')}`,
-    )
+  readonly task: AnswerOf<typeof Task>
+  constructor(task: AnswerOf<typeof Task>) {
+    const messages = (task.errorMessages ?? []).map(({ message }) => message)
+    super(`task ${task.operation} ${task.status}: ${messages.join('; ')}`)
     this.task = task
   }
 }
@@ -50,9 +49,9 @@ export function createClient(options: ClientOptions): Client {
   const headers: Record<string, string> = options.world === undefined ? {} : { 'X-World': options.world }
   const call = createCall(options, { operations, base: '/api', headers, path: {} })
 
-  async function completed(started: Answer<any>, seen?: (task: any) => void): Promise<any> {
+  const completed: Client['completed'] = async (started, seen) => {
     for (;;) {
-      const { data: task } = await call('platform.getTaskById', { path: { extId: started.data.extId } })
+      const { data: task } = await call('platform.getTaskById', { path: { extId: started.data.extId as string } })
       seen?.(task)
       if (ends.has(task.status)) {
         if (task.status !== 'SUCCEEDED') throw new TaskFailure(task)

@@ -83,6 +83,12 @@ export const sharedErrors = {
     group: 'UNSUPPORTED_REQUEST',
     message: 'The headers are larger than {maximum}.',
   },
+  RANGE_NOT_SATISFIABLE: {
+    code: 'PLAT-10016',
+    status: 416,
+    group: 'UNSUPPORTED_REQUEST',
+    message: 'Range: expected a part of {size} bytes, found {found}.',
+  },
   EXPECTATION_FAILED: {
     code: 'PLAT-10016',
     status: 417,

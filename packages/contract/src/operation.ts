@@ -461,6 +461,7 @@ export const action = <
     ...(options.of === undefined ? {} : { resource: options.of }),
   })
 
+/** `any`: accepts declarations of all operations. */
 export type OperationSet = { readonly [operationId: string]: Declared<any, any, any, any> }
 
 export interface Namespace {

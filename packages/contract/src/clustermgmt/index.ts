@@ -6,8 +6,10 @@ import { clusterProfileOperations } from './cluster-profile.ts'
 import { clusterStatsOperations } from './cluster-stats.ts'
 import { dataStoreOperations } from './data-store.ts'
 import { clustermgmtErrors } from './errors.ts'
+import { gpuProfileOperations } from './gpu-profile.ts'
 import { hostOperations } from './host.ts'
 import { hostStatsOperations } from './host-stats.ts'
+import { pcieDeviceOperations } from './pcie-device.ts'
 import { storageContainerOperations } from './storage-container.ts'
 import { unimplemented } from './unimplemented.ts'
 
@@ -22,8 +24,10 @@ export const clustermgmt = namespace({
     'cluster-profile': clusterProfileOperations,
     'cluster-stats': clusterStatsOperations,
     'data-store': dataStoreOperations,
+    'gpu-profile': gpuProfileOperations,
     host: hostOperations,
     'host-stats': hostStatsOperations,
+    'pcie-device': pcieDeviceOperations,
     'storage-container': storageContainerOperations,
   },
   unimplemented,

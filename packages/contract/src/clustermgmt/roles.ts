@@ -30,6 +30,11 @@ export const clusterHostReaders = [
   `),
 ] as const
 
+export const deviceReaders = [
+  ...clusterHostReaders,
+  ...names('Kubernetes Admin, Project Admin, Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer'),
+] as const
+
 export const profileReaders = [...clusterViewers, 'Project Manager', 'Self-Service Admin (deprecated)'] as const
 
 export const storageContainerReaders = names(`

@@ -2,7 +2,6 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/ahv/config/pcie-devices': { PcieDevice: 'list' },
   '/config/clusters': { Cluster: 'create delete', addDisk: 'add-disk' },
   '/config/clusters/{clusterExtId}': {
     checkHypervisorRequirements: 'POST /$actions/check-hypervisor-requirements',
@@ -19,7 +18,6 @@ export const unimplemented: Unimplemented = {
   },
   '/config/clusters/{clusterExtId}/hosts/{hostExtId}/host-nics': { HostNic: 'list get' },
   '/config/clusters/{clusterExtId}/hosts/{hostExtId}/virtual-nics': { VirtualNic: 'list get' },
-  '/config/clusters/{clusterExtId}/physical-gpu-profiles': { listPhysicalGpuProfiles: 'GET' },
   '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {
@@ -34,7 +32,6 @@ export const unimplemented: Unimplemented = {
     getSSLCertificate: 'v4.2 GET',
     updateSSLCertificate: 'v4.2 PUT',
   },
-  '/config/clusters/{clusterExtId}/virtual-gpu-profiles': { listVirtualGpuProfiles: 'GET' },
   '/config/disks': { Disk: 'list get delete', updateDiskLEDState: 'v4.2 update-led-state' },
   '/config/host-nics': { HostNic: 'v4.2 list' },
   '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },

@@ -106,7 +106,8 @@ const happenings = [
   happening('CONTENT_SERVER_FAILS', {
     /** Host name in the source URLs of images. */
     server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
-    /** Absent: unreachable. */
+    fault: s.withDefault(s.enumeration(['CORRUPT', 'CUT', 'DOWN', 'SLOW', 'STATUS']), 'DOWN'),
+    /** For STATUS, which it implies. */
     status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),
   happening('CONTENT_SERVER_RETURNS', {
@@ -118,6 +119,11 @@ const happenings = [
   happening('GUEST_HANGS', { vm: named }),
   happening('GUEST_FAILS', { vm: named, fault: s.withDefault(s.enumeration(guestFaults), 'IGNORES_ACPI') }),
   happening('GUEST_RECOVERS', { vm: named }),
+  happening('VM_JOINS_LEGACY_POLICY', {
+    vm: named,
+    /** Of the legacy anti-affinity policy, which its first VM brings into being. */
+    name: s.withDefault(s.text({ minLength: 1, maxLength: 512 }), 'legacy'),
+  }),
 
   happening('FACT_CHANGES', {
     kind: s.enumeration(factKinds),

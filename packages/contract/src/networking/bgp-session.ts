@@ -12,6 +12,7 @@ import {
   EntityMetadata,
   IPSubnet,
   nameText,
+  ownAttributes,
   Status,
 } from './shapes.ts'
 
@@ -43,12 +44,7 @@ export const BgpSession = resource(
     ],
     iam: {
       name: 'bgp_session',
-      attributes: {
-        category_uuid: 'metadata/categoryIds',
-        name: 'name',
-        owner_uuid: 'metadata/ownerReferenceId',
-        project_uuid: 'metadata/projectReferenceId',
-      },
+      attributes: { ...ownAttributes },
     },
     rel: 'networking:config:bgp-session',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

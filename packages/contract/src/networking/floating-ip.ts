@@ -4,7 +4,7 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
 import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
-import { changeHolding, descriptionText, EntityMetadata, nameText } from './shapes.ts'
+import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 /** Default of `privateIp`: the primary address of the NIC. */
 export const VmNicAssociation = s.object('networking.v4.config.VmNicAssociation', {
@@ -68,13 +68,7 @@ export const FloatingIp = resource(
     unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     iam: {
       name: 'floating_ip',
-      attributes: {
-        category_uuid: 'metadata/categoryIds',
-        name: 'name',
-        owner_uuid: 'metadata/ownerReferenceId',
-        project_uuid: 'metadata/projectReferenceId',
-        vpc_uuid: 'vpcReference',
-      },
+      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
     },
     rel: 'networking:config:floating-ip',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

@@ -2,7 +2,15 @@
 import { resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
-import { autonomousSystemNumber, descriptionText, EntityMetadata, IPSubnet, nameText, Status } from './shapes.ts'
+import {
+  autonomousSystemNumber,
+  descriptionText,
+  EntityMetadata,
+  IPSubnet,
+  nameText,
+  ownAttributes,
+  Status,
+} from './shapes.ts'
 import { Vpc } from './vpc.ts'
 
 const vxlanPort = () => s.integer({ minimum: 1, maximum: 49151 })
@@ -150,13 +158,7 @@ export const Gateway = resource(
   {
     iam: {
       name: 'gateway',
-      attributes: {
-        category_uuid: 'metadata/categoryIds',
-        name: 'name',
-        owner_uuid: 'metadata/ownerReferenceId',
-        project_uuid: 'metadata/projectReferenceId',
-        vpc_uuid: 'vpcReference',
-      },
+      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
     },
     rel: 'networking:config:gateway',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

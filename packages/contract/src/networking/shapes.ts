@@ -8,6 +8,14 @@ export const EntityMetadata = s.object('common.v1.config.Metadata', {
   categoryIds: s.optional(s.arrayOf(s.referenceTo('Category'), { maxItems: 256 })),
 })
 
+/** Attributes in authorization policies that kinds with a name and metadata share. */
+export const ownAttributes = {
+  category_uuid: 'metadata/categoryIds',
+  name: 'name',
+  owner_uuid: 'metadata/ownerReferenceId',
+  project_uuid: 'metadata/projectReferenceId',
+} as const
+
 export const nameText = () => s.text({ minLength: 1, maxLength: 128 })
 export const descriptionText = () => s.text({ maxLength: 1000, multiline: true })
 export const autonomousSystemNumber = () => s.integer({ minimum: 1, maximum: 4294967294 })

@@ -5,7 +5,15 @@ import * as s from '../schema.ts'
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
 import { getRate, listRate, mutationRate, subnetReaders } from './roles.ts'
-import { changeHolding, descriptionText, EntityMetadata, IPv4Subnet, IPv6Subnet, nameText } from './shapes.ts'
+import {
+  changeHolding,
+  descriptionText,
+  EntityMetadata,
+  IPv4Subnet,
+  IPv6Subnet,
+  nameText,
+  ownAttributes,
+} from './shapes.ts'
 import { VirtualSwitch } from './virtual-switch.ts'
 import { Vpc } from './vpc.ts'
 
@@ -118,15 +126,7 @@ export const Subnet = resource(
     unique: [{ fields: ['vni'] }],
     iam: {
       name: 'subnet',
-      attributes: {
-        category_uuid: 'metadata/categoryIds',
-        cluster_uuid: 'clusterReference',
-        name: 'name',
-        owner_uuid: 'metadata/ownerReferenceId',
-        project_uuid: 'metadata/projectReferenceId',
-        type: 'subnetType',
-        vpc_uuid: 'vpcReference',
-      },
+      attributes: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
     },
     rel: 'networking:config:subnet',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

@@ -5,7 +5,7 @@ import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { IPv4Address } from '../shapes.ts'
 import { getRate, listRate } from './roles.ts'
-import { descriptionText, EntityMetadata, IPv4Subnet, nameText } from './shapes.ts'
+import { descriptionText, EntityMetadata, IPv4Subnet, nameText, ownAttributes } from './shapes.ts'
 
 const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
 
@@ -67,13 +67,7 @@ export const VirtualSwitch = resource(
     unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     iam: {
       name: 'virtual_switch',
-      attributes: {
-        category_uuid: 'metadata/categoryIds',
-        cluster_uuid: 'clusters/extId',
-        name: 'name',
-        owner_uuid: 'metadata/ownerReferenceId',
-        project_uuid: 'metadata/projectReferenceId',
-      },
+      attributes: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
     },
     rel: 'networking:config:virtual-switch',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

@@ -4,7 +4,15 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { getRate, listRate, mutationRate, vpcReaders, vpcWriters } from './roles.ts'
-import { changeHolding, descriptionText, EntityMetadata, IPSubnet, KVStringPair, nameText } from './shapes.ts'
+import {
+  changeHolding,
+  descriptionText,
+  EntityMetadata,
+  IPSubnet,
+  KVStringPair,
+  nameText,
+  ownAttributes,
+} from './shapes.ts'
 
 export const ExternalSubnet = s.object('networking.v4.config.ExternalSubnet', {
   subnetReference: s.referenceTo('Subnet'),
@@ -60,13 +68,7 @@ export const Vpc = resource(
     },
     iam: {
       name: 'vpc',
-      attributes: {
-        category_uuid: 'metadata/categoryIds',
-        name: 'name',
-        owner_uuid: 'metadata/ownerReferenceId',
-        project_uuid: 'metadata/projectReferenceId',
-        type: 'vpcType',
-      },
+      attributes: { ...ownAttributes, type: 'vpcType' },
     },
     rel: 'networking:config:vpc',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

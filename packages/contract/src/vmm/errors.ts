@@ -43,6 +43,13 @@ export const vmmErrors = {
     status: 409,
     message: 'VM {name} is ON; these cannot change now: {fields}. Power it off first.',
   },
+  IMAGE_PLACEMENT_FORBIDDEN: {
+    code: 'VMM-30107',
+    status: 409,
+    message:
+      'The image {image} cannot be used on the cluster {cluster}: the image placement policy {policy} forbids it. ' +
+      'Choose another cluster or image, or change the policy.',
+  },
   INVALID_POWER_STATE: { code: 'VMM-30100', status: 409, message: 'VM {name} is {state}; {operation} needs {states}.' },
   IP_OUT_OF_SUBNET: {
     code: 'VMM-40003',

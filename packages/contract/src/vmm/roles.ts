@@ -29,6 +29,13 @@ export const vmOperators: readonly RoleName[] = [...vmWriters, 'Virtual Machine 
 
 export const vmMigrators: readonly RoleName[] = vmWriters.filter((role) => role !== 'Consumer' && role !== 'User')
 
+export const vmReverters: readonly RoleName[] = [
+  ...vmWriters.filter((role) => role !== 'Account Owner' && role !== 'Administrator' && role !== 'User'),
+  'Backup Admin',
+  'Disaster Recovery Admin',
+  'Virtual Machine Operator',
+]
+
 export const vmSwitchers: readonly RoleName[] = [...vmOperators, 'Backup Admin', 'Management Connector']
 
 export const policyWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
@@ -40,6 +47,11 @@ export const policyReaders: readonly RoleName[] = [
   'Virtual Machine Operator',
   'Virtual Machine Viewer',
 ]
+
+export const imagePolicyReaders: readonly RoleName[] = names(`
+  Consumer, Developer, Platform Admin, Platform Viewer, Project Admin, Project Manager, Self-Service Admin (deprecated),
+  Super Admin, Virtual Machine Admin
+`)
 
 export const getRate = perSecond(20, 20, 40)
 export const listRate = perSecond(5, 5, 10)

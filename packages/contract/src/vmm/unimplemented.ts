@@ -2,19 +2,12 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/ahv/config/vm-recovery-points': {
-    VmRecoveryPoint: 'list create',
-    deleteVmRecoveryPointByExtId: 'DELETE /{extId}',
-    getVmRecoveryPointByExtId: 'GET /{extId}',
-    restoreVmRecoveryPoint: 'restore',
-  },
   '/ahv/config/vms': {
     addVmCustomAttributes: 'add-custom-attributes',
     crossClusterMigrateVm: 'migrate',
     generateConsoleTokenById: 'generate-console-token',
     migrateVmDisks: 'migrate-vm-disks',
     removeVmCustomAttributes: 'remove-custom-attributes',
-    revertVm: 'revert',
   },
   '/ahv/config/vms/{vmExtId}/cd-roms': {
     CdRom: 'create delete',
@@ -30,44 +23,6 @@ export const unimplemented: Unimplemented = {
     enableVmDiskHydration: 'enable-hydration',
     removeVmDiskCustomAttributes: 'remove-custom-attributes',
   },
-  '/ahv/config/vms/{vmExtId}/gpus': { Gpu: 'list create get delete' },
-  '/ahv/config/vms/{vmExtId}/nics': {
-    Nic: 'create update delete',
-    assignIpById: 'assign-ip',
-    migrateNicById: 'migrate',
-    releaseIpById: 'release-ip',
-  },
-  '/ahv/config/vms/{vmExtId}/pcie-devices': { PcieDevice: 'list create get delete' },
-  '/ahv/policies/legacy-vm-anti-affinity-policies': { LegacyVmAntiAffinityPolicy: 'list delete' },
-  '/ahv/policies/vm-host-affinity-policies': {
-    VmHostAffinityPolicy: 'list create get update delete',
-    reEnforceVmHostAffinityPolicyById: 're-enforce',
-  },
-  '/ahv/policies/vm-host-affinity-policies/{vmHostAffinityPolicyExtId}/vm-compliance-states': {
-    listVmHostAffinityPolicyVmComplianceStates: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies': { VmStartupPolicy: 'list create get update delete' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts': {
-    VmStartupPolicyDependencyConflict: 'get',
-    listVmStartupPolicyDependencyConflicts: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts/{dependencyConflictExtId}/dependee-vms':
-    { listVmStartupPolicyDependencyConflictDependeeVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/dependency-conflicts/{dependencyConflictExtId}/dependent-vms':
-    { listVmStartupPolicyDependencyConflictDependentVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts': {
-    VmStartupPolicyStartConditionConflict: 'get',
-    listVmStartupPolicyStartConditionConflicts: 'GET',
-  },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts/{startConditionConflictExtId}/dependee-vms':
-    { listVmStartupPolicyStartConditionConflictDependeeVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/start-condition-conflicts/{startConditionConflictExtId}/dependent-vms':
-    { listVmStartupPolicyStartConditionConflictDependentVms: 'GET' },
-  '/ahv/policies/vm-startup-policies/{vmStartupPolicyExtId}/vm-compliance-states': {
-    listVmStartupPolicyVmComplianceStates: 'GET',
-  },
-  '/config/template-placement-policies': { TemplatePlacementPolicy: 'list create get update delete' },
-  '/content/images': { importImage: 'POST /$actions/import' },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
   '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
   '/content/templates': {
@@ -93,11 +48,4 @@ export const unimplemented: Unimplemented = {
     'extern.updateNutanixGuestToolsById': 'PUT',
     'extern.upgradeNutanixGuestTools': 'POST /$actions/upgrade',
   },
-  '/images/config/effective-rate-limit-policies': { EffectiveRateLimitPolicy: 'list' },
-  '/images/config/placement-policies': {
-    PlacementPolicy: 'list create get update delete',
-    resumePlacementPolicy: 'resume',
-    suspendPlacementPolicy: 'suspend',
-  },
-  '/images/config/rate-limit-policies': { RateLimitPolicy: 'list create get update delete' },
 }

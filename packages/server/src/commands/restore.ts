@@ -64,7 +64,7 @@ export async function restoreOffline(
       throw error
     }
     const { config: manager, extId } = manifest.domainManager
-    return `The manager "${manager.name}" (${extId}) stands in ${config.data} as of ${manifest.creationTime}. Backup targets are paused until they are updated. Start it with the same --data, and with the same backup key.`
+    return `The manager "${manager.name}" (${extId}) is restored in ${config.data} as of ${manifest.creationTime}. Backup targets are paused until they are updated. Start it with the same --data, and with the same backup key.`
   } finally {
     folder.close()
   }

@@ -41,6 +41,7 @@ export type WorldReadContext<T = unknown> = ReadContext<WorldDriver, T>
 type TurnsOf<O> = (request: Request<O>) => readonly string[]
 
 export interface ControlDomain<D> extends Domain<D> {
+  /** `any`: each operation has a request of its own. */
   readonly turns: Readonly<Record<string, TurnsOf<any>>>
 }
 

@@ -12,7 +12,7 @@ export async function orWorldUnusable<T>(name: string, work: () => Promise<T>): 
 }
 
 export function worldClosedError(name: string): ApiError {
-  const fault = `The world ${name} was closed meanwhile, to begin anew or to go: ask again in a moment.`
+  const fault = `The world ${name} is being reset or deleted: repeat the request in a moment.`
   const error = new ApiError('SERVICE_UNAVAILABLE', { fault })
   error.headers['Retry-After'] = '1'
   return error

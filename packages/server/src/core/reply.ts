@@ -16,6 +16,9 @@ export interface Reply {
 }
 
 export interface RawAnswer {
+  /** Default: that of the operation. */
+  readonly status?: 206
+  readonly headers?: Readonly<Record<string, string>>
   readonly contentType: string
   readonly fileName?: string
   readonly content: AsyncIterable<Uint8Array> | Uint8Array | string

@@ -30,6 +30,7 @@ export const both = (a: TypedFilter | undefined, b: TypedFilter | undefined): Ty
 
 export const filterOf = (scope: Scope): TypedFilter | undefined => (scope === 'all' ? undefined : scope)
 
+/** `any`: the operation, known only at run time, names the kind of the items. */
 export async function standardList(ctx: ReadContext, request: RequestInput, scope: Scope): Promise<ListResult<any>> {
   const { operation } = ctx
   const resource = operation.resource as Resource

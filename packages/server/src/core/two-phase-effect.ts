@@ -1,7 +1,7 @@
 /** For a handler with a slow side effect: validation in one transaction, `make` outside any, `conclude` in a second. */
 import type { WriteContext } from './context.ts'
 
-type Conclude<T> = (ctx: WriteContext<any>) => Promise<T>
+type Conclude<T> = (ctx: Pick<WriteContext<unknown>, 'afterCommit' | 'store'>) => Promise<T>
 
 export class TwoPhaseEffect<T = unknown> {
   readonly make: () => Promise<unknown>

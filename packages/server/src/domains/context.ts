@@ -1,6 +1,7 @@
 /** Core's context types with the drivers of this service, and what a kind declares. */
 
 import type { AnyResource, OperationSet } from '@hyperplane/contract'
+import { isInScope } from '../core/access/scope.ts'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import { defineTask as coreDefineTask, type TaskDefinition } from '../core/tasks/define-task.ts'
@@ -69,3 +70,12 @@ export function implement<
 
 export const defineTask = <I>(definition: TaskDefinition<Drivers, I>): TaskDefinition<Drivers, I> =>
   coreDefineTask(definition)
+
+/** Whether the entity exists and a body of the caller may name it. */
+export async function mayRefer(
+  { caller, operation, services }: WriteContext,
+  kind: AnyResource,
+  entity: { readonly extId: string } | undefined,
+): Promise<boolean> {
+  return entity !== undefined && isInScope(await services.access.referScope(caller, operation, kind), entity)
+}

@@ -5,18 +5,45 @@
 export interface ContentSource {
   /** Does not transfer the content. @throws DriverError, final, with a cause for people, when it is unreachable */
   look(origin: ContentOrigin): Promise<{ readonly sizeBytes: number }>
-  /** `report` gets the progress, 0 to 1; if it throws, the transfer stops. A partial file stays until `remove`. */
-  fetch(file: ImageFile, origin: ContentOrigin, report: (share: number) => Promise<void>): Promise<void>
+  /** A partial file stays until `remove`. */
+  fetch(file: ImageFile, origin: ContentOrigin, transfer: Transfer): Promise<void>
   /** @throws DriverError, final, when the other cluster does not have the content */
-  copy(from: ImageFile, to: ImageFile): Promise<void>
+  copy(from: ImageFile, to: ImageFile, transfer: Transfer): Promise<void>
+  /** Images of the cluster that no manager has imported yet. */
+  unmanaged(clusterExtId: string): readonly UnmanagedImage[]
+  /** Reads the whole file, and makes it an image of this manager. */
+  adopt(file: ImageFile, transfer: Transfer): Promise<void>
+  /** Ends an adoption that failed: only the cluster knows the image again. */
+  release(file: ImageFile): Promise<void>
   /** Known digests only: never reads gigabytes. */
   digests(file: ImageFile): Promise<Digests>
   /** Returns the actual digest if it differs. The first expected digest of a URL defines its content. */
   verify(file: ImageFile, expected: Digest): Promise<string | undefined>
   /** The same bytes each time. @throws DriverError, final, when the file does not exist */
-  read(file: ImageFile): AsyncIterable<Uint8Array>
+  read(file: ImageFile, part: ByteRange): AsyncIterable<Uint8Array>
   /** Also removes a partial file; an absent one is no fault. */
   remove(file: ImageFile): Promise<void>
+}
+
+export interface Transfer {
+  /** Read again at least every 5 s; undefined: no limit. */
+  bytesPerSecond(): Promise<number | undefined>
+  /** Gets the progress, 0 to 1; if it throws, the transfer stops. */
+  report(share: number): Promise<void>
+  readonly stopping: AbortSignal
+}
+
+export interface UnmanagedImage {
+  readonly extId: string
+  readonly name: string
+  readonly type: 'DISK_IMAGE' | 'ISO_IMAGE'
+  readonly sizeBytes: number
+}
+
+/** Positions of the first and the last byte. */
+export interface ByteRange {
+  readonly first: number
+  readonly last: number
 }
 
 export interface ImageFile {

@@ -62,6 +62,59 @@ export interface BmcAccess {
   readonly password: string
 }
 
+interface DeviceInHost {
+  readonly extId: string
+  readonly clusterExtId: string
+  readonly hostExtId: string
+  readonly name: string
+  readonly address: { readonly segment: number; readonly bus: number; readonly device: number; readonly func: number }
+}
+
+/** A card that one VM gets entirely. */
+export interface PassthroughGpu extends DeviceInHost {
+  readonly kind: 'GPU'
+  readonly mode: 'PASSTHROUGH_COMPUTE' | 'PASSTHROUGH_GRAPHICS'
+  readonly vendor: 'NVIDIA' | 'INTEL' | 'AMD'
+  readonly deviceId: number
+  readonly frameBufferSizeBytes: number
+}
+
+/** A card that VMs share. At any time all its virtual GPUs are of one type. */
+export interface SharedGpu extends DeviceInHost {
+  readonly kind: 'SHARED_GPU'
+  readonly vendor: 'NVIDIA' | 'INTEL' | 'AMD'
+  readonly deviceId: number
+  readonly frameBufferSizeBytes: number
+  readonly types: readonly VirtualGpuType[]
+}
+
+export interface VirtualGpuType {
+  readonly deviceId: number
+  readonly name: string
+  /** Of the card, in percent. */
+  readonly fraction: number
+  readonly frameBufferSizeBytes: number
+  readonly numVirtualDisplayHeads: number
+  readonly guestDriverVersion: string
+}
+
+/** Any other PCIe device that one VM gets entirely. */
+export interface PcieCard extends DeviceInHost {
+  readonly kind: 'PCIE'
+  readonly type: 'ENCRYPTION_DECRYPTION_CONTROLLER' | 'PROCESSING_ACCELERATOR'
+  readonly configuration: {
+    readonly vendorId: number
+    readonly deviceId: number
+    readonly classId: number
+    readonly subClassId: number
+    readonly progIFace: number
+    readonly subSystemVendorId: number
+    readonly subSystemId: number
+  }
+}
+
+export type HostDevice = PassthroughGpu | SharedGpu | PcieCard
+
 export type BmcStatus = 'VALID' | 'INVALID' | 'UNAVAILABLE'
 
 /** As the cluster sees the host. */
@@ -86,6 +139,8 @@ export interface Hardware {
   /** As far as the cluster knows. */
   isHostUp(hostExtId: string): boolean
   conditionOf(hostExtId: string): HostCondition
+  /** Devices of the cluster's hosts that VMs may use, ordered by host and address. */
+  devicesOf(clusterExtId: string): readonly HostDevice[]
   /** Drive id -> time of failure, milliseconds since 1970. */
   failedDrives(): ReadonlyMap<string, number>
   /** Bytes of foreign files in the container, as of the last poll. */

@@ -1,14 +1,14 @@
 /** Hosts of VMs. Changing calls are idempotent and resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
-export interface Hypervisor extends Domains, Disks, Guests, Migration {}
+export interface Hypervisor extends Domains, Disks, Guests, Migration, StartHolds, VmGroups {}
 
 export interface Domains {
   /** Creates or reconfigures it; a running domain gets new memory, CPUs, NICs and serial ports at once. */
   defineVm(domain: Domain): Promise<void>
   /** An absent domain is no fault. @throws DriverError, final, when it runs */
   undefineVm(vmExtId: string): Promise<void>
-  /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses */
+  /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses or lacks a device */
   startVm(vmExtId: string, hostExtId: string): Promise<void>
   /** Cuts the power. */
   stopVm(vmExtId: string): Promise<void>
@@ -28,8 +28,12 @@ export interface Domains {
 export interface Disks {
   /** Empty, or a copy-on-write layer over `source`. @throws DriverError, final, when the source does not exist */
   createDisk(disk: VirtualDisk): Promise<void>
-  /** An absent disk is no fault. Its bytes stay while another disk is a layer over it. */
+  /** Keeps what the disks hold at one instant, each as a layer that is deleted like a disk. */
+  snapshotDisks(snapshots: readonly DiskSnapshot[]): Promise<void>
+  /** An absent disk is no fault. Its bytes stay while several disks lie over it; one takes them over. */
   deleteDisk(diskExtId: string): Promise<void>
+  /** Layers with others below or above them, by id; from memory. @param at milliseconds since 1970, default: now */
+  layers(at?: number): ReadonlyMap<string, Layer>
   /** Containers without free space, whose writers are paused; from memory. */
   fullContainers(): readonly string[]
   /** Resumes the writers. */
@@ -37,6 +41,10 @@ export interface Disks {
 }
 
 export interface Guests {
+  /** The guest tools stop all writes. @throws DriverError, final, when the guest does not within 10 s */
+  freezeGuest(vmExtId: string): Promise<void>
+  /** A guest that is not frozen is no fault. */
+  thawGuest(vmExtId: string): Promise<void>
   /** Deletes the ISO and marks the customisation of the next boot as done. */
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
   /** Domains that their guests halted or rebooted, or that are paused because their storage stalls or is full. */
@@ -68,6 +76,42 @@ export interface Migration {
   migrateVm(vmExtId: string, toHostExtId: string, report?: (share: number) => Promise<void>): Promise<void>
 }
 
+/** After a loss of power these VMs do not start with their host: the control plane starts them, in its order. */
+export interface StartHolds {
+  /** From memory. */
+  heldAtStart(): ReadonlySet<string>
+  /** Replaces the set. */
+  holdAtStart(vmExtIds: ReadonlySet<string>): Promise<void>
+}
+
+export interface VmGroups {
+  /** Groups of VMs that the hosts of a cluster keep apart by themselves; from memory. */
+  vmGroups(): readonly VmGroup[]
+  /** An absent group is no fault. */
+  removeVmGroup(groupExtId: string): Promise<void>
+  /** The returned function ends the watch. */
+  watchVmGroups(changed: () => void): () => void
+}
+
+export interface VmGroup {
+  readonly extId: string
+  readonly name: string
+  readonly clusterExtId: string
+  readonly vmExtIds: readonly string[]
+}
+
+export interface DiskSnapshot {
+  readonly diskExtId: string
+  /** Id of the new layer. */
+  readonly layerExtId: string
+}
+
+export interface Layer {
+  readonly containerExtId: string
+  /** Bytes that no other layer holds. */
+  readonly ownBytes: number
+}
+
 /** The power button, the guest tools, or a command that runs inside the guest. */
 export type GuestSignal = 'ACPI' | 'COMMAND' | 'TOOLS'
 
@@ -86,8 +130,8 @@ export interface GuestSystem {
 }
 
 export interface UnaskedState {
-  /** RESTARTED: the guest rebooted by itself. */
-  readonly state: 'OFF' | 'PAUSED' | 'RESTARTED'
+  /** RESTARTED: the guest rebooted by itself. HELD: its host is back, and the domain waits to be started. */
+  readonly state: 'HELD' | 'OFF' | 'PAUSED' | 'RESTARTED'
   /** No customisation is left for this guest to run. */
   readonly isCustomizationDone: boolean
 }
@@ -122,6 +166,10 @@ export interface Domain {
   readonly isoExtIds: readonly string[]
   readonly nics: readonly DomainNic[]
   readonly serialPorts: readonly DomainSerialPort[]
+  /** Devices of one host that the domain gets entirely. */
+  readonly deviceExtIds?: readonly string[]
+  /** Device ids of their types. */
+  readonly virtualGpus?: readonly number[]
   readonly hasGuestTools: boolean
   /** The next boot runs a customisation. */
   readonly hasPendingCustomization: boolean
@@ -139,7 +187,12 @@ export interface DomainNic {
   readonly extId: string
   readonly macAddress: string
   readonly isConnected: boolean
+  readonly model: 'VIRTIO' | 'E1000'
+  readonly numQueues: number
   readonly subnetExtId?: string
+  /** Tags that the port lets through; empty: all. Absent: the port is an access port. */
+  readonly trunkedVlans?: readonly number[]
+  readonly allowsUnknownMacs: boolean
   /** Reserved in DHCP. */
   readonly address?: string
   /** An unmanaged VLAN: its DHCP server is outside the deployment. */

@@ -105,7 +105,7 @@ export class RequestHandler {
       if (outcome?.raw === undefined) send(response, lingering, answer, profile, head)
       else {
         addHeaders(head, answer.headers)
-        await sendRaw(response, outcome.raw, head)
+        await sendRaw(response, outcome.raw, answer.status, head)
       }
       record(site, received, ended, log)
     } finally {

@@ -73,6 +73,8 @@ export function readRequest(
       contentType: header('content-type'),
       accept: header('accept'),
       lastEventId: header('last-event-id'),
+      // Downloads have no entity tag, so that no `If-Range` matches; other methods than GET ignore ranges.
+      range: header('if-range') === undefined && message.method === 'GET' ? header('range') : undefined,
     },
     address: message.socket.remoteAddress ?? '',
     certificate: certificateCounts ? clientCertificateOf(message.socket) : undefined,

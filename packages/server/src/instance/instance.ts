@@ -20,26 +20,6 @@ import { prepareStart } from './first-start.ts'
 import type { InstanceOptions } from './options.ts'
 import { type InstanceState, openState } from './state.ts'
 
-export interface Instance {
-  /** For the operator at the first start, such as the generated password. */
-  readonly banner: readonly string[]
-  readonly dispatch: Dispatch
-  readonly makeRequestId: () => string
-  readonly store: Store
-  readonly clock: WorldClock
-  readonly runner: TaskRunner<Drivers>
-  readonly drivers: Drivers
-  readonly world: SimulatedWorld
-  readonly events: WorldEvents
-  readonly clientCertificates: CertificateTrust
-  readonly authenticator: Authenticator
-  readonly access: AccessControl
-  /** undefined: no password, or the user was removed. */
-  adminPasswordHash(): Promise<string | undefined>
-  noteClock(): void
-  close(): Promise<void>
-}
-
 /** @throws StartRefusal, StoreRefusal, and nothing is left open */
 export async function openInstance(opening: InstanceOptions): Promise<Instance> {
   // On failure everything opened so far is closed in reverse order.
@@ -57,7 +37,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const { drivers } = assembled
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
-  return new OpenInstance(state, assembled, { banner, events, stopSchedules, log: opening.log })
+  return new Instance(state, assembled, { banner, events, stopSchedules, log: opening.log })
 }
 
 /** Until tasks reach a point from which they can resume. */
@@ -68,8 +48,9 @@ interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly log: pino.Logger
 }
 
-class OpenInstance implements Instance {
-  readonly banner: Instance['banner']
+export class Instance {
+  /** For the operator at the first start, such as the generated password. */
+  readonly banner: readonly string[]
   readonly dispatch: Dispatch
   readonly makeRequestId: () => string
   readonly store: Store
@@ -103,6 +84,7 @@ class OpenInstance implements Instance {
     this.#log = running.log
   }
 
+  /** undefined: no password, or the user was removed. */
   async adminPasswordHash(): Promise<string | undefined> {
     return (await this.store.get(User, seedId('user/admin')))?.passwordHash
   }

@@ -12,7 +12,7 @@ import { assembleWorld, noTasks } from '../core/pipeline/assemble.ts'
 import type { MutationMachinery } from '../core/pipeline/machinery.ts'
 import { mutate } from '../core/pipeline/mutate.ts'
 import type { AccessControl } from '../core/ports.ts'
-import type { RecordContext, StartTask, StepContext, TaskDefinition, TaskEnd } from '../core/tasks/define-task.ts'
+import type { AnyTask, RecordContext, StartTask, StepContext, TaskEnd } from '../core/tasks/define-task.ts'
 import type { World } from '../core/world.ts'
 import { admit } from '../domains/admission/admission.ts'
 import { collectDomains } from '../domains/collected.ts'
@@ -182,7 +182,7 @@ const adminOf = ({ adminId, tenantId }: SeedContext): Caller => ({
 
 interface WaitingTask {
   readonly extId: string
-  readonly definition: TaskDefinition<Drivers, any>
+  readonly definition: AnyTask<Drivers>
   readonly input: unknown
 }
 

@@ -1,3 +1,4 @@
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { UniqueViolation } from '../store/store.ts'
 import { eachReference, type Table } from '../store/tables.ts'
 import type { SeedContext } from './context.ts'
@@ -18,7 +19,7 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
     const document = putBackInEntity(table, value() as Record<string, unknown>, standIns)
     const at = { line, column, path: `entities.${group}` }
     try {
-      await ctx.store.insert(table.resource, document as never)
+      await ctx.store.insert(table.resource, document as EntityOf<AnyResource>)
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error
       faults.push({ ...at, message: `there is one already with the same ${error.fields.join(' and ') || 'id'}` })

@@ -78,7 +78,7 @@ function refuseUnfinished(snapshot: SqliteSnapshot, tables: ReadonlyMap<string, 
 function* textOf(snapshot: SqliteSnapshot, { tables, version, time }: ExportedWorld): Generator<string> {
   const leftOut = new LeftOut()
   yield `# A world of Hyperplane ${version}, as it was at ${time}. This is a seed: ${startCommand} --data NEW --seed THIS.yaml\n`
-  yield '# What it does not hold stands at its end, under leftOut.\n'
+  yield '# The section leftOut at the end names what the export does not contain.\n'
   yield 'extends: nothing\n'
   yield `random: ${JSON.stringify(snapshot.meta('world.seed') ?? '')}\n`
   yield `world:\n  tenantId: ${snapshot.meta('tenant')}\n  time: ${time}\n`

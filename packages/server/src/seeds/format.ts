@@ -71,7 +71,7 @@ const declared = {
     IscsiClient,
   ),
   nvmfClients: section('The same for NVMe over TCP.', NvmfClient),
-  volumeGroups: section('Volume groups with their disks and whoever uses them.', VolumeGroup),
+  volumeGroups: section('Volume groups with their disks and the clients that use them.', VolumeGroup),
   operations: section(
     'Operations of the API, for kinds without a section. Performed in this order.',
     Performed,
@@ -100,7 +100,7 @@ const exact = {
   ),
   leftOut: optional(
     about(
-      'What an export did not take along, and what stands in for it. Nothing follows from it.',
+      'What an export does not contain, and what replaces it. Has no effect.',
       arrayOf(object('', { what: text(), count: integer(), instead: text() })),
     ),
   ),

@@ -71,7 +71,7 @@ test('a readable value becomes the body of a request', async () => {
     hosts: ['Host A', 'Host B'],
     kind: { $objectType: 'a.Large', width: 1, height: 2 },
   })
-  const { where } = await bodyOf(fields, { where: 'FD00::1', vpc: 'p' }, 'x', names)
+  const { where }: { where?: any } = await bodyOf(fields, { where: 'FD00::1', vpc: 'p' }, 'x', names)
   assert.equal(where.ipv6.value, 'fd00::1')
 })
 

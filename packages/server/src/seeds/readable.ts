@@ -14,9 +14,10 @@ type Written<F, N extends keyof F> = {
 }
 
 export function written<F extends Fields, const N extends keyof F & string>(fields: F, ...chosen: N[]): Written<F, N> {
-  return Object.fromEntries(chosen.map((one) => [one, readable(fields[one] as AnySchema)])) as never
+  return Object.fromEntries(chosen.map((one) => [one, readable(fields[one] as AnySchema)])) as Written<F, N>
 }
 
+// `never`: the compiler loses the names of the fields on the way through their entries.
 export const allOptional = <F extends Fields>(
   fields: F,
 ): { readonly [K in keyof F]: F[K] & { readonly optional: true } } =>
@@ -70,7 +71,12 @@ export interface Names {
 }
 
 /** Absent fields stay absent; fields that are not in `fields` are left out. */
-export async function bodyOf(fields: Fields, value: object, path: string, names: Names): Promise<Record<string, any>> {
+export async function bodyOf(
+  fields: Fields,
+  value: object,
+  path: string,
+  names: Names,
+): Promise<Record<string, unknown>> {
   const own = Object.entries(value).filter(
     ([name, item]) => item !== undefined && Object.hasOwn(fields, name) && fields[name]?.readOnly !== true,
   )

@@ -1,5 +1,5 @@
 /** Refuses unknown names and values that no request could have stored. Missing fields are allowed: many are derived. */
-import { type AnySchema, contract, type Resource, text, uuid } from '@hyperplane/contract'
+import { type AnyResource, type AnySchema, contract, text, uuid } from '@hyperplane/contract'
 import { didYouMean } from '../core/input/nearest.ts'
 import { canonicalTime } from '../core/time/clock.ts'
 import type { JsonPath } from './json-places.ts'
@@ -16,7 +16,7 @@ const ofEveryRow = { extId: text(), tenantId: uuid() }
 /** Internal kinds have composite ids. */
 const kindsOfContract = new Set(contract.flatMap(({ operations }) => operations.map(({ resource }) => resource?.kind)))
 
-export function* rowFaults(resource: Resource<any, any>, row: unknown): Generator<RowFault> {
+export function* rowFaults(resource: AnyResource, row: unknown): Generator<RowFault> {
   if (!isMapping(row)) {
     yield { at: [], message: 'expected a mapping' }
     return

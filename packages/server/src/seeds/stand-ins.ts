@@ -30,6 +30,7 @@ export function standInsOf(key: Buffer, adminPasswordHash: string): StandIns {
   }
 }
 
+/** `any`: rules name fields of many kinds, and the export checks each path. */
 export type Doc = Record<string, any>
 export type Path = readonly string[]
 /** @param about id of the entity or fact, and the names of map keys on the way */
@@ -46,7 +47,7 @@ export interface Rule {
 }
 
 export const notThere = 'is not there: give it again'
-const madeAnew = 'made anew, at both ends'
+const createdAgain = 'created again, at both ends'
 const ofAdmin = 'the password of admin'
 const opensNothing = 'are listed and open nothing: make others'
 
@@ -56,7 +57,7 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
     {
       path: ['credential', 'password'],
       what: 'passwords of BMCs',
-      instead: madeAnew,
+      instead: createdAgain,
       standIn: (ctx, { extId }) => ctx.secretFor(`bmc/${extId}`),
     },
   ],
@@ -64,7 +65,7 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
     {
       path: ['serviceAccount', 'password'],
       what: 'passwords of directory accounts',
-      instead: `${madeAnew}; of a real directory: give them again`,
+      instead: `${createdAgain}; of a real directory: give them again`,
       standIn: (ctx, { serviceAccount }) => ctx.secretFor(`directory/${accountName(serviceAccount.username)}`),
     },
   ],
@@ -72,7 +73,7 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
     {
       path: ['clientSecret'],
       what: 'CHAP secrets',
-      instead: madeAnew,
+      instead: createdAgain,
       standIn: (ctx, { extId }) => ctx.secretFor(`client/${extId}`),
     },
   ],
@@ -96,7 +97,7 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
     {
       path: ['iscsiFeatures', 'targetSecret'],
       what: 'CHAP secrets',
-      instead: madeAnew,
+      instead: createdAgain,
       standIn: (ctx, { extId }) => ctx.secretFor(`target/${extId}`),
     },
   ],
@@ -107,13 +108,13 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
     {
       path: ['chapDigest'],
       what: 'CHAP secrets',
-      instead: madeAnew,
+      instead: createdAgain,
       standIn: (ctx, _, [id]) => secretDigest(`target/${id}`, ctx.secretFor(`target/${id}`)),
     },
     {
       path: ['accessList', '*', 'chapDigest'],
       what: 'CHAP secrets',
-      instead: madeAnew,
+      instead: createdAgain,
       standIn: (ctx, _, [, client]) => secretDigest(`client/${client}`, ctx.secretFor(`client/${client}`)),
     },
   ],
@@ -129,7 +130,7 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
     {
       path: ['password'],
       what: 'passwords of directory accounts',
-      instead: `${madeAnew}; of a real directory: give them again`,
+      instead: `${createdAgain}; of a real directory: give them again`,
       standIn: (ctx, { name }) => digestOf(ctx.secretFor(`directory/${accountName(name)}`)),
     },
   ],
@@ -137,7 +138,7 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
     {
       path: ['passwordDigest'],
       what: 'passwords of BMCs',
-      instead: madeAnew,
+      instead: createdAgain,
       standIn: (ctx, _, [id]) => bmcDigest(id as string, ctx.secretFor(`bmc/${id}`)),
     },
   ],

@@ -40,6 +40,18 @@ export interface Walk {
   readonly limit?: number
 }
 
+/** Paths of columns. */
+export interface SumQuery {
+  readonly where: Readonly<Record<string, Scalar>>
+  readonly by: readonly string[]
+  readonly of: readonly string[]
+}
+
+export interface GroupSum {
+  readonly by: readonly Scalar[]
+  readonly sums: readonly number[]
+}
+
 export interface Page<T> {
   readonly entities: readonly T[]
   readonly total: number
@@ -67,6 +79,11 @@ export interface Reader {
   findWhere<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R>[]>
   /** Costs what it returns, not what the table holds. */
   walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]>
+  /**
+   * Sums of numbers for each group of rows with equal values of `by`, pending rows included. Reads no documents; an index
+   * alone serves it if a unique rule begins with the columns of `where`, `by` and `of`. Booleans are 0 and 1.
+   */
+  sums(kind: AnyResource, query: SumQuery): Promise<readonly GroupSum[]>
   /** Includes rows that are not published yet. */
   pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
   /** Ordered by kind and id; including pending rows unless `publishedOnly`. */

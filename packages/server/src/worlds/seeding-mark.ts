@@ -31,8 +31,8 @@ export function lostStore(folder: string, isDefault: boolean): StoreRefusal {
   const { first } = storeFiles(folder)
   const fault = existsSync(first) ? 'is empty' : 'is missing'
   const remedy = isDefault
-    ? `Put the file back, or restore a backup with "npm start -- restore --from PLACE --point ID --data ${folder}", or begin anew with --seed in an empty folder that --data names.`
+    ? `Put the file back, or restore a backup with "npm start -- restore --from PLACE --point ID --data ${folder}", or start with --seed in an empty folder that --data names.`
     : 'Put the file back.'
-  const what = `The data file ${first} ${fault}, although the folder has been in use: nothing is begun anew in its place.`
+  const what = `The data file ${first} ${fault}, although the folder has been in use: no new one is created in its place.`
   return new StoreRefusal(what, remedy, { isDamage: true })
 }

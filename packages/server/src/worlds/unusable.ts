@@ -3,7 +3,8 @@ import { StartRefusal } from '../core/start-refusal.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import { StoreRefusal } from '../store/store.ts'
 
-const remedy = 'Reset it, and it begins anew; or delete it; or stop the service and put back a copy of its folder.'
+const remedy =
+  'Reset it to start again from its seed, or delete it, or stop the service and restore a copy of its folder.'
 
 export function unusableBecause(error: unknown): string {
   const fault = diskFault(error)

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract, type Operation, type Resource, walk } from '@hyperplane/contract'
 import { aRobot, aRole, grant } from '../api/iam/people.ts'
+import { makeConflicts } from '../kinds/vmm/vm-startup-policy.ts'
 import { create, creations } from '../support/creations.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
@@ -21,6 +22,7 @@ before(async () => {
     const isAbsent = resource.derived === true || (await app.store.count(resource)) === 0
     if (isAbsent) await app.task(await create(app, creation))
   }
+  await makeConflicts(app)
 })
 after(() => app.close())
 
@@ -63,13 +65,16 @@ async function existing(operation: Operation): Promise<Record<string, string> | 
     const parentId = kind.parent === undefined ? undefined : valueAt(entity, kind.parent.field)
     if (kind.parent !== undefined && parentId !== undefined) values[kind.parent.param] = parentId
   }
-  const last = /\{(\w+)\}$/.exec(operation.path)?.[1]
+  // A list below a derived entity names it before its last segment.
+  const last = /\{(\w+)\}(\/[\w-]+)?$/.exec(withoutAction(operation))?.[1]
   return last === undefined || values[last] !== undefined ? values : await derived(operation, last)
 }
 
+const withoutAction = ({ path }: Operation): string => path.replace(/\/\$actions\/.*/, '')
+
 /** A row that is not stored under its own id: one of its parent's list, else one of the parent's document. */
 async function derived(operation: Operation, parameter: string): Promise<Record<string, string> | undefined> {
-  const [, parentParameter, rows] = /\{(\w+)\}\/([\w-]+)\/\{\w+\}$/.exec(operation.path) ?? []
+  const [, parentParameter, rows] = /\{(\w+)\}\/([\w-]+)\/\{\w+\}(?:\/[\w-]+)?$/.exec(withoutAction(operation)) ?? []
   const parentKind = resources.get(operation.pathKinds[parentParameter ?? ''] ?? '')
   if (parentParameter === undefined || parentKind === undefined || parentKind.derived === true) return undefined
   const kind = operation.pathKinds[parameter]
@@ -104,7 +109,7 @@ async function asked(operation: Operation, path: string, apiKey: string) {
   })
 }
 
-/** The demo has no restore sources, no certificate authorities of users and no CD-ROMs. */
+/** The demo has no restore sources, no certificate authorities of users, and no VMs with CD-ROMs, GPUs or PCIe devices. */
 const absentFromDemo = [
   'platform.listRestorableDomainManagers',
   'platform.listRestorePoints',

@@ -124,7 +124,7 @@ test('a form that is truncated, repeats a part, or has none is 400, and no file 
   const part = `--${boundary}\r\nContent-Disposition: form-data; name="seed"; filename="a.yaml"\r\n\r\nextends: empty\n\r\n`
   const twice = await send(Buffer.from(`${part}${part}--${boundary}--\r\n`))
   assert.equal(twice.status, 400, twice.text)
-  assert.match(twice.text, /stands twice/)
+  assert.match(twice.text, /occurs twice/)
   const none = await imported({ name: 'none' })
   assert.equal(none.status, 400, none.text)
   assert.match(none.text, /seed/)

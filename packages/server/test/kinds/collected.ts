@@ -1,6 +1,7 @@
 /** Reads the file of each kind (`<namespace>/<kind>.ts`), so that a new kind needs no line in a list. */
 import { globSync } from 'node:fs'
 import type { Operation } from '@hyperplane/contract'
+import type { Builder } from '../restart/walks/request-parts.ts'
 import type { Creation, FactOwner, FieldBase, OrderCase, RestartScenario } from './kind.ts'
 
 interface KindFile {
@@ -11,6 +12,8 @@ interface KindFile {
   readonly fieldValues?: Readonly<Record<string, readonly unknown[]>>
   readonly orderCases?: Readonly<Record<string, OrderCase>>
   readonly restartScenarios?: Readonly<Record<string, RestartScenario>>
+  /** Requests of random walks, by a name of their own. */
+  readonly walkRequests?: Readonly<Record<string, Builder>>
 }
 
 /** Exports of each file of a kind, by its path below the root of the project. */
@@ -35,6 +38,7 @@ export const fieldBases = collect((file) => file.fieldBases)
 export const fieldValues = collect((file) => file.fieldValues)
 export const orderCases = collect((file) => file.orderCases)
 export const restartScenarios = collect((file) => file.restartScenarios)
+export const walkRequests = collect((file) => file.walkRequests)
 
 /** The file that is to export an entry for this operation. */
 export const fileOf = ({ namespace, stem }: Operation): string => `packages/server/test/kinds/${namespace}/${stem}.ts`

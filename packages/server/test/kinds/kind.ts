@@ -29,6 +29,8 @@ export interface OrderCase {
   readonly path: string | ((app: TestApp) => Promise<string>)
   /** Breaks no rule, and names something that does not exist. */
   readonly body: object | (() => Promise<object>)
+  /** Path of the entity whose tag is sent, if not that of the request. */
+  readonly tagOf?: string
   /** Fields whose values break a rule of the kind. */
   readonly broken: object
 }

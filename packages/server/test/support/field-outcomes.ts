@@ -207,9 +207,11 @@ async function send(
   })
   const refused = (refusal: string): Probe => ({ accepted: false, refusal, settled: new Map() })
   if (answer.status >= 300) {
-    const immutable = answer.errors.flatMap(({ message, attributePath }) => {
+    const immutable = answer.errors.flatMap(({ message, attributePath, argumentsMap }) => {
       const [, named] = /^(\S+?):? is immutable/.exec(message) ?? []
-      const path = message.includes('is immutable') ? (attributePath ?? named) : undefined
+      const path = message.includes('is immutable')
+        ? (attributePath ?? argumentsMap?.['attributePath'] ?? named)
+        : undefined
       // An alternative that is not the stored one is refused as a whole, by its type.
       return path === undefined ? [] : [plainPath(path).replace(/\/\$objectType$/, '')]
     })

@@ -83,3 +83,82 @@ export async function setMaintenance(app: TestApp, hosts: readonly string[], sta
 }
 
 export const hostOf = async (app: TestApp, vmExtId: string): Promise<string> => (await readVm(app, vmExtId)).host?.extId
+
+export const hostAffinityPolicies = '/vmm/v4.2/ahv/policies/vm-host-affinity-policies'
+export const startupPolicies = '/vmm/v4.2/ahv/policies/vm-startup-policies'
+export const legacyPolicies = '/vmm/v4.2/ahv/policies/legacy-vm-anti-affinity-policies'
+
+const references = (extIds: readonly string[]) => extIds.map((extId) => ({ extId }))
+
+export const hostPolicyBody = (vmCategories: readonly string[], hostCategories: readonly string[]) => ({
+  name: `policy-${randomUUID().slice(0, 8)}`,
+  vmCategories: references(vmCategories),
+  hostCategories: references(hostCategories),
+})
+
+/** Groups in the order of their start, and the conditions between them. */
+export const startupBody = (groups: readonly (readonly string[])[], startConditions?: readonly object[]) => ({
+  name: `policy-${randomUUID().slice(0, 8)}`,
+  groups: groups.map((categories) => ({ categories: references(categories) })),
+  ...(startConditions && { startConditions }),
+})
+/** Waits for the boot of the guests of a group. */
+export const bootCondition = (timeoutDurationSecs: number, delayDurationSecs = 0) => ({
+  powerStateCriteria: { $objectType: 'vmm.v4.ahv.policies.PowerStateCriteriaGuestBootup', timeoutDurationSecs },
+  delayDurationSecs,
+})
+
+export const post = (app: TestApp, path: string, body?: object, options: CallOptions = {}): Promise<CallResult> =>
+  app.call('POST', path, { ...(body && { body }), requestId: randomUUID(), ...options })
+
+/** Sends a PUT with these changes, a DELETE or an action, with the current tag. */
+export async function act(
+  app: TestApp,
+  path: string,
+  what: 'delete' | 're-enforce' | object,
+  options: CallOptions = {},
+): Promise<CallResult> {
+  const { data, etag } = await app.call('GET', path)
+  const sent = { requestId: randomUUID(), ifMatch: etag as string, ...options }
+  if (what === 'delete') return app.call('DELETE', path, sent)
+  if (what === 're-enforce') return app.call('POST', `${path}/$actions/re-enforce`, sent)
+  return app.call('PUT', path, { ...sent, body: { ...data, ...what } })
+}
+
+/** The path of a new policy. */
+export async function made(app: TestApp, path: string, body: object): Promise<string> {
+  const task = await app.task(await post(app, path, body))
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  return `${path}/${task.entitiesAffected[0].extId}`
+}
+
+/** The compliance of each VM of the policy: the last part of the type of the reason, or of the status. */
+export async function statesOf(app: TestApp, path: string, options: CallOptions = {}): Promise<Map<string, string>> {
+  const { data, status, errors } = await app.call('GET', `${path}/vm-compliance-states?$limit=100`, options)
+  assert.equal(status, 200, JSON.stringify(errors))
+  const wordOf = ({ $objectType, nonComplianceReason }: any): string =>
+    (nonComplianceReason?.$objectType ?? $objectType).split('.').at(-1)
+  return new Map((data ?? []).map((state: any) => [state.extId, wordOf(state.complianceStatus)]))
+}
+
+export async function categorise(app: TestApp, hostExtIds: readonly string[], ...categories: string[]): Promise<void> {
+  await app.store.transaction(async (store) => {
+    for (const extId of hostExtIds) await store.update(Host, extId, { categories })
+  })
+}
+
+/** The numbers of every policy add up to the number of VMs that it selects. */
+export async function countsAddUp(app: TestApp): Promise<void> {
+  for (const path of [antiAffinityPolicies, hostAffinityPolicies, startupPolicies]) {
+    for (const policy of (await app.call('GET', `${path}?$limit=100`)).data ?? []) {
+      const { numVms, numCompliantVms, numNonCompliantVms, numPendingVms } = policy
+      const states = (await app.call('GET', `${path}/${policy.extId}/vm-compliance-states?$limit=100`)).data ?? []
+      const pending = states.filter(({ complianceStatus }: any) => /Pending/.test(complianceStatus.$objectType)).length
+      assert.deepEqual(
+        [numVms ?? states.length, numCompliantVms + numNonCompliantVms, numPendingVms ?? pending],
+        [states.length, states.length - pending, pending],
+        `${path}/${policy.extId}`,
+      )
+    }
+  }
+}

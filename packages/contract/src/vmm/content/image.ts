@@ -1,6 +1,6 @@
 /** Stored once in each of its clusters. Source: catalogue vmm.json; behaviour vmm.md 1.8, 2, operation-roles.tsv. */
 import { names } from '../../names.ts'
-import { create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
+import { action, create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate } from '../roles.ts'
@@ -75,6 +75,11 @@ export const Image = resource(
   },
 )
 
+export const ImageImportConfig = s.object('vmm.v4.content.ImageImportConfig', {
+  clusterExtId: s.referenceTo('Cluster'),
+  imagesExtIds: s.arrayOf(s.uuid(), { minItems: 1, maxItems: 100, uniqueItems: true }),
+})
+
 const editors: readonly RoleName[] = names(`
   Account Owner, Administrator, Platform Admin, Project Manager, Self-Service Admin (deprecated), Super Admin,
   Virtual Machine Admin
@@ -121,6 +126,14 @@ export const imageOperations = {
     iam: 'Delete_Image',
     roles: [...editors, 'CSI System', 'Kubernetes Data Services System', 'Kubernetes Infrastructure Provision'],
     rateLimit: mutationRate,
+  }),
+  importImage: action('/content/images/$actions/import', {
+    of: Image,
+    iam: 'Import_Image',
+    roles: creators,
+    rateLimit: mutationRate,
+    requestId: 'required',
+    body: ImageImportConfig,
   }),
   getFileByImageId: read('/content/images/{imageExtId}/file', s.anything(), {
     of: Image,

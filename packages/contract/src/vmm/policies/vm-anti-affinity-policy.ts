@@ -2,7 +2,7 @@
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
-import { CategoryReference, ClusterReference, HostReference, UserReference } from './references.ts'
+import { CategoryReference, ClusterReference, empty, HostReference, UserReference } from './references.ts'
 
 export const VmAntiAffinityPolicy = resource(
   'vmm.v4.ahv.policies.VmAntiAffinityPolicy',
@@ -26,8 +26,6 @@ export const VmAntiAffinityPolicy = resource(
     notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
-
-const empty = (type: string) => s.object(`vmm.v4.ahv.policies.${type}`, {})
 
 /** In the order in which the reasons are tested. */
 export const VmAntiAffinityNonCompliance = s.oneOf(

@@ -8,6 +8,16 @@ export const AssociateVmCategoriesParams = s.object('vmm.v4.ahv.config.Associate
 export const DisassociateVmCategoriesParams = s.object('vmm.v4.ahv.config.DisassociateVmCategoriesParams', {
   categories,
 })
+export const RevertParams = s.object('vmm.v4.ahv.config.RevertParams', {
+  vmRecoveryPointExtId: s.referenceTo('VmRecoveryPoint'),
+  overrideSpec: s.optional(
+    s.object('vmm.v4.ahv.config.VmRevertOverrideSpec', {
+      shouldRevertVmCategories: s.withDefault(s.boolean(), false),
+      shouldRevertVmOwner: s.withDefault(s.boolean(), false),
+    }),
+  ),
+})
+
 export const GuestPowerOptions = s.object('vmm.v4.ahv.config.GuestPowerOptions', {
   guestPowerStateTransitionConfig: s.optional(
     s.object('vmm.v4.ahv.config.GuestPowerStateTransitionConfig', {

@@ -20,6 +20,7 @@ import {
   vmMigrators,
   vmMutationRate,
   vmOperators,
+  vmReverters,
   vmSlowMutationRate,
   vmSwitchers,
   vmViewers,
@@ -29,6 +30,7 @@ import {
   AssociateVmCategoriesParams,
   DisassociateVmCategoriesParams,
   GuestPowerOptions,
+  RevertParams,
   VmMigrateToHostParams,
 } from './actions.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
@@ -256,7 +258,7 @@ export const vmOperations = {
   assignVmOwner: action('/ahv/config/vms/{extId}/$actions/assign-owner', {
     ...acting,
     body: OwnershipInfo,
-    iam: 'Assign_Virtual_Machine_Owner',
+    iam: 'Assign_Owner_Virtual_Machine',
     roles: vmWriters,
   }),
   associateCategories: action('/ahv/config/vms/{extId}/$actions/associate-categories', {
@@ -281,8 +283,15 @@ export const vmOperations = {
   migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
     ...acting,
     body: VmMigrateToHostParams,
-    iam: 'Migrate_Virtual_Machine_To_Host',
+    iam: 'Migrate_To_Host_Virtual_Machine',
     roles: vmMigrators,
+    rateLimit: vmSlowMutationRate,
+  }),
+  revertVm: action('/ahv/config/vms/{extId}/$actions/revert', {
+    ...acting,
+    body: RevertParams,
+    iam: 'Revert_Existing_Virtual_Machine',
+    roles: vmReverters,
     rateLimit: vmSlowMutationRate,
   }),
   powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', { ...switching, iam: 'Power_On_Virtual_Machine' }),

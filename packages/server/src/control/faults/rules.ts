@@ -150,7 +150,9 @@ function errorFaults(rule: RequestedRule, effect: Extract<Effect, { error: strin
       invalid('effect/retryAfterSeconds', `requests are answered so with 429 and 503, not with ${definition.status}.`),
     )
   if (isRetryable !== undefined && place === 'request')
-    faults.push(invalid('effect/isRetryable', 'steps and calls are tried again, requests by whoever sent them.'))
+    faults.push(
+      invalid('effect/isRetryable', 'only steps and driver calls are retried; a request is retried by its client.'),
+    )
   return faults
 }
 

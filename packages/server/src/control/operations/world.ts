@@ -150,7 +150,7 @@ function millisecondsWithin(text: unknown): number {
 function exportAdvice(mode: ClockMode): string {
   const first =
     mode === 'frozen'
-      ? 'The clock of this world stands: move it until they end (POST …/clock/$actions/advance)'
+      ? 'The clock of this world is frozen: advance it until they end (POST …/clock/$actions/advance)'
       : 'Ask with ?within=PT1M, and the export waits for them so long'
   return `${first}; or cancel them; or fork the world: a fork takes them along.`
 }

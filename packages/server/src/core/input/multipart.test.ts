@@ -68,11 +68,11 @@ test('refuses a file beside a text for the same field, two files, and a file in 
   await refused((form) => {
     form.append('content', 'y')
     form.append('fileName', file)
-  }, /"content" stands twice/)
+  }, /"content" occurs twice/)
   await refused((form) => {
     form.append('fileName', file)
     form.append('fileName', file)
-  }, /stands twice/)
+  }, /occurs twice/)
   await refused((form) => form.append('name', file), /is a file, expected text/)
 })
 

@@ -25,7 +25,7 @@ export function fieldsOf(operation: Operation, parts: readonly Part[]): object {
   const files = operation.form?.files ?? {}
   const body = new Map<string, unknown>()
   const put = (name: string, value: unknown): void => {
-    if (body.has(name)) throw malformed(`the part "${name}" stands twice, or as text and as a file.`)
+    if (body.has(name)) throw malformed(`the part "${name}" occurs twice, or as text and as a file.`)
     body.set(name, value)
   }
   for (const [name, same] of byName(parts)) {

@@ -9,6 +9,7 @@ export interface RequestInput {
     readonly requestId?: string
     readonly clusterId?: string
     readonly lastEventId?: string
+    readonly range?: string
   }
   /** Paths of files with form parts, by name. A handler may move a file away to keep it. */
   readonly files?: Readonly<Record<string, string>>

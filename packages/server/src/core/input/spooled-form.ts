@@ -49,7 +49,7 @@ export async function readSpooledForm(
     const fault = partFault(name, fileName)
     if (fault !== undefined) throw malformed(fault)
     if (operation.form?.spooled?.includes(name) === true) {
-      if (digests.has(name)) throw malformed(`the part "${name}" stands twice, or as text and as a file.`)
+      if (digests.has(name)) throw malformed(`the part "${name}" occurs twice, or as text and as a file.`)
       digests.set(name, '')
       digests.set(name, await spooled.take(name, stream, fileName === undefined))
       return

@@ -167,12 +167,13 @@ function taskIdIn(
 function readHeaders(request: ApiRequest, operation: Operation, faults: ShapeFault[]): RequestInput['headers'] {
   const fault = (attributePath: string, message: string): void =>
     void faults.push({ location: 'header', attributePath, message })
-  const headers: { ifMatch?: string; requestId?: string; clusterId?: string; lastEventId?: string } = {}
-  const { ifMatch, requestId, clusterId, lastEventId } = request.headers
+  const headers: { -readonly [Name in keyof RequestInput['headers']]: RequestInput['headers'][Name] } = {}
+  const { ifMatch, requestId, clusterId, lastEventId, range } = request.headers
   if (ifMatch !== undefined && ifMatch.trim() !== '') headers.ifMatch = ifMatch.trim()
   if (lastEventId !== undefined) headers.lastEventId = lastEventId
+  if (range !== undefined) headers.range = range
   if (operation.mutates) {
-    if (request.requestIdsDiffer === true) fault('SVC-Request-Id', 'stands twice with different values')
+    if (request.requestIdsDiffer === true) fault('SVC-Request-Id', 'is given twice with different values')
     if (requestId !== undefined && requestId !== '') {
       const checked = validateText(uuidSchema, requestId, 'SVC-Request-Id', 'header')
       if (checked.fault === undefined) headers.requestId = String(checked.value)

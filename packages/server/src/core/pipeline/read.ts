@@ -53,7 +53,10 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
   }
   if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
   const result = await handler(ctx, input)
-  if (isRaw(result)) return { reply: base, raw: result }
+  if (isRaw(result)) {
+    const { status = base.status, headers } = result
+    return { reply: { ...base, status, ...(headers === undefined ? {} : { headers }) }, raw: result }
+  }
   if (isListResult(result)) {
     return {
       reply: {

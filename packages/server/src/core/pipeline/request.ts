@@ -20,6 +20,7 @@ export interface ApiRequest {
     readonly contentType?: string | undefined
     readonly accept?: string | undefined
     readonly lastEventId?: string | undefined
+    readonly range?: string | undefined
   }
   readonly address: string
   /** Only set without the two headers above, because it counts only then. */

@@ -5,7 +5,7 @@ import { and, equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { isInScope } from '../access/scope.ts'
 import type { ApiError } from '../api-error.ts'
-import type { AnyEntity } from '../document.ts'
+import type { AnyEntity, Document } from '../document.ts'
 import type { EntityTags } from '../ids/etag.ts'
 import { pathOf as fieldPathOf, filterOf, notFound } from '../standard.ts'
 import { type Call, type Targets, valueAt } from './call.ts'
@@ -62,8 +62,8 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
   return { row, parents, named, judged }
 }
 
-function requireListed(kind: Resource, field: string, parent: any, id: string): void {
-  const listed: readonly { readonly extId: string }[] = parent?.[field] ?? []
+function requireListed(kind: Resource, field: string, parent: AnyEntity | undefined, id: string): void {
+  const listed = ((parent as Document | undefined)?.[field] ?? []) as readonly { readonly extId: string }[]
   if (!listed.some(({ extId }) => extId === id)) throw notFound(kind, kind.kind, id, 'extId')
 }
 

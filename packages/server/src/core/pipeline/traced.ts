@@ -4,6 +4,7 @@ import type { EntityTags } from '../ids/etag.ts'
 import type { AccessControl, Scope } from '../ports.ts'
 import { searched, type Trace } from '../recording/trace.ts'
 import type { Call, Targets } from './call.ts'
+import { readsOf } from './reads.ts'
 
 export function noteDecision(access: AccessControl, trace: Trace): Promise<void> | undefined {
   const { caller, operation, judged } = trace
@@ -56,18 +57,8 @@ export function explaining(reader: Reader, { request: { trace }, operation, inpu
   if (explained === undefined) return reader
   const isAsked = (kind: Resource): boolean => kind.kind === operation.resource?.kind
   return {
-    kinds: reader.kinds,
-    get: (kind, extId) => reader.get(kind, extId),
-    row: (kind, extId) => reader.row(kind, extId),
-    getMany: (kind, extIds) => reader.getMany(kind, extIds),
+    ...readsOf(reader),
     find: (kind, query) => reader.find(kind, isAsked(kind) ? { ...query, explained } : query),
     page: (kind, query) => reader.page(kind, isAsked(kind) ? { ...query, explained } : query),
-    count: (kind, query) => reader.count(kind, query),
-    findOne: (kind, where) => reader.findOne(kind, where),
-    findWhere: (kind, where) => reader.findWhere(kind, where),
-    walk: (kind, walk) => reader.walk(kind, walk),
-    pending: (kind, extId) => reader.pending(kind, extId),
-    referrers: (kind, extId, limit, options) => reader.referrers(kind, extId, limit, options),
-    referrerCounts: (kind, extId, options) => reader.referrerCounts(kind, extId, options),
   }
 }

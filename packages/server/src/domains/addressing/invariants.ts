@@ -10,7 +10,7 @@ import { rowsOf } from '../invariants/rule.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { families } from './address-plan.ts'
 import { formatAddress, fromSortable, toSortable } from './ip-address.ts'
-import { addressOf, type Lease, tallyOf } from './leases.ts'
+import { type Lease, tallyOf, textOfLease } from './leases.ts'
 
 export const addressesAreCounted: Invariant = {
   promise: 'Runs and tallies of addresses follow from the leases',
@@ -31,7 +31,7 @@ async function* leasesHaveHolders(store: Reader): AsyncGenerator<Broken> {
   for await (const lease of rowsOf(store, AddressLease)) {
     const { subnetExtId, holderExtId, isLeaving } = lease
     const subnet = await store.get(Subnet, subnetExtId as string)
-    const shown = `the lease of ${formatAddress(addressOf(lease))}`
+    const shown = `the lease of ${textOfLease(lease)}`
     if (subnet === undefined) {
       yield { about: [subnetExtId], fault: `${shown} is of the subnet ${subnetExtId}, which is not there` }
       continue

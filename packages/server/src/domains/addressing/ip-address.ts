@@ -57,6 +57,12 @@ export function writeAddress(address: Address): {
   return address.family === 'IPV4' ? { ipv4: shown } : { ipv6: shown }
 }
 
+/** Canonical; undefined: absent, or not an address. */
+export function textOf(given: WireAddress | undefined): string | undefined {
+  const address = given && readAddress(given)
+  return typeof address === 'object' ? formatAddress(address) : undefined
+}
+
 /** Canonical, with the prefix length that the client sent. @throws Error for an invalid address */
 export function writeAsGiven(given: WireAddress): ReturnType<typeof writeAddress> {
   const address = readAddress(given)

@@ -100,17 +100,7 @@ export async function leaseExactly(
   terms: LeaseTerms,
   pathOfAddress: (index: number) => string,
 ): Promise<readonly Lease[]> {
-  const plan = managedPlan(subnet)
-  refuseAll(addresses.flatMap((address, index) => misplaced(plan, subnet, address, pathOfAddress(index))))
-  const holders = await holdersOf(ctx.store, subnet.extId, addresses)
-  refuseAll(
-    holders.slice(0, 100).map((lease) => {
-      return new ApiError('IP_ADDRESS_UNAVAILABLE', {
-        address: formatAddress(addressOf(lease)),
-        state: stateOf[lease.kind!],
-      })
-    }),
-  )
+  await requireLeasable(ctx.store, subnet, addresses, pathOfAddress)
   const leases: Lease[] = []
   for (const family of families) {
     const values = addresses.filter((address) => address.family === family).map((address) => address.value)
@@ -119,13 +109,32 @@ export async function leaseExactly(
   return leases
 }
 
+/** @throws ApiError 400 or 409, as `leaseExactly` does with these addresses */
+export async function requireLeasable(
+  store: Reader,
+  subnet: SubnetEntity,
+  addresses: readonly Address[],
+  pathOfAddress: (index: number) => string,
+): Promise<void> {
+  const plan = managedPlan(subnet)
+  refuseAll(addresses.flatMap((address, index) => misplaced(plan, subnet, address, pathOfAddress(index))))
+  const holders = await holdersOf(store, subnet.extId, addresses)
+  refuseAll(
+    holders.slice(0, 100).map((lease) => {
+      return new ApiError('IP_ADDRESS_UNAVAILABLE', {
+        address: textOfLease(lease),
+        state: stateOf[lease.kind!],
+      })
+    }),
+  )
+}
+
 /** Skips leases that no longer exist. */
 export async function release(store: Transaction, leases: readonly Lease[]): Promise<void> {
   for (const lease of leases) {
     if ((await store.get(AddressLease, lease.extId)) === undefined) continue
     await store.remove(AddressLease, lease.extId)
-    if (lease.holderExtId !== undefined)
-      await detachFloatingIp(store, lease.holderExtId, formatAddress(addressOf(lease)))
+    if (lease.holderExtId !== undefined) await detachFloatingIp(store, lease.holderExtId, textOfLease(lease))
     await removeFromRuns(store, lease.subnetExtId!, addressOf(lease))
     await addToTally(store, lease.subnetExtId!, lease.kind!, -1)
   }
@@ -148,6 +157,7 @@ export const leasesOf = (store: Reader, holder: string): Promise<Lease[]> =>
   store.findWhere(AddressLease, { holderExtId: holder })
 
 export const addressOf = (lease: Lease): Address => fromSortable(lease.family!, lease.address!)
+export const textOfLease = (lease: Lease): string => formatAddress(addressOf(lease))
 
 /** In address order, IPv4 first. */
 export async function leasesOfKind(

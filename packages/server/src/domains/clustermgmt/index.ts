@@ -3,8 +3,10 @@ import { cluster } from './cluster.ts'
 import { clusterProfile } from './cluster-profile.ts'
 import { clusterStats } from './cluster-stats.ts'
 import { dataStore } from './data-store.ts'
+import { gpuProfile } from './gpu-profile.ts'
 import { host } from './host.ts'
 import { hostStats } from './host-stats.ts'
+import { pcieDevice } from './pcie-device.ts'
 import { storageContainer } from './storage-container.ts'
 
 export const clustermgmt = {
@@ -13,7 +15,9 @@ export const clustermgmt = {
   clusterProfile,
   clusterStats,
   dataStore,
+  gpuProfile,
   host,
   hostStats,
+  pcieDevice,
   storageContainer,
 }

@@ -104,7 +104,7 @@ function formFaults(form: Form): ApiError[] {
   const faults: ApiError[] = []
   const twice = revocationParts.filter((name) => form.certRevocationInfo !== undefined && form[name] !== undefined)
   if (twice.length > 0)
-    faults.push(invalid('certRevocationInfo', `stands beside ${twice.join(', ')}: send one of them, or the other.`))
+    faults.push(invalid('certRevocationInfo', `cannot be combined with ${twice.join(', ')}: send only one of them.`))
   const { isCrlEnabled, crlDps = [] } = revocationOf(form)
   if (isCrlEnabled && crlDps.length === 0)
     faults.push(

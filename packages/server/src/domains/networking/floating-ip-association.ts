@@ -9,20 +9,12 @@ import type {
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { FloatingIpEntity } from '../addressing/floating-ips.ts'
-import {
-  type Family,
-  formatAddress,
-  readAddress,
-  type WireAddress,
-  writeAddress,
-  writeAsGiven,
-} from '../addressing/ip-address.ts'
-import { addressOf, leasesOf } from '../addressing/leases.ts'
-import type { WriteContext } from '../context.ts'
+import { type Family, textOf, writeAddress, writeAsGiven } from '../addressing/ip-address.ts'
+import { addressOf, leasesOf, textOfLease } from '../addressing/leases.ts'
+import { mayRefer, type WriteContext } from '../context.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
@@ -70,10 +62,8 @@ const isSame = (a: Association, b: Association = {}): boolean =>
   textOf(a.privateIp) === textOf(b.privateIp) &&
   references.every((name) => a[name] === b[name] || (name === 'vpcReference' && a.vmNicReference !== undefined))
 
-const textOf = (given: WireAddress | undefined): string | undefined => {
-  const address = given && readAddress(given)
-  return typeof address === 'object' ? formatAddress(address) : undefined
-}
+export const referenceNotFound = (verb: string, name: string, referencedKind: string, referencedExtId: string) =>
+  new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { verb, kind: 'floating IP', name, referencedKind, referencedExtId })
 
 export interface Target {
   readonly association: Association
@@ -89,34 +79,25 @@ export async function targetOf(
 ): Promise<Target | undefined> {
   if (association === undefined) return undefined
   const { vmNicReference, loadBalancerSessionReference } = association
-  const notFound = (referencedKind: string, referencedExtId: string): ApiError => {
-    const values = { verb: ctx.operation.verb, kind: 'floating IP', name, referencedKind, referencedExtId }
-    return new ApiError('NETWORKING_REFERENCE_NOT_FOUND', values)
-  }
-  if (loadBalancerSessionReference !== undefined) {
-    throw notFound('load balancer session', loadBalancerSessionReference)
-  }
+  const notFound = (referencedKind: string, referencedExtId: string): ApiError =>
+    referenceNotFound(ctx.operation.verb, name, referencedKind, referencedExtId)
+  if (loadBalancerSessionReference !== undefined) throw notFound('load balancer session', loadBalancerSessionReference)
   const nic = vmNicReference && (await visibleNic(ctx, vmNicReference))
   if (vmNicReference !== undefined && !nic) throw notFound('NIC', vmNicReference)
   const subnet = nic ? await ctx.store.get(Subnet, nic.subnetExtId ?? '') : undefined
   const vpcExtId = nic ? subnet?.vpcReference : association.vpcReference
-  if (nic && vpcExtId !== undefined && !(await isVisibleVpc(ctx, vpcExtId))) throw notFound('VPC', vpcExtId)
+  if (nic && vpcExtId !== undefined && !(await mayRefer(ctx, Vpc, await ctx.store.get(Vpc, vpcExtId))))
+    throw notFound('VPC', vpcExtId)
   if (vpcReference !== undefined && vpcReference !== vpcExtId) {
     throw fault('vpcReference', `expected ${vpcExtId ?? 'none'}, as in the association, found ${vpcReference}`)
   }
   return { association, vpcExtId, ...(nic && { nic }) }
 }
 
-async function isVisibleVpc(ctx: WriteContext, extId: string): Promise<boolean> {
-  const vpc = await ctx.store.get(Vpc, extId)
-  return vpc !== undefined && isInScope(await ctx.services.access.referScope(ctx.caller, ctx.operation, Vpc), vpc)
-}
-
 async function visibleNic(ctx: WriteContext, nicExtId: string): Promise<MacLeaseEntity | undefined> {
   const nic = await ctx.store.findOne(MacLease, { nicExtId })
   const vm = nic && (await ctx.store.get(Vm, nic.vmExtId))
-  if (vm === undefined) return undefined
-  return isInScope(await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm), vm) ? nic : undefined
+  return (await mayRefer(ctx, Vm, vm)) ? nic : undefined
 }
 
 /** @throws ApiError 409 for a VPC without the external subnet, or a NIC without the address; 400 for another family */
@@ -138,7 +119,7 @@ export async function associationWith(
   const primary = own.find(({ kind }) => kind === 'ASSIGNED')
   const shown = privateIp === undefined ? primary && writeAddress(addressOf(primary)) : writeAsGiven(privateIp)
   const text = textOf(shown)
-  if (nic !== undefined && !own.some((lease) => formatAddress(addressOf(lease)) === text)) {
+  if (nic !== undefined && !own.some((lease) => textOfLease(lease) === text)) {
     throw refuse(`The NIC ${vmNicReference} does not have the address ${text ?? `of the family ${family}`}.`)
   }
   if ((family === 'IPV4') !== (shown?.ipv4 !== undefined)) {

@@ -2,7 +2,7 @@
 import { FloatingIp, floatingIpOperations } from '@hyperplane/contract/networking/floating-ip'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { type ApiError, refuseAll } from '../../core/api-error.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
@@ -16,12 +16,19 @@ import {
   writeAddress,
   writeAsGiven,
 } from '../addressing/ip-address.ts'
-import { addressOf, leaseAddress, leasesOf, releaseHolder } from '../addressing/leases.ts'
+import { leaseAddress, leasesOf, releaseHolder, textOfLease } from '../addressing/leases.ts'
 import { type Broken, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { associationWith, type FloatingIpBody, requestedBy, type Target, targetOf } from './floating-ip-association.ts'
+import {
+  associationWith,
+  type FloatingIpBody,
+  referenceNotFound,
+  requestedBy,
+  type Target,
+  targetOf,
+} from './floating-ip-association.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 
@@ -62,22 +69,19 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
     await requireClusterReachable(ctx, external.clusterReference)
     return { external, target: await targetOf(ctx, requested, body.name) }
   },
-  async configure(ctx, { body, references: { external, target }, extId, stored }) {
-    const { name, description, externalSubnetReference, floatingIp: given } = body
-    const address = stored === undefined ? await leased(ctx, external, extId, given) : addressIn(stored.floatingIp)
-    const associated =
-      target === undefined ? notAssociated : await associationWith(ctx, target, external, address.family)
-    const { vpcReference } = associated
+  async configure(ctx, { references: { external, target }, entity, stored }) {
+    const given = (stored ?? entity).floatingIp
+    const address = stored === undefined ? await leased(ctx, external, entity.extId, given) : addressIn(given)
+    const associated = target && (await associationWith(ctx, target, external, address.family))
+    const vpcReference = associated?.vpcReference
     if (vpcReference !== undefined && vpcReference !== stored?.vpcReference) {
       const others = await ctx.store.count(FloatingIp, { refersTo: { kind: Vpc.kind, extId: vpcReference } })
       refuseBeyond(ctx, maximumFloatingIps, `Floating IPs of VPC ${vpcReference}`, others + 1)
     }
     return {
-      name,
-      ...(description !== undefined && { description }),
-      externalSubnetReference,
-      floatingIp: stored?.floatingIp ?? (given === undefined ? writeAddress(address) : writeAsGiven(given)),
+      floatingIp: given === undefined ? writeAddress(address) : writeAsGiven(given),
       floatingIpValue: formatAddress(address),
+      ...notAssociated,
       ...associated,
     }
   },
@@ -137,29 +141,15 @@ const addressIn = (given: WireAddress | undefined): Address => readAddress(given
 
 function leased(ctx: WriteContext, subnet: SubnetEntity, holder: string, given: WireAddress | undefined) {
   const family = planOf(subnet.ipConfig).IPV4 === undefined ? 'IPV6' : 'IPV4'
-  const address = given && addressIn(given)
-  return leaseAddress(ctx, subnet, {
-    kind: 'FLOATING',
-    holder,
-    family,
-    attributePath: 'floatingIp',
-    ...(address && { address }),
-  })
+  const terms = { kind: 'FLOATING', holder, family, attributePath: 'floatingIp' } as const
+  return leaseAddress(ctx, subnet, given === undefined ? terms : { ...terms, address: addressIn(given) })
 }
 
 async function translate({ drivers, store }: StepContext<Drivers>, floatingIp: FloatingIpEntity): Promise<void> {
   const { extId, name, externalSubnetReference, floatingIpValue, privateIp, vmNicReference, vpcReference } = floatingIp
   if (vpcReference === undefined) return drivers.networkFabric.removeFloatingIp(extId)
-  if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp))) {
-    const values = {
-      verb: 'associate',
-      kind: 'floating IP',
-      name,
-      referencedKind: 'NIC',
-      referencedExtId: vmNicReference,
-    }
-    throw new ApiError('NETWORKING_REFERENCE_NOT_FOUND', values)
-  }
+  if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))
+    throw referenceNotFound('associate', name, 'NIC', vmNicReference)
   await drivers.networkFabric.programFloatingIp({
     extId,
     vpcExtId: vpcReference,
@@ -170,7 +160,7 @@ async function translate({ drivers, store }: StepContext<Drivers>, floatingIp: F
 }
 
 const hasAddress = async (store: Reader, nicExtId: string, text: string | undefined): Promise<boolean> =>
-  (await leasesOf(store, nicExtId)).some((lease) => formatAddress(addressOf(lease)) === text)
+  (await leasesOf(store, nicExtId)).some((lease) => textOfLease(lease) === text)
 
 async function presentFloatingIps(
   _: ReadContext,
@@ -178,17 +168,16 @@ async function presentFloatingIps(
   { expand }: { readonly expand: ReadonlySet<string> },
 ): Promise<readonly FloatingIpEntity[]> {
   if (!expand.has('vmNic')) return floatingIps
-  return floatingIps.map((each) => {
-    const { vmNicReference, privateIp } = each
-    return vmNicReference === undefined ? each : { ...each, vmNicProjection: { privateIp } }
-  })
+  return floatingIps.map((each) =>
+    each.vmNicReference === undefined ? each : { ...each, vmNicProjection: { privateIp: each.privateIp } },
+  )
 }
 
 async function* leasesAgree(store: Reader): AsyncGenerator<Broken> {
   for await (const { extId, name, externalSubnetReference, floatingIpValue, ...row } of rowsOf(store, FloatingIp)) {
     const { privateIp, vmNicReference } = row
     const leases = await leasesOf(store, extId)
-    const held = leases.map((lease) => `${lease.kind} ${formatAddress(addressOf(lease))} ${lease.subnetExtId}`).join()
+    const held = leases.map((lease) => `${lease.kind} ${textOfLease(lease)} ${lease.subnetExtId}`).join()
     if (held !== `FLOATING ${floatingIpValue} ${externalSubnetReference}`)
       yield { about: [extId], fault: `the floating IP "${name}" holds the leases [${held}]` }
     if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))

@@ -6,13 +6,15 @@
 import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Change, EntityMetadata } from '@hyperplane/contract/networking/shapes'
 import { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { RecordContext, Step, StepContext, TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
+import type { AnyTask, RecordContext, Step, StepContext, TaskOptions } from '../../core/tasks/define-task.ts'
+import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { type Limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
+import { metadataOf, type Owner, ownedBy, ownerOf } from './metadata.ts'
 
 type Verb = ValueOf<typeof Change>['verb']
 type AnyRow = EntityOf<AnyResource>
@@ -43,8 +45,9 @@ export interface Lifecycle<E extends Row, B, A> {
   readonly phases: readonly Phase<E>[]
   /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
   resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
-  /** The new configuration. Takes addresses for `extId`. @throws ApiError 409, 422 */
-  configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Omit<E, keyof Row> & { readonly name?: string }>
+  /** Values that differ from those of the body, or that it cannot express. Takes addresses. @throws ApiError 409, 422 */
+  configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Partial<E>>
+  /** Further entities and locks of a task. */
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
   /** Values that an update reserves in `change` until it ends. */
   held?(entity: E): object
@@ -64,19 +67,16 @@ export interface Lifecycle<E extends Row, B, A> {
 export interface Configuring<E, B, A> {
   readonly body: B
   readonly references: A
-  readonly extId: string
+  /** As the body alone would store it. */
+  readonly entity: E
   readonly stored: E | undefined
 }
 
 interface OfRow<E> {
-  readonly entity?: E
-  readonly extId?: string
-  readonly program?: { readonly extId: string }
+  readonly entity: E
 }
-/** In tasks of earlier versions `after` may be a program and `entity` the row. */
 interface Update<E> {
   readonly after: E
-  readonly entity?: E
 }
 
 const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
@@ -101,36 +101,39 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
       ...more,
     }
   }
+  async function configured(ctx: WriteContext, request: Configuring<E, B, A>, owner: Owner): Promise<E> {
+    const { entity } = request
+    const metadata = metadataOf(entity.metadata, owner)
+    const next = defined({ ...entity, ...(await life.configure(ctx, request)), metadata }) as unknown as E
+    await refuseTaken(ctx, kind, life, next)
+    return next
+  }
   const refuseBusy = (stored: E): void =>
     refuseWhileChanging(titled(kind.title), { ...stored, name: stored.name ?? stored.extId })
 
   return {
-    tasks: [tasks.create, tasks.update, tasks.delete] as readonly TaskDefinition<Drivers, any>[],
+    tasks: [tasks.create, tasks.update, tasks.delete] as readonly AnyTask<Drivers>[],
 
     async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
       const references = await life.resolve(ctx, body, undefined)
-      const extId = ctx.ids.uuid()
-      const configured = await life.configure(ctx, { body, references, extId, stored: undefined })
-      const metadata = metadataOf(body.metadata, ownedBy(ctx.caller))
-      const entity = { ...configured, extId, tenantId: ctx.tenantId, metadata } as unknown as E
-      await refuseTaken(ctx, kind, life, entity)
+      const bare = created(ctx, kind, body) as unknown as E
+      const entity = await configured(ctx, { body, references, entity: bare, stored: undefined }, ownedBy(ctx.caller))
       const task = await ctx.startTask(tasks.create, { entity }, await optionsOf(ctx, 'create', entity))
       const row: E = { ...entity, change: { taskExtId: task.extId, verb: 'create' } }
       await ctx.store.insert(kind, row as AnyRow)
-      return { ...task, created: extId }
+      return { ...task, created: entity.extId }
     },
 
     async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
       const before: E = { ...ctx.target, change: undefined }
       const references = await life.resolve(ctx, body, before)
       refuseBusy(ctx.target)
-      const { extId, tenantId } = before
-      const configured = await life.configure(ctx, { body, references, extId, stored: before })
-      const metadata = metadataOf(body.metadata, ownerOf(before))
-      const after = { ...configured, extId, tenantId, metadata } as unknown as E
-      await refuseTaken(ctx, kind, life, after)
+      const bare = replaced(kind, before as AnyRow, body, ctx.version) as unknown as E
+      const after = await configured(ctx, { body, references, entity: bare, stored: before }, ownerOf(before))
       const task = await ctx.startTask(tasks.update, { after }, await optionsOf(ctx, 'update', after, before))
-      await ctx.store.update(kind, extId, { change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) } })
+      await ctx.store.update(kind, after.extId, {
+        change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) },
+      })
       return task
     },
 
@@ -150,13 +153,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   /** Read again: another request may have detached the row since this task began. */
   const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
     (await ctx.store.get(kind, extId)) as E | undefined
-  const rowOf = async (
-    { store }: Pick<StepContext<Drivers>, 'store'>,
-    { entity, extId, program }: OfRow<E>,
-  ): Promise<E> => entity ?? ((await store.get(kind, extId ?? program?.extId ?? '')) as unknown as E)
-  const nextOf = ({ after, entity = after }: Update<E>): E => entity
-  const leave = async (ctx: RecordContext<Drivers>, input: OfRow<E>): Promise<void> => {
-    const entity = await rowOf(ctx, input)
+  const leave = async (ctx: RecordContext<Drivers>, { entity }: OfRow<E>): Promise<void> => {
     await release?.(ctx, entity)
     await ctx.store.remove(kind, entity.extId)
   }
@@ -164,23 +161,22 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     phases,
     'create',
     ({ program, remove }) => ({
-      run: async (ctx, input) => program(ctx, await rowOf(ctx, input)),
-      ...(remove !== undefined && { undo: async (ctx, input) => remove(ctx, await rowOf(ctx, input)) }),
+      run: (ctx, { entity }) => program(ctx, entity),
+      ...(remove !== undefined && { undo: (ctx, { entity }) => remove(ctx, entity) }),
     }),
-    async (ctx, input) => void (await ctx.store.update(kind, (await rowOf(ctx, input)).extId, { change: undefined })),
+    async (ctx, { entity }) => void (await ctx.store.update(kind, entity.extId, { change: undefined })),
   )
   const update = stepsOf<E, Update<E>>(
     phases,
     'update',
     ({ program }) => ({
-      run: async (ctx, input) => program(ctx, nextOf(input), await storedOf(ctx, nextOf(input))),
-      undo: async (ctx, input) => {
-        const stored = await storedOf(ctx, nextOf(input))
+      run: async (ctx, { after }) => program(ctx, after, await storedOf(ctx, after)),
+      undo: async (ctx, { after }) => {
+        const stored = await storedOf(ctx, after)
         if (stored !== undefined) await program(ctx, stored)
       },
     }),
-    async (ctx, input, result) => {
-      const after = nextOf(input)
+    async (ctx, { after }, result) => {
       await ctx.store.replace(kind, after as AnyRow)
       await settle?.(ctx, after, result)
     },
@@ -188,7 +184,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   const remove = stepsOf<E, OfRow<E>>(
     phases.toReversed(),
     'delete',
-    ({ remove }) => ({ run: async (ctx, input) => remove?.(ctx, await rowOf(ctx, input)) }),
+    ({ remove }) => ({ run: async (ctx, { entity }) => remove?.(ctx, entity) }),
     leave,
   )
   return {
@@ -196,8 +192,8 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     update: defineTask<Update<E>>({
       name: name('update'),
       steps: update,
-      async onUndone(ctx, input) {
-        const stored = await storedOf(ctx, nextOf(input))
+      async onUndone(ctx, { after }) {
+        const stored = await storedOf(ctx, after)
         // Unregistering the cluster removes rows.
         if (stored === undefined) return
         await settle?.(ctx, stored)

@@ -7,7 +7,6 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { Tier } from '../../core/access/rate-limit.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
-import { replaced } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import type { ControllerEntity } from '../admission/network-controllers.ts'
@@ -39,7 +38,7 @@ const controllerVersions = {
 const controllers = lifecycle<ControllerEntity, ControllerBody, undefined>(NetworkController, {
   phases: controllerPhases,
   resolve: async () => undefined,
-  configure: (ctx, { body, stored }) => (stored === undefined ? deployed(ctx, body) : reconfigured(ctx, body, stored)),
+  configure: (ctx, { entity, stored }) => (stored === undefined ? deployed(ctx) : reconfigured(ctx, entity, stored)),
   async task({ store }) {
     const clusterExtIds = [...new Set((await agentHosts(store)).map((host) => host.cluster.uuid))]
     return { affected: clusterExtIds.map((extId) => ({ extId, rel: 'clustermgmt:config:cluster' })), clusterExtIds }
@@ -65,7 +64,8 @@ export const networkController = implement(
   { tasks: controllers.tasks, present: [[NetworkController, presentControllers]] },
 )
 
-async function deployed(ctx: WriteContext, body: ControllerBody) {
+/** The first controller, which enlarges the nodes of the manager. @throws ApiError 409 */
+async function deployed(ctx: WriteContext) {
   const [present] = await ctx.store.find(NetworkController, { limit: 1 })
   if (present !== undefined) throw new ApiError('NETWORK_CONTROLLER_EXISTS', { extId: present.extId })
   const nodes = await ownNodes(ctx.store)
@@ -73,17 +73,13 @@ async function deployed(ctx: WriteContext, body: ControllerBody) {
   const shortfall = await growthShortfall(ctx, nodes, growth)
   if (shortfall !== undefined) throw new ApiError('NETWORK_CONTROLLER_DOES_NOT_FIT', { shortfall })
   await growNodes(ctx.store, nodes, growth)
-  return { ...body, growth }
+  return { growth }
 }
 
-async function reconfigured(ctx: WriteContext, body: ControllerBody, stored: ControllerEntity) {
-  const next: ControllerEntity = {
-    ...replaced(NetworkController, stored, body, ctx.version),
-    defaultVlanStack: body.defaultVlanStack ?? 'LEGACY',
-    vpcGlobalConfig: body.vpcGlobalConfig ?? { isOverlappingErpsEnabled: false },
-  }
+async function reconfigured(ctx: WriteContext, next: ControllerEntity, stored: ControllerEntity) {
   if (allowsOverlaps(stored) && !allowsOverlaps(next)) await refuseWhileOverlapping(ctx, stored)
-  return next
+  const { defaultVlanStack = 'LEGACY', vpcGlobalConfig = { isOverlappingErpsEnabled: false } } = next
+  return { defaultVlanStack, vpcGlobalConfig }
 }
 
 async function presentControllers(

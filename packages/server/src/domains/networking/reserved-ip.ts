@@ -9,7 +9,6 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { formatAddress } from '../addressing/ip-address.ts'
 import {
-  addressOf,
   holdersOf,
   isManaged,
   type Lease,
@@ -19,6 +18,7 @@ import {
   requireSubnetAttachable,
   stateOf,
   tallyOf,
+  textOfLease,
 } from '../addressing/leases.ts'
 import { defineTask, implement, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
@@ -31,7 +31,7 @@ interface ReservationInput {
   readonly leases: readonly Lease[]
 }
 
-const textsOf = (leases: readonly Lease[]): string[] => leases.map((lease) => formatAddress(addressOf(lease)))
+const textsOf = (leases: readonly Lease[]): string[] => leases.map((lease) => textOfLease(lease))
 
 /** Clients expect exactly this pair in the completion details. */
 const outcome = (key: 'reserved_ips' | 'unreserved_ips', leases: readonly Lease[]) => [
@@ -165,7 +165,7 @@ async function reservations(
   }
   if (requested.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
   const leases = await holdersOf(store, subnet.extId, requested.addresses)
-  const held = new Map(leases.map((lease) => [formatAddress(addressOf(lease)), lease]))
+  const held = new Map(leases.map((lease) => [textOfLease(lease), lease]))
   refuseAll(
     requested.addresses.flatMap((address) => {
       const text = formatAddress(address)
@@ -214,7 +214,7 @@ async function refuseBeyondLimit(
 
 const shown = (lease: Lease): EntityOf<typeof ReservedIp> => ({
   extId: lease.extId,
-  ipv4Address: formatAddress(addressOf(lease)),
+  ipv4Address: textOfLease(lease),
   ...(lease.clientContext === undefined ? {} : { clientContext: lease.clientContext }),
 })
 

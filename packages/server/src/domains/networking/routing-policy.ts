@@ -35,7 +35,7 @@ const policies = lifecycle<PolicyEntity, PolicyBody, VpcEntity>(RoutingPolicy, {
       const found = (await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })).length
       refuseBeyond(ctx, maximumPolicies, `Routing policies of VPC ${vpc.name}`, found)
     }
-    return { ...body, policies: body.policies.map(canonicalRule) }
+    return { policies: body.policies.map(canonicalRule) }
   },
   async task(ctx, { vpcExtId }) {
     const { extId, name } = await vpcOf(ctx, vpcExtId)

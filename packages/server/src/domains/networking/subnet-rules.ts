@@ -126,25 +126,24 @@ export function referenceFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanc
   ]
 }
 
-/** Without metadata and server-managed fields (ids, network identifier, `change`). */
+/** Values in which the stored form of a valid body differs from the body, without server-managed ones. */
 export function configurationOf(
   body: SubnetBody,
-  references: SubnetReferences,
-): Omit<SubnetEntity, 'extId' | 'metadata'> {
-  const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata: _, ...rest } = body
+  { virtualSwitch, isAdvanced }: SubnetReferences,
+): Partial<SubnetEntity> {
+  const { networkId = 0, isNatEnabled = true, ipConfig = [], dhcpOptions, externalDhcpServers } = body
   const isOverlay = body.subnetType === 'OVERLAY'
-  const { virtualSwitch, isAdvanced } = references
   return {
-    ...rest,
-    ...(isOverlay ? {} : { networkId: networkId ?? 0 }),
-    ...(isOverlay || isAdvanced === true ? { isAdvancedNetworking: true } : {}),
-    ...(virtualSwitch === undefined
-      ? {}
-      : { virtualSwitchReference: virtualSwitch.extId, clusterReference: virtualSwitch.clusterExtId! }),
-    ...(body.isExternal === true ? { isNatEnabled: isNatEnabled ?? true } : {}),
-    ...(ipConfig === undefined || ipConfig.length === 0 ? {} : { ipConfig: ipConfig.map(canonicalIpConfig) }),
-    ...(dhcpOptions === undefined ? {} : { dhcpOptions: canonicalDhcpOptions(dhcpOptions) }),
-    ...(externalDhcpServers === undefined ? {} : { externalDhcpServers: externalDhcpServers.map(canonicalServer) }),
+    networkId: isOverlay ? undefined : networkId,
+    ...((isOverlay || isAdvanced === true) && { isAdvancedNetworking: true }),
+    ...(virtualSwitch !== undefined && {
+      virtualSwitchReference: virtualSwitch.extId,
+      clusterReference: virtualSwitch.clusterExtId!,
+    }),
+    isNatEnabled: body.isExternal === true ? isNatEnabled : undefined,
+    ipConfig: ipConfig.length === 0 ? undefined : ipConfig.map(canonicalIpConfig),
+    dhcpOptions: dhcpOptions && canonicalDhcpOptions(dhcpOptions),
+    externalDhcpServers: externalDhcpServers?.map(canonicalServer),
   }
 }
 

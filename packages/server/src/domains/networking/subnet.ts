@@ -2,19 +2,18 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { defined } from '../../core/defined.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { addressRules } from '../addressing/invariants.ts'
 import { formatAddress, overlap } from '../addressing/ip-address.ts'
 import {
-  addressOf,
   isManaged,
   leasesOutside,
   ownAddresses,
   releaseSubnet,
   stateOf,
   syncOwnLeases,
+  textOfLease,
 } from '../addressing/leases.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type WriteContext } from '../context.ts'
@@ -49,10 +48,11 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
     return references
   },
   async configure(ctx, request) {
-    const { stored, extId } = request
-    const cluster = stored === undefined ? request.references.virtualSwitch?.clusterExtId : stored.clusterReference
+    const { body, references, entity, stored } = request
+    const cluster = stored === undefined ? references.virtualSwitch?.clusterExtId : stored.clusterReference
     await requireClusterReachable(ctx, cluster)
-    const next = { extId, ...(stored === undefined ? await added(ctx, request) : replacementOf(request, stored)) }
+    const own = stored === undefined ? await added(ctx, request) : { isAdvancedNetworking: stored.isAdvancedNetworking }
+    const next: SubnetEntity = { ...entity, ...configurationOf(body, references), ...own }
     if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
     await refuseOverlap(ctx, next)
     // Leases a new gateway now; the task releases the old one when it succeeds.
@@ -101,18 +101,7 @@ async function added(ctx: WriteContext, { body, references }: Request) {
   if (references.isAdvanced === true) await requireAdvanced(ctx, references.virtualSwitch?.clusterExtId)
   refuseBeyond(ctx, maximumSubnets, 'Subnets', (await ctx.store.count(Subnet)) + 1)
   const vni = body.subnetType === 'OVERLAY' ? await freeNetworkIdentifier(ctx) : undefined
-  return { ...configurationOf(body, references), ...(vni !== undefined && { vni }) }
-}
-
-function replacementOf({ body, references }: Request, stored: SubnetEntity) {
-  const { vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
-  return defined({
-    ...configurationOf(body, references),
-    vni,
-    isAdvancedNetworking,
-    migrationState,
-    layer2StretchReference,
-  })
+  return { vni }
 }
 
 /** @throws ApiError 409 for changes that NICs, attached VPCs or leases prevent */
@@ -131,7 +120,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
     // Five for the error, and up to two (gateway, DHCP server) that the update moves.
     const outside = await leasesOutside(ctx.store, stored.extId, family, prefix && hostsOf(prefix), 7)
     for (const lease of outside) {
-      const address = formatAddress(addressOf(lease))
+      const address = textOfLease(lease)
       if (!own.has(address)) homeless.push(`${address} (${stateOf[lease.kind!]})`)
     }
   }

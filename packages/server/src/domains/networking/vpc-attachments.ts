@@ -6,8 +6,8 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import type { Transaction } from '../../store/store.ts'
 import { families, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
-import { type Address, formatAddress, readAddress, writeAddress, writeAsGiven } from '../addressing/ip-address.ts'
-import { addressOf, type Lease, leaseAddress, leaseExactly, leasesOf, release } from '../addressing/leases.ts'
+import { type Address, readAddress, textOf, writeAddress, writeAsGiven } from '../addressing/ip-address.ts'
+import { type Lease, leaseAddress, leaseExactly, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, schedulableHosts, type VpcEntity } from './gateway-nodes.ts'
@@ -97,12 +97,9 @@ export async function keepPorts(
       externalIps.map((given) => `${subnetReference} ${textOf(given)}`),
     ),
   )
-  const isDetached = (lease: Lease): boolean => !attached.has(`${lease.subnetExtId} ${formatAddress(addressOf(lease))}`)
+  const isDetached = (lease: Lease): boolean => !attached.has(`${lease.subnetExtId} ${textOfLease(lease)}`)
   await release(store, (await leasesOf(store, vpcExtId)).filter(isDetached))
 }
-
-const textOf = (given: NonNullable<Attachment['externalIps']>[number]): string =>
-  formatAddress(readAddress(given) as Address)
 
 async function requireNodes(
   ctx: WriteContext,

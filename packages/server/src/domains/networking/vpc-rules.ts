@@ -11,10 +11,9 @@ import {
   readAddress,
   writeAsGiven,
 } from '../addressing/ip-address.ts'
-import type { Attachment, VpcEntity } from './gateway-nodes.ts'
+import type { Attachment } from './gateway-nodes.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
-import { metadataOf, type Owner } from './metadata.ts'
 
 export type VpcBody = BodyOf<typeof Vpc>
 
@@ -105,21 +104,12 @@ export function attachedFaults(
   return faults
 }
 
-/** Without attachments and server-managed fields. */
-export function configurationOf(body: VpcBody, owner: Owner): Omit<VpcEntity, 'extId'> {
-  const { externalSubnets: _, externallyRoutablePrefixes, commonDhcpOptions, metadata, ...rest } = body
-  const servers = commonDhcpOptions?.domainNameServers
+/** Values in which the stored form of a valid body differs from the body. */
+export function configurationOf({ vpcType = 'REGULAR', externallyRoutablePrefixes, commonDhcpOptions }: VpcBody) {
+  const domainNameServers = commonDhcpOptions?.domainNameServers?.map(writeAsGiven)
   return {
-    ...rest,
-    vpcType: body.vpcType ?? 'REGULAR',
-    ...(externallyRoutablePrefixes === undefined
-      ? {}
-      : {
-          externallyRoutablePrefixes: externallyRoutablePrefixes.map(writeSubnetAsGiven),
-        }),
-    ...(commonDhcpOptions === undefined
-      ? {}
-      : { commonDhcpOptions: servers === undefined ? {} : { domainNameServers: servers.map(writeAsGiven) } }),
-    metadata: metadataOf(metadata, owner),
+    vpcType,
+    externallyRoutablePrefixes: externallyRoutablePrefixes?.map(writeSubnetAsGiven),
+    commonDhcpOptions: commonDhcpOptions && (domainNameServers === undefined ? {} : { domainNameServers }),
   }
 }

@@ -9,7 +9,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import type { RouterPort, RouterProgram } from '../../drivers/virtual-routing.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { formatAddress, formatPrefix, readAddress } from '../addressing/ip-address.ts'
+import { formatPrefix, textOf, type WireAddress } from '../addressing/ip-address.ts'
 import { releaseHolder } from '../addressing/leases.ts'
 import { defineTask } from '../context.ts'
 import type { Attachment, VpcEntity } from './gateway-nodes.ts'
@@ -32,20 +32,17 @@ export function routerOf({ extId, externallyRoutablePrefixes = [], commonDhcpOpt
   return {
     vpcExtId: extId,
     externallyRoutablePrefixes: externallyRoutablePrefixes.map((each) => formatPrefix(prefixOfSubnet(each))),
-    domainNameServers: (commonDhcpOptions?.domainNameServers ?? []).map(textOf),
+    domainNameServers: textsOf(commonDhcpOptions?.domainNameServers ?? []),
   }
 }
 
 export const portOf = ({ subnetReference, externalIps = [], activeGatewayNodes = [] }: Attachment): RouterPort => ({
   subnetExtId: subnetReference,
-  addresses: externalIps.map(textOf),
+  addresses: textsOf(externalIps),
   gatewayHostExtIds: activeGatewayNodes.flatMap(({ nodeId }) => nodeId ?? []),
 })
 
-const textOf = (given: Parameters<typeof readAddress>[0]): string => {
-  const address = readAddress(given)
-  return typeof address === 'string' ? '' : formatAddress(address)
-}
+const textsOf = (given: readonly WireAddress[]): string[] => given.flatMap((each) => textOf(each) ?? [])
 
 /** Addresses through which guests leave the VPC by NAT. */
 export async function translatedBy(
@@ -75,7 +72,7 @@ const detach = async (
   for (const each of attachments) await networkFabric.detachRouter(vpcExtId, each.subnetReference)
 }
 const translate = async (ctx: { readonly drivers: Drivers; readonly store: Reader }, vpc: VpcEntity): Promise<void> =>
-  ctx.drivers.networkFabric.translateSources(vpc.extId, (await translatedBy(ctx.store, vpc)).map(textOf))
+  ctx.drivers.networkFabric.translateSources(vpc.extId, textsOf(await translatedBy(ctx.store, vpc)))
 
 const attachmentsOnlyIn = (these: VpcEntity, other: VpcEntity): readonly Attachment[] =>
   (these.externalSubnets ?? []).filter(

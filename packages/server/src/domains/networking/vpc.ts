@@ -6,6 +6,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc, vpcOperations } from '@hyperplane/contract/networking/vpc'
 import { ApiError } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { created, replaced } from '../../core/updates.ts'
 import { floatingIpsInVpc } from '../addressing/floating-ips.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
@@ -14,7 +15,7 @@ import { refuseWhileChanging } from './busy.ts'
 import { followGateways } from './follow-gateways.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { inUse, namesOf, usersOf } from './in-use.ts'
-import { ownedBy, ownerOf } from './metadata.ts'
+import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
 import { defaultPolicyOf } from './policy-program.ts'
 import { attachingOf, connect, subnetsBetween } from './vpc-attachments.ts'
 import { clashesOf } from './vpc-prefixes.ts'
@@ -36,12 +37,12 @@ export const vpc = implement(
       await requireController(ctx.store, 'VPCs')
       await refuseBeyondLimit(ctx)
       const owner = ownedBy(ctx.caller)
-      const entity: VpcEntity = {
+      const entity: VpcEntity = created(ctx, Vpc, body, {
+        ...configurationOf(body),
         extId,
-        tenantId: ctx.tenantId,
-        ...configurationOf(body, owner),
+        metadata: metadataOf(body.metadata, owner),
         externalSubnets: await connect(ctx, extId, attaching, []),
-      }
+      })
       await refuseClashes(ctx, entity)
       const { tenantId, externalRoutingDomainReference } = entity
       const routeTable = {
@@ -64,9 +65,9 @@ export const vpc = implement(
       refuseWhileChanging('VPC', stored)
       const { change: _, ...before } = stored
       const after: VpcEntity = {
-        extId: stored.extId,
-        ...(stored.tenantId === undefined ? {} : { tenantId: stored.tenantId }),
-        ...configurationOf(body, ownerOf(stored)),
+        ...replaced(Vpc, before, body, ctx.version),
+        ...configurationOf(body),
+        metadata: metadataOf(body.metadata, ownerOf(stored)),
         externalSubnets: await connect(ctx, stored.extId, attaching, before.externalSubnets ?? []),
       }
       await refuseDetaching(ctx, before, after)

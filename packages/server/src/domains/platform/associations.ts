@@ -23,6 +23,7 @@ const resourceTypes: Readonly<Record<string, ResourceType>> = {
   StoragePolicy: 'STORAGE_POLICY',
   Subnet: 'SUBNET',
   Template: 'VM_TEMPLATE',
+  TemplatePlacementPolicy: 'TEMPLATE_PLACEMENT_POLICY',
   Vm: 'VM',
   VmAntiAffinityPolicy: 'VM_VM_ANTI_AFFINITY_POLICY',
   VmHostAffinityPolicy: 'VM_HOST_AFFINITY_POLICY',

@@ -85,7 +85,7 @@ export async function asRefusal<T>(address: string, ask: () => Promise<T>): Prom
 
 /** A warning only: the account of the remote manager was removed here nevertheless. */
 export const notNotifiedWarning = (name: string, fault: RemoteFault): string =>
-  `The manager "${name}" could not be told (${fault.message}): unregister this manager there as well.`
+  `The manager "${name}" could not be notified (${fault.message}): unregister this manager there as well.`
 
 export function asAddress(text: string): ValueOf<typeof IPAddressOrFQDN> {
   if (isIPv4(text)) return { ipv4: { value: text, prefixLength: 32 } }

@@ -1,5 +1,5 @@
 /** Source: behaviour vmm.md 3.1, 3.2. */
-import { boolean, integer, resource, uuid } from '@hyperplane/contract'
+import { arrayOf, boolean, integer, optional, resource, uuid } from '@hyperplane/contract'
 
 /**
  * Memory and CPUs that a host reserves for a VM from placement until power-off; during a migration on both hosts.
@@ -14,10 +14,16 @@ export const HostAllocation = resource(
     memoryBytes: integer(),
     vcpus: integer(),
     isPinned: boolean(),
+    /** Device ids of the types of its virtual GPUs. */
+    virtualGpus: optional(arrayOf(integer())),
   },
   {
-    indexed: ['vmExtId', 'hostExtId', 'clusterExtId'],
-    unique: [{ fields: ['vmExtId', 'hostExtId'] }],
+    indexed: ['vmExtId', 'hostExtId', 'clusterExtId', 'memoryBytes', 'vcpus', 'isPinned'],
+    unique: [
+      { fields: ['vmExtId', 'hostExtId'] },
+      // Follows from the rule above: its index holds all that the loads of hosts are summed from.
+      { fields: ['clusterExtId', 'hostExtId', 'isPinned', 'memoryBytes', 'vcpus', 'vmExtId'] },
+    ],
     ofCluster: { by: 'clusterExtId' },
   },
 )

@@ -1,5 +1,8 @@
 /** Source: behaviour vmm.md 3.2 (Placement). */
 
+import type { SharedGpu } from '../../drivers/hardware.ts'
+import { canCarry } from './host-devices.ts'
+
 const GiB = 1024 ** 3
 /** Each host keeps memory for the hypervisor and for its controller VM. */
 const hypervisorBytes = 8 * GiB
@@ -17,6 +20,10 @@ export interface HostCandidate {
   readonly closed?: string
   readonly switchExtIds: ReadonlySet<string>
   readonly cpuHertz?: number
+  readonly sharedGpus?: readonly SharedGpu[]
+  /** Types of the virtual GPUs that VMs on the host have. */
+  readonly heldVirtualGpus?: readonly number[]
+  readonly categoryExtIds?: readonly string[]
 }
 
 export interface Allocation {
@@ -34,9 +41,23 @@ export interface Demand {
   readonly switchExtIds: readonly string[]
   readonly baseline?: { readonly name: string; readonly hertz: number }
   readonly onlyHostExtId?: string
+  /** The host of the devices that the VM has entirely. */
+  readonly deviceHostExtId?: string
+  /** Device ids of their types. */
+  readonly virtualGpus?: readonly number[]
+  /** The VM may run only on hosts with one of these categories. */
+  readonly hostAffinity?: HostAffinity
   readonly lastHostExtId?: string
   readonly peerVmExtIds?: ReadonlySet<string>
 }
+
+export interface HostAffinity {
+  readonly policyName: string
+  readonly hostCategoryExtIds: ReadonlySet<string>
+}
+
+/** By host. Hosts without a reservation are absent. */
+export type Loads = Map<string, Load>
 
 export type Choice = { readonly hostExtId: string } | { readonly reasons: readonly string[] }
 
@@ -53,44 +74,69 @@ export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercomm
 }
 
 /** @returns the best host, or one reason for each host */
-export function chooseHost(
+export const chooseHost = (
   hosts: readonly HostCandidate[],
-  allocations: readonly Allocation[],
+  allocations: Iterable<Allocation>,
   demand: Demand,
-): Choice {
-  const loads = new Map(hosts.map((host) => [host.extId, loadOf(host, allocations, demand.peerVmExtIds)]))
-  const fitting: HostCandidate[] = []
+): Choice => chooseByLoad(hosts, loadsOf(allocations, demand.peerVmExtIds), demand)
+
+/** As `chooseHost`, for several choices among the same hosts: `addLoad` counts what each choice reserves. */
+export function chooseByLoad(hosts: readonly HostCandidate[], loads: Loads, demand: Demand): Choice {
   const reasons: string[] = []
+  let best: { readonly host: HostCandidate; readonly score: Score } | undefined
   for (const host of hosts) {
-    const reason = refusalOf(host, loads.get(host.extId) as Load, demand)
-    if (reason === undefined) fitting.push(host)
-    else reasons.push(`${host.name}: ${reason}`)
+    const load = loads.get(host.extId) ?? noLoad
+    const reason = refusalOf(host, load, demand)
+    if (reason !== undefined) {
+      reasons.push(`${host.name}: ${reason}`)
+      continue
+    }
+    const score = scoreOf(host, load, demand)
+    if (best === undefined || compare(score, best.score) < 0) best = { host, score }
   }
-  const [best] = fitting.sort((a, b) => {
-    const [left, right] = [a, b].map((host) => scoreOf(host, loads.get(host.extId) as Load, demand))
-    return compare(left as Score, right as Score)
-  })
-  return best === undefined ? { reasons } : { hostExtId: best.extId }
+  return best === undefined ? { reasons } : { hostExtId: best.host.extId }
 }
 
 interface Load {
-  readonly memoryBytes: number
-  readonly sharedVcpus: number
-  readonly pinnedVcpus: number
-  readonly peers: number
+  memoryBytes: number
+  sharedVcpus: number
+  pinnedVcpus: number
+  peers: number
 }
 
-function loadOf(host: HostCandidate, allocations: readonly Allocation[], peerVmExtIds?: ReadonlySet<string>): Load {
-  let [memoryBytes, sharedVcpus, pinnedVcpus, peers] = [0, 0, 0, 0]
-  for (const held of allocations) {
-    if (held.hostExtId !== host.extId) continue
-    memoryBytes += held.memoryBytes
-    if (held.isPinned) pinnedVcpus += held.vcpus
-    else sharedVcpus += held.vcpus
-    if (peerVmExtIds?.has(held.vmExtId) === true) peers++
-  }
-  return { memoryBytes, sharedVcpus, pinnedVcpus, peers }
+const noLoad: Load = { memoryBytes: 0, sharedVcpus: 0, pinnedVcpus: 0, peers: 0 }
+
+export function loadsOf(allocations: Iterable<Allocation>, peerVmExtIds?: ReadonlySet<string>): Loads {
+  const loads: Loads = new Map()
+  for (const held of allocations) addLoad(loads, held, peerVmExtIds?.has(held.vmExtId) === true)
+  return loads
 }
+
+export function addLoad(loads: Loads, held: Omit<Allocation, 'vmExtId'>, isPeer = false): void {
+  const load = loadOf(loads, held.hostExtId)
+  load.memoryBytes += held.memoryBytes
+  if (held.isPinned) load.pinnedVcpus += held.vcpus
+  else load.sharedVcpus += held.vcpus
+  if (isPeer) load.peers++
+}
+
+export function removeLoad(loads: Loads, { memoryBytes, vcpus, ...held }: Allocation): void {
+  addLoad(loads, { ...held, memoryBytes: -memoryBytes, vcpus: -vcpus })
+}
+
+/** The host runs one more VM from which the VM to place is kept apart. */
+export function addPeer(loads: Loads, hostExtId: string): void {
+  loadOf(loads, hostExtId).peers++
+}
+
+function loadOf(loads: Loads, hostExtId: string): Load {
+  let load = loads.get(hostExtId)
+  if (load === undefined) loads.set(hostExtId, (load = { ...noLoad }))
+  return load
+}
+
+export const admits = (host: HostCandidate, { hostCategoryExtIds }: HostAffinity): boolean =>
+  host.categoryExtIds?.some((extId) => hostCategoryExtIds.has(extId)) === true
 
 function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | undefined {
   if (host.closed !== undefined) return host.closed
@@ -102,6 +148,16 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   }
   if (demand.switchExtIds.some((extId) => !host.switchExtIds.has(extId))) {
     return 'network: a virtual switch of the NICs is missing'
+  }
+  if (demand.deviceHostExtId !== undefined && demand.deviceHostExtId !== host.extId) {
+    return 'GPU or PCIe device: the device of the VM is in another host'
+  }
+  const { virtualGpus = [] } = demand
+  if (virtualGpus.length > 0 && !canCarry(host.sharedGpus ?? [], [...(host.heldVirtualGpus ?? []), ...virtualGpus])) {
+    return 'GPU: no capacity for the virtual GPUs of the VM'
+  }
+  if (demand.hostAffinity !== undefined && !admits(host, demand.hostAffinity)) {
+    return `host affinity: the policy "${demand.hostAffinity.policyName}" does not allow the host`
   }
   const free = usableMemoryBytes(host) - load.memoryBytes
   if (demand.memoryBytes > free) return `memory: ${demand.memoryBytes} bytes needed, ${Math.max(0, free)} free`

@@ -13,24 +13,29 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { vcpusOf } from '../virtual-machines/entity.ts'
 import { baselineOf } from './cpu-models.ts'
 import { HostAllocation } from './host-allocation.ts'
+import { claimsOfVm, sharedGpus } from './host-devices.ts'
 import { closedBecause } from './host-state.ts'
 import {
   type Allocation,
+  addLoad,
+  addPeer,
   type Choice,
-  chooseHost,
+  chooseByLoad,
   type Demand,
   type HostCandidate,
   heldMemoryBytes,
+  type Loads,
+  removeLoad,
   usableMemoryBytes,
 } from './placement.ts'
-import { antiAffinityPeers } from './policy-selection.ts'
+import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
 
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
 interface Scheduling {
   readonly store: Transaction
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
 }
 
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
@@ -41,7 +46,7 @@ export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vm.extId)
   if (held !== undefined) return held.hostExtId
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
-  return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx.store, vm))
+  return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx, vm))
 }
 
 /** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
@@ -53,8 +58,8 @@ export async function placeElsewhere(
   const held = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId !== vm.host?.extId)
   if (held !== undefined) return { hostExtId: held.hostExtId }
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
-  const demand = await demandAmongPeers(ctx.store, vm)
-  const choice = chooseHost(hosts, await inCluster(ctx.store, vm), demand)
+  const demand = await demandAmongPeers(ctx, vm)
+  const choice = chooseByLoad(hosts, await loadsFor(ctx.store, vm, demand), demand)
   if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
   await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
   return choice
@@ -75,12 +80,13 @@ export async function reserveOn(ctx: Scheduling, vm: VmEntity, hostExtId: string
 export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): Promise<string> {
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
-  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
-  const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
-  const demand = await demandAmongPeers(ctx.store, grown)
+  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string, vm.extId)
+  const demand = await demandAmongPeers(ctx, grown)
+  const loads = await loadsFor(ctx.store, vm, demand)
+  for (const held of await allocationsOf(ctx.store, vm.extId)) removeLoad(loads, held)
   // A host in maintenance may let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
-  const inPlace = chooseHost(stay, others, demand)
+  const inPlace = chooseByLoad(stay, loads, demand)
   if ('hostExtId' in inPlace && own !== undefined) {
     await ctx.store.update(HostAllocation, own.extId, { memoryBytes: demand.memoryBytes, vcpus: demand.vcpus })
     return here
@@ -116,11 +122,11 @@ export async function freeMemoryBytes(
   clusterExtId: string,
 ): Promise<number> {
   const hosts = await candidatesOf(ctx, clusterExtId)
-  const held = await ctx.store.findWhere(HostAllocation, { clusterExtId })
+  const loads = await loadsIn(ctx.store, clusterExtId)
   const usable = hosts
     .filter(({ closed }) => closed === undefined)
     .reduce((sum, host) => sum + usableMemoryBytes(host), 0)
-  return usable - held.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0)
+  return usable - [...loads.values()].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0)
 }
 
 async function hold(
@@ -130,7 +136,7 @@ async function hold(
   demand: Demand,
   refused: readonly string[] = [],
 ): Promise<string> {
-  const held = chosenFor(vm, chooseHost(hosts, await inCluster(store, vm), demand), demand, refused)
+  const held = chosenFor(vm, chooseByLoad(hosts, await loadsFor(store, vm, demand), demand), demand, refused)
   await store.insert(HostAllocation, held)
   return held.hostExtId
 }
@@ -155,41 +161,78 @@ export function chosenFor(
     memoryBytes: demand.memoryBytes,
     vcpus: demand.vcpus,
     isPinned: demand.isPinned,
+    ...(demand.virtualGpus === undefined ? {} : { virtualGpus: [...demand.virtualGpus] }),
   }
 }
 
-const inCluster = (store: Reader, vm: VmEntity): Promise<HeldAllocation[]> =>
-  store.findWhere(HostAllocation, { clusterExtId: vm.cluster?.extId as string })
+/** Reserved memory and CPUs of the hosts of a cluster. */
+export async function loadsIn(store: Reader, clusterExtId: string): Promise<Loads> {
+  const loads: Loads = new Map()
+  const groups = await store.sums(HostAllocation, {
+    where: { clusterExtId },
+    by: ['hostExtId', 'isPinned'],
+    of: ['memoryBytes', 'vcpus'],
+  })
+  for (const { by, sums } of groups) {
+    const [memoryBytes, vcpus] = sums as [number, number]
+    addLoad(loads, { hostExtId: String(by[0]), isPinned: by[1] === 1, memoryBytes, vcpus })
+  }
+  return loads
+}
 
+/** The same, with the VMs on each host from which the VM is kept apart. */
+async function loadsFor(store: Reader, vm: VmEntity, { peerVmExtIds = new Set() }: Demand): Promise<Loads> {
+  const clusterExtId = vm.cluster?.extId as string
+  const loads = await loadsIn(store, clusterExtId)
+  const held =
+    peerVmExtIds.size > manyPeers
+      ? (await store.findWhere(HostAllocation, { clusterExtId })).filter(({ vmExtId }) => peerVmExtIds.has(vmExtId))
+      : (await Promise.all([...peerVmExtIds].map((extId) => allocationsOf(store, extId)))).flat()
+  for (const peer of held) if (peer.clusterExtId === clusterExtId) addPeer(loads, peer.hostExtId)
+  return loads
+}
+
+/** From here on, reading all reservations of the cluster costs less than those of each peer. */
+const manyPeers = 200
+
+/** @param growing a VM whose own virtual GPUs do not count as held */
 export async function candidatesOf(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
   clusterExtId: string,
+  growing?: string,
 ): Promise<HostCandidate[]> {
   const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': clusterExtId })
+  const cards = sharedGpus(ctx.drivers.hardware.devicesOf(clusterExtId))
+  const held = cards.length === 0 ? [] : await ctx.store.findWhere(HostAllocation, { clusterExtId })
   const switches = await ctx.store.find(VirtualSwitch, {
     filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
   })
+  const switchesOf = new Map<string, Set<string>>(hosts.map(({ extId }) => [extId, new Set()]))
+  for (const each of switches)
+    for (const { extId } of each.clusters.flatMap((of) => of.hosts)) switchesOf.get(extId as string)?.add(each.extId)
   return hosts.map((host) => {
     const closed = closedBecause(host, ctx.drivers.hardware.isHostUp(host.extId))
-    const onHost = switches.filter((each) =>
-      each.clusters.some((of) => of.hosts.some(({ extId }) => extId === host.extId)),
-    )
     return {
       extId: host.extId,
       name: host.hostName,
       memorySizeBytes: host.memorySizeBytes ?? 0,
       threads: host.numberOfCpuThreads ?? 0,
-      switchExtIds: new Set(onHost.map(({ extId }) => extId)),
+      sharedGpus: cards.filter(({ hostExtId }) => hostExtId === host.extId),
+      heldVirtualGpus: held
+        .filter(({ hostExtId, vmExtId }) => hostExtId === host.extId && vmExtId !== growing)
+        .flatMap(({ virtualGpus = [] }) => virtualGpus),
+      switchExtIds: switchesOf.get(host.extId) as ReadonlySet<string>,
       ...(host.cpuFrequencyHz === undefined ? {} : { cpuHertz: host.cpuFrequencyHz }),
       ...(closed === undefined ? {} : { closed }),
+      ...(host.categories === undefined ? {} : { categoryExtIds: host.categories }),
     }
   })
 }
 
 /** For hosts that may run VMs from which a policy keeps the VM apart. */
-const demandAmongPeers = async (store: Reader, vm: VmEntity): Promise<Demand> => ({
+const demandAmongPeers = async ({ store, drivers }: Scheduling, vm: VmEntity): Promise<Demand> => ({
   ...(await demandOf(store, vm)),
-  peerVmExtIds: await antiAffinityPeers(store, vm),
+  peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
 export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
@@ -199,12 +242,18 @@ export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
   const baseline = await baselineOf(store, vm)
+  const [claim] = await claimsOfVm(store, vm.extId)
+  const virtualGpus = (vm.gpus ?? []).flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : []))
+  const hostAffinity = await hostAffinityOf(store, vm)
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),
     isPinned: vm.isVcpuHardPinningEnabled === true,
     switchExtIds: [...switchExtIds],
     ...(baseline === undefined ? {} : { baseline }),
+    ...(claim === undefined ? {} : { deviceHostExtId: claim.hostExtId }),
+    ...(virtualGpus.length === 0 ? {} : { virtualGpus }),
+    ...(hostAffinity === undefined ? {} : { hostAffinity }),
     ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
     ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),
   }

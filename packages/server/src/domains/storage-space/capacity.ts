@@ -34,7 +34,7 @@ export const imageContainerName = 'SelfServiceContainer'
 export interface CapacityContext {
   readonly store: Reader
   readonly clock: Pick<Clock, 'now'>
-  readonly drivers: Pick<Drivers, 'blockStorage' | 'hardware'>
+  readonly drivers: Pick<Drivers, 'blockStorage' | 'hardware' | 'hypervisor'>
 }
 
 type Counting = Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'hardware'> }
@@ -185,14 +185,19 @@ async function writtenBytes(
       physicalBytes: sum.physicalBytes + physicalBytes(container, { hosts, now }, { ...data, uniqueBytes: unique }),
     })
   }
+  const layers = new Map(ctx.drivers.hypervisor.layers(now))
   for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
     const ageMillis = ageOf(vm.createTime, now)
     for (const disk of (vm.disks ?? []) as readonly { readonly extId?: string; readonly backingInfo?: unknown }[]) {
       const backing = disk.backingInfo as { diskSizeBytes?: number; storageContainer?: { extId?: string } } | undefined
       const data = { extId: disk.extId ?? vm.extId, ageMillis }
-      add(backing?.storageContainer?.extId, filled(backing?.diskSizeBytes ?? 0, ageMillis), data)
+      const layer = layers.get(data.extId)
+      layers.delete(data.extId)
+      add(backing?.storageContainer?.extId, layer?.ownBytes ?? filled(backing?.diskSizeBytes ?? 0, ageMillis), data)
     }
   }
+  // The layers of recovery points, and those that clones share.
+  for (const [extId, { containerExtId, ownBytes }] of layers) add(containerExtId, ownBytes, { extId })
   for (const vm of await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })) {
     for (const disk of vm.disks ?? []) {
       const bytes = filled(disk.backingInfo?.diskSizeBytes ?? 0)

@@ -6,6 +6,8 @@ export type VmBody = BodyOf<typeof Vm>
 export type DiskEntity = NonNullable<VmEntity['disks']>[number]
 export type CdRomEntity = NonNullable<VmEntity['cdRoms']>[number]
 export type NicEntity = NonNullable<VmEntity['nics']>[number]
+export type GpuEntity = NonNullable<VmEntity['gpus']>[number]
+export type PcieDeviceEntity = NonNullable<VmEntity['pcieDevices']>[number]
 export type SerialPortEntity = NonNullable<VmEntity['serialPorts']>[number]
 /** For a disk with its own file, and a CD-ROM drive that is not empty. */
 export type FileBacking = NonNullable<CdRomEntity['backingInfo']>
@@ -37,6 +39,10 @@ export function filesOf(vm: VmEntity): FileBacking[] {
   const disks = (vm.disks ?? []).flatMap((disk) => fileOf(disk) ?? [])
   return [...disks, ...(vm.cdRoms ?? []).flatMap((drive) => drive.backingInfo ?? [])]
 }
+
+/** The VM has a device of one host: it runs only there, and cannot migrate. */
+export const hasPassthrough = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): boolean =>
+  gpus.some(({ mode }) => mode !== 'VIRTUAL') || pcieDevices.length > 0
 
 export const isUefi = (vm: Pick<VmEntity, 'bootConfig'>): boolean =>
   vm.bootConfig?.$objectType === 'vmm.v4.ahv.config.UefiBoot'

@@ -1,11 +1,10 @@
 /** Disks that are created with their group or later. Source: behaviour volumes-storage.md 1.3. */
-import type { AnyResource, BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { isInScope } from '../../core/access/scope.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
@@ -15,7 +14,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { type DiskEntity, requireDiskRoom, sizeFaults } from '../block-volumes/disks.ts'
-import type { WriteContext } from '../context.ts'
+import { mayRefer, type WriteContext } from '../context.ts'
 
 export type DiskBody = BodyOf<typeof VolumeDisk>
 
@@ -158,11 +157,6 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
 interface VmDiskBacking {
   readonly diskSizeBytes?: number
   readonly storageContainer?: { readonly extId?: string }
-}
-
-async function mayRefer(ctx: WriteContext, kind: AnyResource, entity: { extId: string }): Promise<boolean> {
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, kind)
-  return isInScope(scope, entity)
 }
 
 async function usable(store: Reader, containerExtId: string, place: Place, path: string): Promise<Origin['container']> {

@@ -26,7 +26,7 @@ const lifeCycle = attachmentLifeCycle<VmEntity>({
   disconnect: ({ drivers }, { volumeGroupExtId, vmExtId }) => drivers.blockStorage.unplug(volumeGroupExtId!, vmExtId!),
   disconnected: (ctx, output) => {
     const { isForced } = output as Unplugged
-    if (isForced) ctx.warn('The guest did not let go of the disks within 60 s; they were taken away by force.')
+    if (isForced) ctx.warn('The guest did not release the disks within 60 s; they were detached by force.')
   },
   attached: ({ store }, { extId }) => confirm(store, extId),
   detached: ({ store }, attachment) => drop(store, attachment),

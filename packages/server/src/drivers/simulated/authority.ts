@@ -17,7 +17,6 @@ export interface AuthorityFact {
 
 const ecdsaWithSha256 = '1.2.840.10045.4.3.2'
 const nonce = '1.3.6.1.5.5.7.48.1.2'
-const ocspStatus = { successful: 0, tryLater: 3 } as const
 
 interface Times {
   readonly thisUpdate: Date
@@ -34,6 +33,7 @@ function timesOf(authority: AuthorityFact, now: number): Times {
 const keyOf = ({ key, fault }: AuthorityFact) =>
   fault === 'wrongSigner' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey : createPrivateKey(key)
 
+// `never`: the library uses the browser's key types, which Node's do not extend.
 export async function revocationListOf(authority: AuthorityFact, now: number): Promise<Uint8Array> {
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
@@ -63,7 +63,7 @@ export async function ocspAnswerOf(authority: AuthorityFact, question: Uint8Arra
   const answer = (response: InstanceType<typeof ocsp.OCSPResponse>): Uint8Array =>
     new Uint8Array(AsnConvert.serialize(response))
   if (authority.fault === 'tryLater')
-    return answer(new ocsp.OCSPResponse({ responseStatus: ocspStatus.tryLater as never }))
+    return answer(new ocsp.OCSPResponse({ responseStatus: ocsp.OCSPResponseStatus.tryLater }))
 
   const { tbsRequest } = AsnConvert.parse(question, ocsp.OCSPRequest)
   const revoked = new Set(authority.revoked.map(bare))
@@ -92,7 +92,7 @@ export async function ocspAnswerOf(authority: AuthorityFact, question: Uint8Arra
   })
   return answer(
     new ocsp.OCSPResponse({
-      responseStatus: ocspStatus.successful as never,
+      responseStatus: ocsp.OCSPResponseStatus.successful,
       responseBytes: new ocsp.ResponseBytes({
         responseType: '1.3.6.1.5.5.7.48.1.1',
         response: new OctetString(AsnConvert.serialize(basic)),

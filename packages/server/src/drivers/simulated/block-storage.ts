@@ -7,6 +7,7 @@ import type { BlockDisk, BlockStorage, DiskUsage, Initiator, Target } from '../b
 import { secretDigest } from '../hardware.ts'
 import type { HardwareFault } from './hardware.ts'
 import { diskFacts, domainFacts } from './hypervisor/facts.ts'
+import { contentBytes } from './hypervisor/layers.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface BlockDiskFact extends BlockDisk {
@@ -90,8 +91,7 @@ class BlockFacts {
     if (source.kind === 'volumeDisk') return Math.min(sizeBytes, this.writtenNow(this.disk(source.extId, 'createDisk')))
     const disk = diskFacts(this.#world).get(source.extId)
     if (disk === undefined) throw new DriverError('the disk to copy is not there', { retryable: false })
-    const filled = { sizeBytes: disk.sizeBytes, writtenBytes: 0 }
-    return Math.min(sizeBytes, grown(filled, this.#world.clock.now() - disk.createdAt, false))
+    return Math.min(sizeBytes, contentBytes(diskFacts(this.#world), disk, this.#world.clock.now()))
   }
 
   usage(disk: BlockDiskFact): DiskUsage {

@@ -10,6 +10,7 @@ import {
   type ContainerSpec,
   type DatastoreSpec,
   type Hardware,
+  type HostDevice,
   mergedSections,
   secretDigest,
   withDigests,
@@ -71,6 +72,9 @@ export interface DowntimeFact {
 export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
 
+/** By device id. */
+export const deviceFacts = (world: SimulatedWorld): Collection<HostDevice> => world.collection('hardware.devices')
+
 export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
 
 /** Per cluster, to undo and to recognise repeated calls; one profile makes fewer on one cluster. */
@@ -83,7 +87,7 @@ type RequireAnswer = (id: string, call: string) => void
 
 type Conditions = Pick<
   Hardware,
-  'isReachable' | 'isHostUp' | 'conditionOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'
+  'isReachable' | 'isHostUp' | 'conditionOf' | 'devicesOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'
 >
 type Settings = Pick<Hardware, 'readSettings' | 'writeSettings' | 'takeBackSettings'>
 type Containers = Pick<Hardware, 'putContainer' | 'takeBackContainer' | 'removeContainer' | 'leftoverFiles'>
@@ -91,15 +95,22 @@ type Containers = Pick<Hardware, 'putContainer' | 'takeBackContainer' | 'removeC
 const faultFacts = (world: SimulatedWorld): Collection<HardwareFault> => world.collection('hardware.faults')
 const containerFacts = (world: SimulatedWorld): Collection<ContainerFact> => world.collection('hardware.containers')
 
+const placeOf = ({ hostExtId, address: { segment, bus, device, func } }: HostDevice): string =>
+  [hostExtId, ...[segment, bus, device, func].map((part) => part.toString(16).padStart(4, '0'))].join('/')
+const byPlace = (a: HostDevice, b: HostDevice): number => (placeOf(a) < placeOf(b) ? -1 : 1)
+
 function createConditions(world: SimulatedWorld): Conditions {
   const containers = containerFacts(world)
   const bmcs = world.collection<BmcFact>('hardware.bmcs')
   const faults = faultFacts(world)
   const boots = world.collection<{ readonly at: number }>('hardware.boots')
   const drives = driveFacts(world)
+  const devices = deviceFacts(world)
   return {
     isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
     isHostUp: (hostExtId) => faults.get(hostExtId)?.isDown !== true,
+    devicesOf: (clusterExtId) =>
+      [...devices.all().values()].filter((device) => device.clusterExtId === clusterExtId).sort(byPlace),
     conditionOf(hostExtId) {
       const { isDown, since, slowdown } = faults.get(hostExtId) ?? {}
       return {

@@ -4,12 +4,16 @@ import type { NetworkFabric } from '../network-fabric.ts'
 import { GuestBoots } from './hypervisor/boots.ts'
 import { createDisks } from './hypervisor/disks.ts'
 import { createDomains } from './hypervisor/domains.ts'
+import { createFreezing } from './hypervisor/freezing.ts'
+import { createVmGroups } from './hypervisor/groups.ts'
 import { createGuests } from './hypervisor/guests.ts'
 import { SimulatedHosts } from './hypervisor/hosts.ts'
 import { createMigration } from './hypervisor/migration.ts'
+import { createStartHolds } from './hypervisor/start-holds.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export {
+  backWithHost,
   type DiskFact,
   type DomainFact,
   diskFacts,
@@ -36,5 +40,8 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     ...createDisks(world, hosts),
     ...createGuests(world, { hosts, boots, isInstant, networkFabric: settings.networkFabric }),
     ...createMigration(world, hosts, isInstant),
+    ...createStartHolds(world),
+    ...createVmGroups(world, hosts),
+    ...createFreezing(hosts, boots),
   }
 }

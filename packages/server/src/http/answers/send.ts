@@ -48,12 +48,12 @@ function reasonOf({ status }: Answer, profile: Profile): string {
 
 export const isHead = ({ req }: ServerResponse): boolean => req.method === 'HEAD'
 
-export async function sendRaw(response: ServerResponse, raw: RawAnswer, head: Head): Promise<void> {
+export async function sendRaw(response: ServerResponse, raw: RawAnswer, status: number, head: Head): Promise<void> {
   const withoutBody = isHead(response)
   head.push('Content-Type', raw.contentType)
   if (raw.fileName !== undefined) head.push('Content-Disposition', `attachment; filename="${raw.fileName}"`)
   if (raw.contentLength !== undefined) head.push('Content-Length', String(raw.contentLength))
-  response.writeHead(200, head)
+  response.writeHead(status, head)
   const { content } = raw
   if (typeof content === 'string' || content instanceof Uint8Array)
     return void response.end(withoutBody ? undefined : content)

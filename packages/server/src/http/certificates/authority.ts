@@ -30,7 +30,7 @@ function readIfPresent(path: string, read: (path: string) => string): string | u
     const reason = reasonOf(error)
     if (reason === 'ENOENT') return undefined
     throw new StartRefusal(
-      `${path} cannot be read (${reason}): correct its permissions, or remove it to have a new authority made, which clients must trust anew.`,
+      `${path} cannot be read (${reason}): correct its permissions, or remove it: a new authority is created, which clients must then trust.`,
       { cause: error },
     )
   }

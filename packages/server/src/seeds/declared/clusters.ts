@@ -1,3 +1,4 @@
+import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -116,7 +117,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
       ...(item.cloudType === undefined
         ? { bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`) }
         : {}),
-      ...defined({ gpuList: host.gpuList, memoryGiB }),
+      ...defined({ gpuList: host.gpuList, pcieDevices: host.pcieDevices, memoryGiB }),
       ...(hostCategories.length === 0 ? {} : { categoryExtIds: hostCategories }),
     })
   }
@@ -169,11 +170,11 @@ async function settingsOf(filling: Filling, item: DeclaredCluster, path: string)
 }
 
 /** SNMP users need keys, which seeds do not contain. */
-export function withRandomKeys(settings: Record<string, any>, { ctx }: Filling): Record<string, any> {
-  const { snmpConfig } = settings
+export function withRandomKeys(settings: object, { ctx }: Filling): object {
+  const { snmpConfig } = settings as Partial<BodyOf<typeof ClusterProfile>>
   if (snmpConfig?.users === undefined) return settings
   const randomKey = (): string => ctx.ids.secretBytes(18).toString('base64url')
-  const users = snmpConfig.users.map((user: { readonly privType?: string }) => ({
+  const users = snmpConfig.users.map((user) => ({
     ...user,
     authKey: randomKey(),
     ...defined({ privKey: user.privType && randomKey() }),

@@ -1,7 +1,7 @@
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
-import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { ExternalSubnet, Vpc } from '@hyperplane/contract/networking/vpc'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, type Prefix } from '../../domains/addressing/ip-address.ts'
@@ -130,12 +130,7 @@ async function attachmentOf(
     typeof described === 'string' ? ({ subnet: described } as Exclude<typeof described, string>) : described
   const found = await filling.subnet(subnet, typeof described === 'string' ? path : `${path}.subnet`)
   if (found.isExternal !== true) filling.refuse(path, `expected an external subnet; ${subnet} is none`)
-  const body = await bodyOf(
-    { externalIps: (Vpc.schema.fields.externalSubnets.items as any).fields.externalIps },
-    { externalIps },
-    path,
-    filling,
-  )
+  const body = await bodyOf({ externalIps: ExternalSubnet.fields.externalIps }, { externalIps }, path, filling)
   return {
     subnetReference: found.extId,
     ...body,

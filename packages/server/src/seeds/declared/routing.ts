@@ -1,5 +1,6 @@
+import type { BodyOf, ValueOf } from '@hyperplane/contract'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { Gateway, type LocalNetworkServices, type RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
@@ -103,14 +104,14 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
       () => gateway(item.remoteGateway, `${path}.remoteGateway`),
       () => bodyOf(BgpSession.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
     ])
-    const own = serviceOf(local, 'localBgpService')
-    const other = serviceOf(remote, 'remoteBgpService')
+    const own = (local.services as ValueOf<typeof LocalNetworkServices> | undefined)?.localBgpService
+    const other = (remote.services as ValueOf<typeof RemoteNetworkServices> | undefined)?.remoteBgpService
     if (own === undefined)
       filling.refuse(`${path}.localGateway`, `expected a gateway with a vpc; ${local.name} has none`)
     if (other === undefined)
       filling.refuse(`${path}.remoteGateway`, `expected a gateway with an address; ${remote.name} has none`)
-    const { localGatewayInterfaceIpAddress: requested, ...given } = fields
-    const vpc = await ctx.store.get(Vpc, own.vpcReference)
+    const { localGatewayInterfaceIpAddress: requested, ...given } = fields as Partial<BodyOf<typeof BgpSession>>
+    const vpc = await ctx.store.get(Vpc, own.vpcReference!)
     const uplinks = await ctx.store.getMany(
       Subnet,
       (vpc?.externalSubnets ?? []).map(({ subnetReference }) => subnetReference),
@@ -139,9 +140,6 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
         localGatewayInterfaceIpAddress: writeAddress(interfaceAddress),
       },
       local: { address: formatAddress(interfaceAddress), autonomousSystemNumber: own.asn },
-      remote: { address: other.address.ipv4.value, autonomousSystemNumber: other.asn },
+      remote: { address: other.address.ipv4!.value, autonomousSystemNumber: other.asn },
     })
   })
-
-const serviceOf = ({ services }: object & { services?: unknown }, name: string): any =>
-  (services as Record<string, unknown> | undefined)?.[name]

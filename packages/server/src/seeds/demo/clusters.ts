@@ -88,6 +88,7 @@ async function seedNativeCluster(ctx: SeedContext): Promise<void> {
       cvmAddress: '10.44.1.34',
       bmcAddress: '10.44.1.44',
       gpuList: ['Virtual GPU card 16 GiB'],
+      pcieDevices: ['Encryption accelerator', 'Encryption accelerator'],
     },
   ])
   await seedContainer(ctx, native, 'default', { name: 'default-container-48105320771234' })

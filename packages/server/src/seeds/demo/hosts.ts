@@ -4,8 +4,9 @@ import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../core/ids/named-id.ts'
-import { type BmcFact, bmcDigest } from '../../drivers/simulated/hardware.ts'
+import { type BmcFact, bmcDigest, deviceFacts } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
+import { devicesOf } from './host-devices.ts'
 
 const GiB = 1024 ** 3
 const TB = 1_000_000_000_000
@@ -56,6 +57,8 @@ export interface SeedHost {
   readonly cvmAddress: string
   readonly bmcAddress?: string
   readonly gpuList?: readonly string[]
+  /** Names of devices that VMs may have entirely. */
+  readonly pcieDevices?: readonly string[]
   /** Default: the memory of its class. */
   readonly memoryGiB?: number
   readonly categoryExtIds?: readonly string[]
@@ -70,6 +73,8 @@ export async function seedHosts(
   for (const host of hosts) {
     const { extId = seedId(`host/${host.hostName}`) } = host
     await ctx.store.insert(Host, hostRow(ctx, cluster, hostClass, host, extId))
+    for (const device of devicesOf({ ...host, extId, clusterExtId: cluster.extId }))
+      await deviceFacts(ctx.world).put(device.extId, device)
     if (host.bmcAddress === undefined) continue
     await ctx.store.insert(BmcInfo, {
       extId,

@@ -1,6 +1,7 @@
 /** Images as if downloaded; two more are on the cluster, but unknown to this manager. Source: behaviour vmm.md 4. */
 
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { ImageRateLimitPolicy } from '@hyperplane/contract/vmm/content/image-rate-limit-policy'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
@@ -46,13 +47,30 @@ export async function seedImages(ctx: SeedContext): Promise<void> {
       secondsSinceCreation: 20 * day - index * 60,
     })
   }
-  for (const name of onClusterOnly)
-    await putFile(
-      ctx,
-      seedId(`image/${name}`),
-      clusterExtId,
-      contentOf(urlOf(name), (name.endsWith('.iso') ? 1 : 2) * GiB),
-    )
+  for (const name of onClusterOnly) {
+    const type = name.endsWith('.iso') ? 'ISO_IMAGE' : 'DISK_IMAGE'
+    await putFile(ctx, seedId(`image/${name}`), clusterExtId, {
+      content: contentOf(urlOf(name), (type === 'ISO_IMAGE' ? 1 : 2) * GiB),
+      record: { name: ctx.nameOf(name), type },
+    })
+  }
+}
+
+/** No cluster of the demo carries its category. */
+export async function seedRateLimit(ctx: SeedContext): Promise<void> {
+  const at = ctx.ago(20 * day)
+  await ctx.store.insert(ImageRateLimitPolicy, {
+    extId: seedId('image-rate-limit-policy/branch-offices'),
+    tenantId: ctx.tenantId,
+    name: ctx.nameOf('branch-offices'),
+    description: 'Slow links of branch offices',
+    rateLimitKbps: 100_000,
+    clusterEntityFilter: { type: 'CATEGORIES_MATCH_ALL', categoryExtIds: [seedId('category/Site/branch')] },
+    createTime: at,
+    lastUpdateTime: at,
+    ownerExtId: ctx.adminId,
+    ownerName: 'admin',
+  })
 }
 
 export interface SeedImage {
@@ -73,7 +91,7 @@ export async function seedImage(ctx: SeedContext, described: SeedImage): Promise
   const { name, key = name, extId = seedId(`image/${key}`), description, type, sizeBytes } = described
   const { url = urlOf(key) } = described
   const content = contentOf(url, sizeBytes)
-  for (const cluster of described.clusterExtIds) await putFile(ctx, extId, cluster, content)
+  for (const cluster of described.clusterExtIds) await putFile(ctx, extId, cluster, { content })
   await ctx.world.collection<UrlFact>('content.urls').put(url, { content, isTold: true })
   const at = ctx.ago(described.secondsSinceCreation)
   await ctx.store.insert(Image, {
@@ -95,9 +113,9 @@ export async function seedImage(ctx: SeedContext, described: SeedImage): Promise
 
 const contentOf = (url: string, sizeBytes: number): FileFact['content'] => ({ seed: url, sizeBytes })
 
-const putFile = (ctx: SeedContext, imageExtId: string, cluster: string, content: FileFact['content']): Promise<void> =>
+const putFile = (ctx: SeedContext, imageExtId: string, cluster: string, file: FileFact): Promise<void> =>
   ctx.world
     .collection<FileFact>('content.files')
-    .put(fileKey({ imageExtId, clusterExtId: cluster }), { content, url: content.seed })
+    .put(fileKey({ imageExtId, clusterExtId: cluster }), { url: file.content.seed, ...file })
 
 const urlOf = (name: string): string => `https://images.example.com/${name}`

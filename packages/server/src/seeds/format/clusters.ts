@@ -25,7 +25,10 @@ const Host = object('', {
   cvmAddress: optional(address()),
   bmcAddress: optional(address()),
   memoryGiB: optional(GiB(16_384)),
-  gpuList: optional(names(16)),
+  gpuList: optional(
+    about('A name with "virtual" is that of a card which VMs share. Example: Compute GPU 24 GiB.', names(16)),
+  ),
+  pcieDevices: optional(about('Names of devices that VMs may have entirely.', names(16))),
   categories: categories(),
 })
 

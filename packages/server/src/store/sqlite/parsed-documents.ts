@@ -12,6 +12,7 @@ const parsed = new LRUCache<string, object>({
   sizeCalculation: (_, document) => document.length,
 })
 
+/** `any`: only the caller knows the kind of the row. */
 export function parseDocument(document: string): any {
   let entity = parsed.get(document)
   if (entity === undefined) parsed.set(document, (entity = deeplyFrozen(JSON.parse(document))))

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { compileFilter, compileOrderby } from '../compile-query.ts'
-import type { Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, Walk } from '../store.ts'
+import type { GroupSum, Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, SumQuery, Walk } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { sqliteDialect } from './dialect.ts'
 import { type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
@@ -49,6 +49,14 @@ const storedCounts = (publishedOnly = false): string => {
 const computedCounts = (publishedOnly = false): string =>
   `SELECT from_kind AS kind, COUNT(DISTINCT from_id) AS n FROM reference
     WHERE to_kind = ? AND to_id = ?${publishedOnly ? ' AND published = 1' : ''} GROUP BY from_kind ORDER BY from_kind`
+
+/** @throws Error for a path without a column: a mistake in the code */
+function columnIn({ columnOf, resource }: Table, path: string): string {
+  const column = columnOf.get(path)
+  if (column === undefined)
+    throw new Error(`${resource.kind}.${path} has no column: add it to the kind's indexed paths`)
+  return column
+}
 
 export class SqliteReader implements Reader {
   protected readonly database: DatabaseSync
@@ -196,24 +204,30 @@ export class SqliteReader implements Reader {
     const terms = ['published = 1']
     const parameters: SQLInputValue[] = []
     for (const [path, value] of Object.entries(where)) {
-      const column = table.columnOf.get(path)
-      if (column === undefined)
-        throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
-      terms.push(`${column} IS ?`)
+      terms.push(`${columnIn(table, path)} IS ?`)
       parameters.push(typeof value === 'boolean' ? Number(value) : value)
     }
     const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
     return this.#entities({ text, parameters })
   }
 
+  async sums(kind: AnyResource, { where, by, of }: SumQuery): Promise<readonly GroupSum[]> {
+    const table = this.table(kind)
+    const groups = by.map((path) => columnIn(table, path)).join(', ')
+    const sums = of.map((path) => `SUM(${columnIn(table, path)})`).join(', ')
+    const terms = Object.keys(where).map((path) => `${columnIn(table, path)} = ?`)
+    const text = `SELECT ${groups}, ${sums} FROM ${table.name} WHERE ${terms.join(' AND ')} GROUP BY ${groups}`
+    const parameters = Object.values(where).map((value) => (typeof value === 'boolean' ? Number(value) : value))
+    const rows = this.prepare(text).all(...parameters) as Record<string, Scalar>[]
+    return rows.map((row) => {
+      const values = Object.values(row)
+      return { by: values.slice(0, by.length), sums: values.slice(by.length).map(Number) }
+    })
+  }
+
   async walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]> {
     const table = this.table(kind)
-    const columnOf = (path: string): string => {
-      const column = table.columnOf.get(path)
-      if (column === undefined)
-        throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
-      return column
-    }
+    const columnOf = (path: string): string => columnIn(table, path)
     const by = columnOf(walk.by)
     // The plus stops SQLite from choosing an index on `published`.
     const terms = ['+published = 1']

@@ -68,9 +68,9 @@ function cache<T>(known: Map<string, T>, key: string, value: T): void {
 
 interface Job {
   readonly work: (transaction: Transaction) => Promise<unknown>
-  readonly resolve: (value: any) => void
-  readonly reject: (error: unknown) => void
-  readonly applied?: (result: Promise<any>) => void
+  resolve(value: unknown): void
+  reject(error: unknown): void
+  applied?(result: Promise<unknown>): void
 }
 
 class SqliteStore extends SqliteReader implements Store {
@@ -184,7 +184,7 @@ class SqliteStore extends SqliteReader implements Store {
     const durable = new Promise<void>((resolve, reject) =>
       this.#enqueue({
         work,
-        applied: applied.resolve,
+        applied: (result) => applied.resolve(result as Promise<T>),
         resolve: () => resolve(),
         reject: (error) => {
           // If the transaction failed before `work` ran, `applied` must reject too; otherwise it is settled already.

@@ -313,7 +313,7 @@ const refusals: readonly [string, object, Record<string, RegExp>][] = [
     { effect: { error: 'CONFLICT', arguments: { fault: 'no' }, retryAfterSeconds: 5 } },
     { 'effect/retryAfterSeconds': /not with 409/ },
   ],
-  ['retries of requests', { effect: { ...unavailable, isRetryable: true } }, { 'effect/isRetryable': /whoever sent/ }],
+  ['retries of requests', { effect: { ...unavailable, isRetryable: true } }, { 'effect/isRetryable': /by its client/ }],
   ['a trigger that says nothing', { trigger: { always: false }, effect: unavailable }, { 'trigger/always': /disable/ }],
   [
     'delays that are no durations, are too long, or in the wrong order',

@@ -104,7 +104,7 @@ for (const [how, loseFile] of Object.entries(lose)) {
       const refused = await app.call('GET', categories, { world: 'hurt' })
       assert.equal(refused.status, 503)
       assert.match(refused.errors[0]?.message ?? '', fault)
-      assert.match(refused.errors[0]?.message ?? '', /Reset it.+or delete it.+put back a copy/)
+      assert.match(refused.errors[0]?.message ?? '', /Reset it.+or delete it.+restore a copy/)
     }
     const { data } = await app.call('GET', `${worlds}/hurt`)
     assert.equal(data.state, 'FAILED')

@@ -167,9 +167,9 @@ test('a signed metadata document is accepted, and refused when it was altered or
     /(<md:EntityDescriptor[^>]*>)/,
     `$1${signature}<md:Extensions>${original}</md:Extensions>`,
   )
-  assert.match(fault(await create({ idpMetadataXml: wrapping })), /does not sign the element that it stands in/)
+  assert.match(fault(await create({ idpMetadataXml: wrapping })), /does not sign the element that contains it/)
   const sameId = wrapping.replace('ID="_2"', 'ID="_1"')
-  assert.match(fault(await create({ idpMetadataXml: sameId })), /an ID stands twice/)
+  assert.match(fault(await create({ idpMetadataXml: sameId })), /an ID occurs twice/)
   // Beside it, in one collection.
   const both = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${[forged, good].join('').replace(/<\?xml[^>]*\?>/g, '')}</md:EntitiesDescriptor>`
   assert.match(fault(await create({ idpMetadataXml: both })), /describes 2 entities/)

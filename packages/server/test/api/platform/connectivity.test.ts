@@ -116,7 +116,7 @@ test('a cluster that does not answer cannot be unregistered; a manager can, with
   await happen(app, { type: 'REMOTE_CUT_OFF', remote })
   const task = await app.task(await unregister(app, { extId: remote }))
   assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
-  assert.match(task.warnings[0].message, /could not be told/)
+  assert.match(task.warnings[0].message, /could not be notified/)
 })
 
 test('probes do not raise the version of a registration', async () => {

@@ -44,7 +44,7 @@ test('a manager whose certificate has changed is unregistered at once, and the c
   withFault({ hasWrongCertificate: true }, async (app) => {
     const task = await app.task(await register(app, address, { isManager: true }))
     assert.equal(task.status, 'FAILED')
-    assert.match(task.warnings[0].message, /could not be told .*another certificate/)
+    assert.match(task.warnings[0].message, /could not be notified .*another certificate/)
   }))
 
 test('an unregistration waits an hour of server time for a manager that does not answer, and then completes', () =>
@@ -57,5 +57,5 @@ test('an unregistration waits an hour of server time for a manager that does not
     await app.clock.advance(100_000)
     const task = await app.task(started)
     assert.equal(task.status, 'FAILED')
-    assert.match(task.warnings[0].message, /could not be told .*no answer/)
+    assert.match(task.warnings[0].message, /could not be notified .*no answer/)
   }))

@@ -113,7 +113,7 @@ test('a world with an unfinished task is not exported: 409 names the task, its p
   assert.equal(refused.status, 409)
   assert.match(
     refused.errors[0]?.message ?? '',
-    /1 task has not ended: .*Create.* \([-0-9a-f]{36}, (?:QUEUED|RUNNING), \d+ %\)\. The clock of this world stands: move it .*cancel.*fork/i,
+    /1 task has not ended: .*Create.* \([-0-9a-f]{36}, (?:QUEUED|RUNNING), \d+ %\)\. The clock of this world is frozen: advance it .*cancel.*fork/i,
   )
 })
 

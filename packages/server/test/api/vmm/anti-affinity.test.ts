@@ -32,6 +32,7 @@ import {
   aRunningVm,
   changePolicy,
   compliance,
+  countsAddUp,
   hostOf,
   policyBody,
   postPolicy,
@@ -57,6 +58,7 @@ after(() => app.close())
 afterEach(async () => {
   assert.equal(atStep, undefined, 'the step came')
   await noFaults(app)
+  await countsAddUp(app)
   await checkInvariants(app)
 })
 

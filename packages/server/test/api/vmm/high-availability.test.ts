@@ -110,7 +110,7 @@ test('a VM of a failed host is restarted on another host with the same addresses
   assert.equal(task.warnings, undefined)
 
   const effects = (await back(vm.host.extId)).effects.join()
-  assert.match(effects, /0 guests of it began anew/)
+  assert.match(effects, /0 guests of it restarted/)
   await advance(app, 1)
   assert.deepEqual((await readVm(app, vm.extId)).host, { extId: other })
   assert.deepEqual(await journal(vm.extId), ['ON', 'PAUSED', 'ON'])

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { happen } from '../../support/events.ts'
+import { happen, postEvent } from '../../support/events.ts'
 import { aUser } from '../../support/identities.ts'
 import { type CallOptions, startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -163,6 +163,39 @@ describe('creating an image', () => {
       assert.equal(task.errorMessages[0].code, 'VMM-50001')
     }
     assert.equal((await app.call('GET', `${images}?$filter=name eq 'lost'`)).total, 0)
+  })
+
+  test('a server that cuts downloads, or sends other bytes than the checksum tells, ends FAILED and leaves nothing', async () => {
+    const server = 'faulty.example.com'
+    const source = urlSource(`https://${server}/faulty.iso`)
+    const digest = createHash('sha1').update('faulty').digest('hex')
+    await created(anImage({ source, checksum: sha1(digest) }))
+    const files = app.world.collection('content.files').all().size
+    for (const [fault, group] of [
+      ['CUT', 'SOURCE_UNAVAILABLE'],
+      ['CORRUPT', 'CHECKSUM_MISMATCH'],
+    ]) {
+      await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault })
+      const task = await app.task(await create(anImage({ name: 'faulty', source, checksum: sha1(digest) })))
+      assert.deepEqual([task.status, task.errorMessages[0].errorGroup], ['FAILED', group], fault)
+    }
+    assert.equal(app.world.collection('content.files').all().size, files)
+    await happen(app, { type: 'CONTENT_SERVER_RETURNS', server })
+    await created(anImage({ source, checksum: sha1(digest) }))
+    for (const wrong of [{ fault: 'STATUS' }, { fault: 'SLOW', status: 404 }])
+      assert.equal((await postEvent(app, { type: 'CONTENT_SERVER_FAILS', server, ...wrong })).status, 400)
+  })
+
+  test('a slow server sends a megabyte a second', async () => {
+    const server = 'slow.example.com'
+    await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'SLOW' })
+    const started = await create(anImage({ source: urlSource(`https://${server}/slow.iso`) }))
+    const status = async () => (await app.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)).data.status
+    // ISO images have 40 MiB to 2 GiB.
+    await app.clock.advance(40_000)
+    assert.equal(await status(), 'RUNNING')
+    await app.clock.advance(2_200_000)
+    assert.equal(await status(), 'SUCCEEDED')
   })
 
   test('the password of a source appears in no response, list, task or table', async () => {

@@ -134,8 +134,9 @@ test('a boot device that is a NIC becomes the NIC of the clone', async () => {
     nics: [{ ...nicOn(subnet), backingInfo: { macAddress } }],
     bootConfig: { $objectType: 'vmm.v4.ahv.config.LegacyBoot', bootDevice },
   })
-  const clone = await cloned(source.extId)
-  assert.equal(clone.bootConfig.bootDevice.macAddress, macOf(clone))
+  const clone = await cloned(source.extId, { $objectType: 'vmm.v4.ahv.config.CloneOverrideParams' })
+  assert.equal(clone.$objectType, source.$objectType)
+  assert.deepEqual(clone.bootConfig.bootDevice, { ...bootDevice, macAddress: macOf(clone) })
   assert.notEqual(macOf(clone), macAddress)
   assert.equal((await cloned(source.extId, { nics: [] })).bootConfig.bootDevice, undefined)
 })

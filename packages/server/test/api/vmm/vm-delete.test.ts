@@ -97,17 +97,22 @@ test('deleting the image of a disk or a CD-ROM drive succeeds: the VM powers on,
   assert.equal(again.status, 404)
 })
 
-test('the layers under a clone are kept until the last clone is deleted', async () => {
+test('the layers under clones stay until only one clone is left, which takes them over', async () => {
   const source = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
   const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: source.disks[0].extId }
-  const clone = await aVm(app, cluster, { disks: [{ backingInfo: { dataSource: { reference } } }] })
-  assert.equal(clone.disks[0].backingInfo.diskSizeBytes, source.disks[0].backingInfo.diskSizeBytes)
   const disks = diskFacts(app.world)
+  const [clone, other] = [
+    await aVm(app, cluster, { disks: [{ backingInfo: { dataSource: { reference } } }] }),
+    await aVm(app, cluster, { disks: [{ backingInfo: { dataSource: { reference } } }] }),
+  ]
+  assert.equal(clone.disks[0].backingInfo.diskSizeBytes, source.disks[0].backingInfo.diskSizeBytes)
+  const layer = disks.get(clone.disks[0].extId)?.parentExtId as string
   await changed(app, source.extId, 'delete')
-  assert.equal(disks.get(source.disks[0].extId)?.isHidden, true)
+  assert.equal(disks.get(layer)?.isHidden, true)
   assert.equal((await changed(app, clone.extId, 'power-on')).status, 'SUCCEEDED')
-  await changed(app, clone.extId, 'delete')
-  assert.equal(disks.get(source.disks[0].extId), undefined)
+  await changed(app, other.extId, 'delete')
+  assert.equal(disks.get(layer), undefined)
+  assert.equal(disks.get(clone.disks[0].extId)?.parentExtId, undefined)
 })
 
 test('operations queued behind a delete fail as not found', async () => {

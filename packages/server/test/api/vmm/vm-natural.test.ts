@@ -3,10 +3,21 @@
  * Source: behaviour vmm.md 1.1 (Power), 3.3, 3.7; volumes-storage.md 1.4.
  */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { happen } from '../../support/events.ts'
-import { aNativeCluster, aVm, bootDisk, change, type NativeCluster, readVm } from '../../support/native-cluster.ts'
+import {
+  aNativeCluster,
+  aSubnet,
+  aVm,
+  bootDisk,
+  change,
+  type NativeCluster,
+  nicOn,
+  readVm,
+  tagOf,
+} from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { act, aGroup, entriesOf } from '../../support/volumes.ts'
 
@@ -97,4 +108,27 @@ test('detaching a volume group waits 60 s for a guest that still uses it, then f
   assert.match(task.warnings[0].message, /60 s/)
   assert.ok(seconds >= 60, String(seconds))
   assert.deepEqual(await entriesOf(app, vm.extId, group.extId), [])
+})
+
+test('a guest forgets its address 10 s after its NIC is disconnected, and learns one 5 s after it is connected or has a new address', async () => {
+  const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.99'])
+  const { extId, nics } = await on({ nics: [nicOn(subnet)] })
+  await app.clock.advance(booted)
+  const path = `/vmm/v4.2/ahv/config/vms/${extId}/nics/${nics[0].extId}`
+  const learned = async (): Promise<string | undefined> =>
+    (await app.call('GET', path)).data.nicNetworkInfo.ipv4Info?.learnedIpAddresses[0].value
+  const sent = async (method: string, at: string, body: object) =>
+    app.call(method, at, { body, ifMatch: await tagOf(app, extId), requestId: randomUUID() })
+  const connect = (isConnected: boolean) => sent('PUT', path, { ...nicOn(subnet), backingInfo: { isConnected } })
+  const assign = (value: string) => sent('POST', `${path}/$actions/assign-ip`, { ipAddress: { value } })
+  for (const [change, before, millis, after] of [
+    [() => connect(false), '10.0.0.10', 10_000, undefined],
+    [() => connect(true), undefined, 5000, '10.0.0.10'],
+    [() => assign('10.0.0.70'), '10.0.0.10', 5000, '10.0.0.70'],
+  ] as const) {
+    assert.equal((await ended(change())).task.status, 'SUCCEEDED')
+    assert.equal(await learned(), before)
+    await app.clock.advance(millis)
+    assert.equal(await learned(), after)
+  }
 })

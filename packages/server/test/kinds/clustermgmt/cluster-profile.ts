@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach cluster profiles. */
 
 import { completed, requestOf, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, ids } from '../../support/clustermgmt.ts'
 import { createdPath, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -78,4 +79,17 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   }),
   'clustermgmt.update-cluster-profile': async (app) =>
     tagged(app, 'PUT', `${profiles}/${await anAppliedProfile(app)}`, { nameServerIpList: [ip('10.8.8.7')] }),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createProfile: (asking) =>
+    walk.post(walk.collections.profiles, {
+      name: walk.name(asking, 'profile'),
+      nameServerIpList: [{ ipv4: { value: '10.8.8.8' } }],
+    }),
+  applyProfile: ({ model, draw }) =>
+    walk.post(`${model.path(draw, walk.collections.profiles)}/$actions/apply`, {
+      clusters: [{ uuid: model.extId(draw, walk.collections.clusters) }],
+    }),
+  deleteProfile: walk.removing(walk.collections.profiles),
 }

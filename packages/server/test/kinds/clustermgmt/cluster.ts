@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { address, at, createdPath, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -62,4 +63,13 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.clusters': ({ ids }) => ids('Cluster'),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  categorizeCluster: walk.acting(walk.collections.clusters, 'associate-categories', ({ model, draw }) => ({
+    categories: [model.extId(draw, walk.collections.categories)],
+  })),
+  uncategorizeCluster: walk.acting(walk.collections.clusters, 'disassociate-categories', ({ model, draw }) => ({
+    categories: [model.extId(draw, walk.collections.categories)],
+  })),
 }

@@ -1,9 +1,15 @@
 /** Requests by which suites that cover every kind reach hosts. */
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { FactOwner } from '../kind.ts'
+
+/** Ids of the devices that a seed gives to a host. */
+const devicesOf = (host: string): string[] =>
+  Array.from({ length: 32 }, (_, index) => seedId(`device/${host}/${index}`))
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.boots': ({ ids }) => ids('Host'),
   'hardware.downtimes': ({ ids }) => ids('Host'),
+  'hardware.devices': async ({ ids }) => new Set([...(await ids('Host'))].flatMap(devicesOf)),
   'hardware.drives': 'nobody',
   'hardware.faults': 'nobody',
   'hardware.slowness': ({ ids }) => ids('Host'),

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { completed, requestOf, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -120,4 +121,16 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.containers': ({ ids }) => ids('StorageContainer'),
   'storage.full': 'nobody',
   'storage.stalls': 'nobody',
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createContainer: (asking) => ({
+    ...walk.post(walk.collections.containers, { name: walk.name(asking, 'ctr') }),
+    clusterId: walk.nativeCluster,
+  }),
+  renameContainer: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.containers), { name: walk.name(asking, 'ctr') }, [
+      'isCompressionEnabled',
+    ]),
+  deleteContainer: walk.removing(walk.collections.containers),
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { creating, named, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { type FieldBase, type OrderCase, unknown } from '../kind.ts'
@@ -47,4 +48,17 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   '* entityFilter': [{ vm: { '*': { eq: '*' } } }],
   '* identityFilter': [{ user: { uuid: { anyof: [randomUUID()] } } }],
+}
+
+const everything = { '*': { '*': { eq: '*' } } }
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createPolicy: ({ model, draw }) =>
+    walk.post(walk.collections.policies, {
+      displayName: `policy-${model.number()}`,
+      role: model.extId(draw, walk.collections.roles),
+      identities: [{ identityFilter: { user: { uuid: { anyof: [model.extId(draw, walk.collections.users)] } } } }],
+      entities: [{ entityFilter: everything }],
+    }),
+  deletePolicy: walk.removing(walk.collections.policies),
 }

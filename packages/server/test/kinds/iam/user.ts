@@ -1,4 +1,5 @@
 /** Requests by which suites that cover every kind reach users. */
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, creating, named, updating } from '../../support/field-bases.ts'
 import type { FieldBase } from '../kind.ts'
 
@@ -42,4 +43,24 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'iam.updateUserById password': ['Another.Horse8'],
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createUser: (asking) =>
+    walk.post(walk.collections.users, {
+      userType: 'LOCAL',
+      username: walk.name(asking, 'walker').toLowerCase(),
+      password: walk.walkersPassword,
+    }),
+  describeUser: (asking) =>
+    walk.put(
+      asking,
+      asking.model.path(asking.draw, walk.collections.users),
+      { displayName: walk.name(asking, 'Walker') },
+      ['username', 'userType'],
+    ),
+  switchUser: ({ model, draw }) =>
+    walk.post(`${model.path(draw, walk.collections.users)}/$actions/change-state`, {
+      status: draw.of(['ACTIVE', 'INACTIVE']),
+    }),
 }

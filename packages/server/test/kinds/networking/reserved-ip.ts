@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach reserved addresses of subnets. */
 
 import { completed } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { address, createdPath } from '../../support/field-bases.ts'
 import { subnets } from '../../support/subnets.ts'
 import type { FieldBase, RestartScenario } from '../kind.ts'
@@ -47,4 +48,18 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
       body: { unreserveType: 'CONTEXT', clientContext: 'killed' },
     }
   },
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  reserveAddresses: ({ model, draw }) =>
+    walk.post(`${model.path(draw, walk.collections.subnets)}/addresses/$actions/reserve`, {
+      reserveType: 'IP_ADDRESS_COUNT',
+      count: draw.of([1, 2, 5]),
+      clientContext: `walk-${draw.below(2)}`,
+    }),
+  unreserveAddresses: ({ model, draw }) =>
+    walk.post(`${model.path(draw, walk.collections.subnets)}/addresses/$actions/unreserve`, {
+      unreserveType: 'CONTEXT',
+      clientContext: `walk-${draw.below(2)}`,
+    }),
 }

@@ -2,6 +2,7 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, creating, named, once } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { aVpc, made, prefix, routingPolicies } from '../../support/vpcs.ts'
@@ -137,4 +138,20 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.policy': ({ ids }) => ids('RoutingPolicy'),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createRoutingPolicy: ({ model, draw }) =>
+    walk.post(walk.collections.routingPolicies, {
+      name: `policy-${model.number()}`,
+      priority: 200 + draw.below(20),
+      vpcExtId: model.extId(draw, walk.collections.vpcs),
+      policies: [
+        {
+          policyMatch: { source: { addressType: 'ANY' }, destination: { addressType: 'ANY' }, protocolType: 'ANY' },
+          policyAction: { actionType: 'PERMIT' },
+        },
+      ],
+    }),
+  deleteRoutingPolicy: walk.removing(walk.collections.routingPolicies),
 }

@@ -2,6 +2,7 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { address, creating, named, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ipConfigOf, subnets } from '../../support/subnets.ts'
@@ -125,4 +126,28 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.dhcp': ({ ids }) => ids('Subnet'),
   'fabric.subnet': ({ ids }) => ids('Subnet'),
+}
+
+const walkersSubnet = (asking: walk.Asking): object => {
+  const { model, draw } = asking
+  const overlay = { subnetType: 'OVERLAY', vpcReference: model.extId(draw, walk.collections.vpcs) }
+  const network = draw.below(8)
+  return {
+    name: walk.name(asking, 'subnet'),
+    ...(draw.isOneIn(4)
+      ? overlay
+      : { subnetType: 'VLAN', networkId: 3000 + draw.below(200), clusterReference: walk.nativeCluster }),
+    // Few addresses, so that they run out.
+    ipConfig: ipConfigOf({
+      ipv4: `10.9${network}.0.0/24`,
+      pools: [[`10.9${network}.0.10`, `10.9${network}.0.1${draw.of([3, 9])}`]],
+    }),
+  }
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createSubnet: (asking) => walk.post(walk.collections.subnets, walkersSubnet(asking)),
+  renameSubnet: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.subnets), { name: walk.name(asking, 'subnet') }),
+  deleteSubnet: walk.removing(walk.collections.subnets),
 }

@@ -2,6 +2,7 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { creating, named, updating } from '../../support/field-bases.ts'
 import { attachedTo, aVpc, ip, prefix, vpcs } from '../../support/vpcs.ts'
 import {
@@ -58,4 +59,15 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.router': ({ ids }) => ids('Vpc'),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVpc: (asking) =>
+    walk.post(walk.collections.vpcs, {
+      name: walk.name(asking, 'vpc'),
+      ...(asking.draw.isOneIn(2) ? { externalSubnets: [attachedTo(asking.draw.of(['ext-nat', 'ext-routed']))] } : {}),
+    }),
+  renameVpc: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vpcs), { name: walk.name(asking, 'vpc') }),
+  deleteVpc: walk.removing(walk.collections.vpcs),
 }

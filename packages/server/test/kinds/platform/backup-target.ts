@@ -2,6 +2,7 @@
 
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { bucketTarget, made as completedTarget, inBucket, onCluster, targets } from '../../support/backups.ts'
 import { createdPath, creating, deleteEntity } from '../../support/field-bases.ts'
 import type { Creation } from '../kind.ts'
@@ -45,4 +46,9 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const location = inBucket({ credentials: undefined }, { rpoInMinutes: 600 })
     return tagged(app, 'PUT', `${targets}/${(await bucketTarget(app)).extId}`, { location })
   },
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createBackupTarget: () => walk.post(walk.collections.backupTargets, { location: onCluster(walk.nativeCluster) }),
+  deleteBackupTarget: walk.removing(walk.collections.backupTargets),
 }

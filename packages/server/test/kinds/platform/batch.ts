@@ -1,7 +1,9 @@
 /** Requests by which suites that cover every kind reach batches. */
 
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named } from '../../support/field-bases.ts'
 import type { FieldBase, RestartScenario } from '../kind.ts'
+import { walkersVm } from '../vmm/vm.ts'
 import { category } from './category.ts'
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
@@ -44,4 +46,33 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
       payload: Array.from({ length: 5 }, (_, index) => ({ data: { key: 'killed', value: String(index) } })),
     },
   }),
+}
+
+const element = (data: object): object => ({ data })
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createManyCategories: ({ model, draw }) =>
+    walk.post('/platform/v4.3/operations/$actions/batch', {
+      metadata: {
+        action: 'CREATE',
+        name: 'walk',
+        uri: `/api${walk.collections.categories}`,
+        chunkSize: draw.of([1, 3]),
+        shouldStopOnError: draw.isOneIn(2),
+      },
+      // Some pairs are there already: those elements fail.
+      payload: draw
+        .some([1, 1, 2, 3, 4], 5)
+        .map((value) => element({ key: `many-${model.number() % 3}`, value: `v${value}` })),
+    }),
+  createManyVms: (asking) =>
+    walk.post('/platform/v4.3/operations/$actions/batch', {
+      metadata: {
+        action: 'CREATE',
+        name: 'walk',
+        uri: `/api${walk.collections.vms}`,
+        chunkSize: asking.draw.of([1, 3]),
+      },
+      payload: [1, 2, 3].map(() => element(walkersVm(asking))),
+    }),
 }

@@ -3,8 +3,9 @@
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { created, requestOf, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { ids } from '../../support/clustermgmt.ts'
-import { named, updating } from '../../support/field-bases.ts'
+import { at, named, updating } from '../../support/field-bases.ts'
 import {
   type Creation,
   type FactOwner,
@@ -16,8 +17,8 @@ import {
 } from '../kind.ts'
 
 const images = '/vmm/v4.2/content/images'
-/** Files on the demo's cluster without an image. */
-const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map((name) => `${seedId(`image/${name}`)}/${nativeCluster}`)
+/** Images that only the demo's cluster knows. */
+const unmanaged = ['golden-2019.qcow2', 'rescue.iso'].map((name) => seedId(`image/${name}`))
 
 export const creations = {
   'vmm.createImage': {
@@ -49,6 +50,7 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.importImage': [at(`${images}/$actions/import`, { clusterExtId: nativeCluster, imagesExtIds: unmanaged })],
   'vmm.updateImageById': [updating(images, () => creations['vmm.createImage'].body(named()))],
 }
 
@@ -60,6 +62,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.create-image': async () => requestOf(creations['vmm.createImage']),
   'vmm.delete-image': async (app) =>
     tagged(app, 'DELETE', `${images}/${await created(app, creations['vmm.createImage'], 'gone')}`),
+  'vmm.import-images': async () => ({
+    method: 'POST',
+    path: `${images}/$actions/import`,
+    body: { clusterExtId: nativeCluster, imagesExtIds: unmanaged },
+  }),
   'vmm.update-image': async (app) => {
     const path = `${images}/${await created(app, creations['vmm.createImage'], 'copied')}`
     const { data } = await app.call('GET', path)
@@ -71,10 +78,27 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'content.faults': 'nobody',
   'content.files': async ({ all }) =>
     new Set([
-      ...strayFiles,
+      ...unmanaged.map((extId) => `${extId}/${nativeCluster}`),
       ...(await all(Image)).flatMap(({ extId, clusterLocationExtIds = [] }) =>
         clusterLocationExtIds.map((cluster: string) => `${extId}/${cluster}`),
       ),
     ]),
   'content.urls': 'nobody',
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createImage: (asking) =>
+    walk.post(walk.collections.images, {
+      name: walk.name(asking, 'image'),
+      type: 'DISK_IMAGE',
+      source: {
+        $objectType: 'vmm.v4.content.UrlSource',
+        url: `https://images.example.com/${asking.draw.below(4)}.qcow2`,
+      },
+    }),
+  renameImage: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.images), { name: walk.name(asking, 'image') }, [
+      'type',
+    ]),
+  deleteImage: walk.removing(walk.collections.images),
 }

@@ -1,10 +1,12 @@
 /** Requests by which suites that cover every kind reach VMs. */
 
 import assert from 'node:assert/strict'
+import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
@@ -21,6 +23,8 @@ import {
   unknown,
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
+import { demoGpu, virtualGpu } from './gpu.ts'
+import { otherDemoDevice } from './pcie-device.ts'
 import { cloneBases } from './vm-guest-customization-profile.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
@@ -83,8 +87,8 @@ const act = (app: TestApp, vm: string, action: string): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, undefined, `${vms}/${vm}`)
 const actWith = (app: TestApp, vm: string, action: string, body: object): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, body, `${vms}/${vm}`)
-async function aRunningVm(app: TestApp): Promise<string> {
-  const vm = await aFullVm(app)
+async function aRunningVm(app: TestApp, more: object = {}): Promise<string> {
+  const vm = await aFullVm(app, more)
   const { method, path, ...options } = await act(app, vm, 'power-on')
   await completed(app, method, path, options)
   return vm
@@ -162,6 +166,14 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.assignVmOwner': [at(`${web01}/$actions/assign-owner`, {})],
   'vmm.associateCategories': [at(`${web01}/$actions/associate-categories`, dev)],
   'vmm.disassociateCategories': [at(`${web01}/$actions/disassociate-categories`, dev)],
+  'vmm.revertVm': [
+    async (app) => {
+      const vm = await aFullVm(app)
+      const body = { vmExtId: vm }
+      const point = await completed(app, 'POST', '/vmm/v4.2/ahv/config/vm-recovery-points', { body })
+      return { path: `${vms}/${vm}/$actions/revert`, body: { vmRecoveryPointExtId: point } }
+    },
+  ],
   'vmm.rebootGuestVm': [askingGuest('guest-reboot')],
   'vmm.shutdownGuestVm': [askingGuest('guest-shutdown')],
   'vmm.migrateVmToHost': [
@@ -219,6 +231,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     ),
     creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
     creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
+    creating(vms, () => fieldVm({ gpus: [virtualGpu] })),
     creating(vms, () => fieldVm({ isAgentVm: true, host: { extId: hostId('hp-n01-a') } })),
     creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) })),
     creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) })),
@@ -238,15 +251,19 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.80' }],
-  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.81' }],
-  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.82' }],
-  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.83' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.142' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.143' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
+  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
   'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
-  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
+  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  'vmm.createVm gpus/mode': [virtualGpu.mode],
+  'vmm.createVm gpus/vendor': [virtualGpu.vendor],
+  'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
+  'vmm.createVm pcieDevices/backingInfo<PcieDeviceReference>/deviceExtId': [otherDemoDevice],
   '* hardwareClockTimezone': ['Europe/Paris'],
   '* memorySizeBytes': [2 * GiB],
   '* numQueues': [2],
@@ -278,9 +295,9 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     return actWith(app, vm, 'migrate-to-host', { host: { extId: others[0] } })
   },
   'vmm.customize-guest-vm': async (app) => actWith(app, await aFullVm(app), 'customize-guest', guestCustomization),
-  'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app) }),
+  'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app, { gpus: [demoGpu] }) }),
   'vmm.delete-vm': async (app) => {
-    const vm = `${vms}/${await aRunningVm(app)}`
+    const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`
     return tagged(app, 'DELETE', vm)
   },
   'vmm.power-cycle-vm': async (app) => act(app, await aRunningVm(app), 'power-cycle'),
@@ -320,5 +337,55 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
         ...firmwareFilesOf(vm),
       ]),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
+      ...(await all(VmRecoveryPoint)).flatMap(({ diskRecoveryPoints = [], driveRecoveryPoints = [] }) =>
+        [...diskRecoveryPoints, ...driveRecoveryPoints].map(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId),
+      ),
     ]),
+}
+
+const nicOn = (subnet: string, more: object = {}): object => ({ networkInfo: { subnet: { extId: subnet }, ...more } })
+
+/** A new VM of a random walk. */
+export function walkersVm(asking: walk.Asking): object {
+  const { model, draw } = asking
+  const source = {
+    reference: {
+      $objectType: 'vmm.v4.ahv.config.ImageReference',
+      imageExtId: model.extId(draw, walk.collections.images),
+    },
+  }
+  const disk = (): object =>
+    draw.isOneIn(3)
+      ? { backingInfo: { dataSource: source } }
+      : {
+          backingInfo: {
+            diskSizeBytes: GiB,
+            storageContainer: { extId: model.extId(draw, walk.collections.containers) },
+          },
+        }
+  return {
+    name: walk.name(asking, 'vm'),
+    memorySizeBytes: GiB * draw.of([1, 2, 64]),
+    cluster: { extId: walk.nativeCluster },
+    nics: draw.some([0, 1, 2], 2).map(() => nicOn(model.extId(draw, walk.collections.subnets))),
+    disks: draw.some([0, 1, 2], 2).map(disk),
+    categories: draw.isOneIn(2) ? walk.refer(model.extId(draw, walk.collections.categories)) : [],
+  }
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVm: (asking) => walk.post(walk.collections.vms, walkersVm(asking)),
+  renameVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), { name: walk.name(asking, 'vm') }),
+  categorizeVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), walk.someCategory(asking)),
+  resizeVm: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.vms), {
+      memorySizeBytes: GiB * asking.draw.of([1, 3, 16]),
+    }),
+  deleteVm: walk.removing(walk.collections.vms),
+  powerOnVm: walk.acting(walk.collections.vms, 'power-on'),
+  powerOffVm: walk.acting(walk.collections.vms, 'power-off'),
+  resetVm: walk.acting(walk.collections.vms, 'reset'),
+  shutdownVm: walk.acting(walk.collections.vms, 'shutdown'),
 }

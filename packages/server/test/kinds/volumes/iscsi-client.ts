@@ -2,6 +2,7 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { address, named, once } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { act, aGroup, clients, groups, succeeded } from '../../support/volumes.ts'
@@ -82,4 +83,15 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'blockStorage.guests': 'nobody',
+}
+
+const someInitiator = ({ draw }: walk.Asking): object => ({
+  iscsiInitiatorName: `iqn.2026-03.example:walk-${draw.below(3)}`,
+})
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  attachIscsiClient: walk.acting(walk.collections.groups, 'attach-iscsi-client', someInitiator),
+  detachIscsiClient: walk.acting(walk.collections.groups, 'detach-iscsi-client', ({ model, draw }) => ({
+    extId: model.extId(draw, walk.collections.iscsiClients),
+  })),
 }

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach NVMe-oF clients. */
 
 import { completed } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { named } from '../../support/field-bases.ts'
 import { act, aGroup, groups, succeeded } from '../../support/volumes.ts'
 import type { FieldBase, RestartScenario } from '../kind.ts'
@@ -36,4 +37,13 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     })
     return { method: 'POST', path: `${groups}/${group}/$actions/detach-nvmf-client`, body: { extId: attached } }
   },
+}
+
+const someHost = ({ draw }: walk.Asking): object => ({ nvmfInitiatorName: `nqn.2026-03.example:walk-${draw.below(3)}` })
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  attachNvmfClient: walk.acting(walk.collections.groups, 'attach-nvmf-client', someHost),
+  detachNvmfClient: walk.acting(walk.collections.groups, 'detach-nvmf-client', ({ model, draw }) => ({
+    extId: model.extId(draw, walk.collections.nvmfClients),
+  })),
 }

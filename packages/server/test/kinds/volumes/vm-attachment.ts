@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach attachments of VMs to volume groups. */
 
 import { completed } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { act, aGroup, aVm, groups, succeeded } from '../../support/volumes.ts'
 import type { FieldBase, RestartScenario } from '../kind.ts'
 import { aFullVm } from '../vmm/vm.ts'
@@ -28,4 +29,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     await completed(app, 'POST', `${groups}/${group}/$actions/attach-vm`, { body: { extId: vm } })
     return { method: 'POST', path: `${groups}/${group}/$actions/detach-vm`, body: { extId: vm } }
   },
+}
+
+const someVm = ({ model, draw }: walk.Asking): object => ({ extId: model.extId(draw, walk.collections.vms) })
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  attachVm: walk.acting(walk.collections.groups, 'attach-vm', someVm),
+  detachVm: walk.acting(walk.collections.groups, 'detach-vm', someVm),
 }

@@ -2,6 +2,7 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { once } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { aDisk, aGroup, groups, onContainer } from '../../support/volumes.ts'
@@ -52,4 +53,19 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'blockStorage.disks': ({ ids }) => ids('VolumeDisk'),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVolumeDisk: ({ model, draw }) =>
+    walk.post(`${model.path(draw, walk.collections.groups)}/disks`, { diskSizeBytes: GiB }),
+  growVolumeDisk: (asking) => {
+    const path = asking.model.part(asking.draw, 'disks')
+    return path === undefined
+      ? undefined
+      : walk.put(asking, path, { diskSizeBytes: GiB * asking.draw.of([2, 3]) }, ['index'])
+  },
+  deleteVolumeDisk: ({ model, draw }) => {
+    const path = model.part(draw, 'disks')
+    return path === undefined ? undefined : { method: 'DELETE', path }
+  },
 }

@@ -2,6 +2,7 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { creating, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { act, aGroup, chap, groups, onContainer } from '../../support/volumes.ts'
@@ -110,4 +111,22 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'blockStorage.targets': ({ ids }) => ids('VolumeGroup'),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVolumeGroup: (asking) =>
+    walk.post(walk.collections.groups, {
+      name: walk.name(asking, 'vg'),
+      clusterReference: walk.nativeCluster,
+      ...(asking.draw.isOneIn(2) ? { sharingStatus: 'SHARED' } : {}),
+      ...(asking.draw.isOneIn(3) ? chap : {}),
+      ...(asking.draw.isOneIn(2) ? { disks: [{ diskSizeBytes: GiB }] } : {}),
+    }),
+  renameVolumeGroup: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.groups), { name: walk.name(asking, 'vg') }, [
+      'sharingStatus',
+    ]),
+  deleteVolumeGroup: ({ model, draw }) => ({ method: 'DELETE', path: model.path(draw, walk.collections.groups) }),
+  categorizeVolumeGroup: walk.acting(walk.collections.groups, 'associate-category', walk.someCategory),
+  uncategorizeVolumeGroup: walk.acting(walk.collections.groups, 'disassociate-category', walk.someCategory),
 }

@@ -10,7 +10,7 @@ import { checkInvariants, differences } from '../../support/invariants.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { checkAnswers } from './answers.ts'
 import { collections, type Model, type Sent } from './model.ts'
-import { walkersPassword } from './requests.ts'
+import { walkersPassword } from './request-parts.ts'
 import type { Service, Told } from './service.ts'
 import { again, inShort, isCreation, madeBy, rememberedMillis } from './walker.ts'
 

@@ -4,7 +4,7 @@ import { guestFaults } from '@hyperplane/contract/control/world-happening'
 import fc from 'fast-check'
 import { names } from '../../../src/control/faults/names.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { builders } from './requests.ts'
+import { walkRequests } from '../../kinds/collected.ts'
 
 const { tasks, driverCalls, operations } = names()
 /** Tasks that the requests of a walk start. */
@@ -35,7 +35,7 @@ const trigger = fc.oneof(
   fc.record({ untilRemoved: fc.constant(true), afterCalls: fc.integer({ min: 0, max: 3 }) }),
 )
 
-const named = new Set(Object.keys(builders))
+const named = new Set(Object.keys(walkRequests))
 const asked = [...operations.values()].filter(
   ({ id, mutates }) => mutates && (named.has(id) || /^(?:create|update|delete)/.test(id)),
 )

@@ -69,7 +69,7 @@ export class Model {
     this.forget()
   }
 
-  /** The world began anew: what was asked of the one before counts no more. */
+  /** The world was reset: earlier requests no longer count. */
   forget(): void {
     this.sent.length = 0
     this.rules.clear()

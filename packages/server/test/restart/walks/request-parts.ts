@@ -1,7 +1,5 @@
-/** What requests of several kinds are made of. */
+/** Parts of the requests that files of kinds export for random walks. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { ipConfigOf } from '../../support/subnets.ts'
-import { GiB } from '../../support/volumes.ts'
 import type { Asked } from '../asked.ts'
 import type { Draw } from './draw.ts'
 import { collections, type Model } from './model.ts'
@@ -15,7 +13,10 @@ export interface Asking {
 
 export type Builder = (asking: Asking) => Promise<Asked | undefined> | Asked | undefined
 
-const { categories, containers, images, subnets, vms, vpcs } = collections
+export { collections }
+
+/** Password of users that random walks create. No file of the service may contain it in plain text. */
+export const walkersPassword = 'A.Walkers-Passw0rd'
 
 export const nativeCluster = seedId('cluster/hp-native-01')
 export const refer = (...extIds: string[]): object[] => extIds.map((extId) => ({ extId }))
@@ -62,48 +63,6 @@ export const acting =
     return tagged(asking, 'POST', `${path}/$actions/${action}`, body?.(asking), path)
   }
 
-const nicOn = (subnet: string, more: object = {}): object => ({ networkInfo: { subnet: { extId: subnet }, ...more } })
-
-export function vmBody(asking: Asking): object {
-  const { model, draw } = asking
-  const source = {
-    reference: { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: model.extId(draw, images) },
-  }
-  const disk = (): object =>
-    draw.isOneIn(3)
-      ? { backingInfo: { dataSource: source } }
-      : { backingInfo: { diskSizeBytes: GiB, storageContainer: { extId: model.extId(draw, containers) } } }
-  return {
-    name: name(asking, 'vm'),
-    memorySizeBytes: GiB * draw.of([1, 2, 64]),
-    cluster: { extId: nativeCluster },
-    nics: draw.some([0, 1, 2], 2).map(() => nicOn(model.extId(draw, subnets))),
-    disks: draw.some([0, 1, 2], 2).map(disk),
-    categories: draw.isOneIn(2) ? refer(model.extId(draw, categories)) : [],
-  }
-}
-
-export const subnetBody = (asking: Asking): object => {
-  const { model, draw } = asking
-  const overlay = { subnetType: 'OVERLAY', vpcReference: model.extId(draw, vpcs) }
-  const network = draw.below(8)
-  return {
-    name: name(asking, 'subnet'),
-    ...(draw.isOneIn(4)
-      ? overlay
-      : { subnetType: 'VLAN', networkId: 3000 + draw.below(200), clusterReference: nativeCluster }),
-    // Few addresses, so that they run out.
-    ipConfig: ipConfigOf({
-      ipv4: `10.9${network}.0.0/24`,
-      pools: [[`10.9${network}.0.10`, `10.9${network}.0.1${draw.of([3, 9])}`]],
-    }),
-  }
-}
-
-export const everything = { '*': { '*': { eq: '*' } } }
-export const element = (data: object): object => ({ data })
-
-export const iqn = ({ draw }: Asking): object => ({ iscsiInitiatorName: `iqn.2026-03.example:walk-${draw.below(3)}` })
-export const nqn = ({ draw }: Asking): object => ({ nvmfInitiatorName: `nqn.2026-03.example:walk-${draw.below(3)}` })
-export const someCategory = ({ model, draw }: Asking): object => ({ categories: refer(model.extId(draw, categories)) })
-export const someVm = ({ model, draw }: Asking): object => ({ extId: model.extId(draw, vms) })
+export const someCategory = ({ model, draw }: Asking): object => ({
+  categories: refer(model.extId(draw, collections.categories)),
+})

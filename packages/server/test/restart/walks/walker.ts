@@ -1,14 +1,15 @@
 /** What every step of a walk does with requests: sends them, remembers them, and believes what it is told. */
 import assert from 'node:assert/strict'
+import { walkRequests } from '../../kinds/collected.ts'
 import type { Asked } from '../asked.ts'
 import { Draw } from './draw.ts'
 import { collections, type Model, type Sent } from './model.ts'
-import { builders, type RequestName } from './requests.ts'
 import type { Heard, Service } from './service.ts'
 
 /** A request before it is known what there is to name in it. */
 export interface Intent {
-  readonly name: RequestName
+  /** A key of `walkRequests`. */
+  readonly name: string
   readonly numbers: readonly number[]
 }
 
@@ -18,7 +19,7 @@ const patience = 200
 export const rememberedMillis = 23 * 3600_000
 
 export async function build(model: Model, service: Service, { name, numbers }: Intent): Promise<Asked | undefined> {
-  return builders[name]({
+  return walkRequests[name]!({
     model,
     draw: new Draw(numbers),
     async read(path) {

@@ -1,6 +1,7 @@
-/** Source: catalogue vmm.json; behaviour vmm.md 1.5. */
-import { resource } from '../../../operation.ts'
+/** Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
+import { create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
+import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const SBDF = s.object('vmm.v4.ahv.config.SBDF', {
   segment: s.readOnly(s.integer()),
@@ -22,5 +23,27 @@ export const Gpu = resource(
     numVirtualDisplayHeads: s.readOnly(s.integer()),
     guestDriverVersion: s.readOnly(s.text({ maxLength: 128 })),
   },
-  { kind: 'VirtualMachineGpu', title: 'GPU', notFound: 'VMM_ENTITY_NOT_FOUND', staleTag: 'VM_ETAG_MISMATCH' },
+  {
+    kind: 'VirtualMachineGpu',
+    title: 'GPU',
+    derived: true,
+    internal: { vmExtId: s.uuid() },
+    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
+    rel: 'vmm:ahv:config:vm:gpu',
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+    staleTag: 'VM_ETAG_MISMATCH',
+    sharesTagOf: 'vmExtId',
+  },
 )
+
+const view = { iam: 'View_Virtual_Machine_GPU', roles: vmReaders } as const
+const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
+
+const gpus = '/ahv/config/vms/{vmExtId}/gpus'
+
+export const gpuOperations = {
+  listGpusByVmId: list(gpus, Gpu, { ...view, rateLimit: listRate, filter: ['extId', 'mode', 'vendor'] }),
+  createGpu: create(gpus, Gpu, { iam: 'Create_Virtual_Machine_GPU', ...change }),
+  getGpuById: get(`${gpus}/{extId}`, Gpu, { ...view, rateLimit: getRate }),
+  deleteGpuById: remove(`${gpus}/{extId}`, Gpu, { iam: 'Delete_Virtual_Machine_GPU', ...change }),
+}

@@ -4,7 +4,7 @@
  * Source: catalogue vmm.json; behaviour vmm.md 1.4, 2, operation-roles.tsv.
  */
 import { names } from '../../../names.ts'
-import { get, list, resource } from '../../../operation.ts'
+import { action, create, get, list, remove, resource, update } from '../../../operation.ts'
 import type { RoleName } from '../../../roles.ts'
 import * as s from '../../../schema.ts'
 import { IPv4Address, IPv6Address } from '../../../shapes.ts'
@@ -14,7 +14,7 @@ import {
   NicProfileReference,
   SubnetReference,
 } from '../../references.ts'
-import { getRate, listRate, vmReaders } from '../../roles.ts'
+import { getRate, listRate, vmMutationRate, vmReaders, vmSlowMutationRate, vmWriters } from '../../roles.ts'
 
 /** Unicast; stored in lower case. */
 export const macAddress = () => s.text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
@@ -94,7 +94,7 @@ export const Nic = resource(
     title: 'NIC',
     derived: true,
     internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
+    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
     rel: 'vmm:ahv:config:vm:nic',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
@@ -102,18 +102,53 @@ export const Nic = resource(
   },
 )
 
+export const AssignIpParams = s.object('vmm.v4.ahv.config.AssignIpParams', {
+  /** Default: the lowest free address of the pools. */
+  ipAddress: s.optional(IPv4Address),
+})
+export const MigrateNicConfig = s.object('vmm.v4.ahv.config.MigrateNicConfig', {
+  subnet: SubnetReference,
+  migrateType: s.enumeration(['ASSIGN_IP', 'RELEASE_IP']),
+  /** With ASSIGN_IP only. Default: the lowest free address of the pools. */
+  ipAddress: s.optional(IPv4Address),
+})
+
 const readers: readonly RoleName[] = [
   ...vmReaders,
   ...names('Backup Admin, Management Connector, Network Policy Admin, Network Policy Author, Network Policy Viewer'),
 ]
 
-const view = { iam: 'View_Virtual_Machine_NIC', roles: readers }
+const view = { iam: 'View_Virtual_Machine_NIC', roles: readers } as const
+const mutation = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
+const change = { ...mutation, roles: [...vmWriters, ...names('Backup Admin, Management Connector')] } as const
+const addressing = { ...mutation, of: Nic, roles: [...vmWriters, ...names('Backup Admin')] } as const
+
+const nics = '/ahv/config/vms/{vmExtId}/nics'
 
 export const nicOperations = {
-  listNicsByVmId: list('/ahv/config/vms/{vmExtId}/nics', Nic, {
+  listNicsByVmId: list(nics, Nic, {
     ...view,
     rateLimit: listRate,
     filter: ['extId', 'networkInfo/subnet/extId', 'nicNetworkInfo/subnet/extId'],
   }),
-  getNicById: get('/ahv/config/vms/{vmExtId}/nics/{extId}', Nic, { ...view, rateLimit: getRate }),
+  createNic: create(nics, Nic, { iam: 'Create_Virtual_Machine_NIC', ...change }),
+  getNicById: get(`${nics}/{extId}`, Nic, { ...view, rateLimit: getRate }),
+  updateNicById: update(`${nics}/{extId}`, Nic, { iam: 'Update_Virtual_Machine_NIC', ...change }),
+  deleteNicById: remove(`${nics}/{extId}`, Nic, { iam: 'Delete_Virtual_Machine_NIC', ...change }),
+  assignIpById: action(`${nics}/{extId}/$actions/assign-ip`, {
+    iam: 'Assign_Virtual_Machine_NIC_IP',
+    ...addressing,
+    body: AssignIpParams,
+  }),
+  releaseIpById: action(`${nics}/{extId}/$actions/release-ip`, {
+    iam: 'Release_Virtual_Machine_NIC_IP',
+    ...addressing,
+  }),
+  migrateNicById: action(`${nics}/{extId}/$actions/migrate`, {
+    iam: 'Migrate_Virtual_Machine_NIC',
+    ...addressing,
+    roles: [...vmWriters, ...names('Network Infra Admin')],
+    rateLimit: vmSlowMutationRate,
+    body: MigrateNicConfig,
+  }),
 }

@@ -1,6 +1,7 @@
-/** Source: catalogue vmm.json; behaviour vmm.md 1.5. */
-import { resource } from '../../../operation.ts'
+/** Source: catalogue vmm.json; behaviour vmm.md 1.5, 2. */
+import { create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
+import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const PcieDeviceReference = s.object('vmm.v4.ahv.config.PcieDeviceReference', {
   deviceExtId: s.optional(s.uuid()),
@@ -17,7 +18,27 @@ export const PcieDevice = resource(
   {
     kind: 'VirtualMachinePcieDevice',
     title: 'PCIe device',
+    derived: true,
+    internal: { vmExtId: s.uuid() },
+    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'pcieDevices' },
+    rel: 'vmm:ahv:config:vm:pciedevice',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
+    sharesTagOf: 'vmExtId',
   },
 )
+
+const view = { iam: 'View_Virtual_Machine_PCIE_Device', roles: vmReaders } as const
+const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
+
+const devices = '/ahv/config/vms/{vmExtId}/pcie-devices'
+
+export const pcieDeviceOperations = {
+  listPcieDevicesByVmId: list(devices, PcieDevice, { ...view, rateLimit: listRate }),
+  createPcieDevice: create(devices, PcieDevice, { iam: 'Create_Virtual_Machine_PCIE_Device', ...change }),
+  getPcieDeviceById: get(`${devices}/{extId}`, PcieDevice, { ...view, rateLimit: getRate }),
+  deletePcieDeviceById: remove(`${devices}/{extId}`, PcieDevice, {
+    iam: 'Delete_Virtual_Machine_PCIE_Device',
+    ...change,
+  }),
+}

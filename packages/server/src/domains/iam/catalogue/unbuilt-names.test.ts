@@ -21,10 +21,10 @@ const cases: readonly (readonly [key: string, method: string, path: string, disp
     'virtual_machine',
   ],
   [
-    'vmm.cloneVm',
+    'vmm.customizeGuestVm',
     'POST',
-    '/ahv/config/vms/{extId}/$actions/clone',
-    'Clone_Existing_Virtual_Machine',
+    '/ahv/config/vms/{extId}/$actions/customize-guest',
+    'Customise_Virtual_Machine_Guest',
     'virtual_machine',
   ],
   ['vmm.createGpu', 'POST', '/ahv/config/vms/{vmExtId}/gpus', 'Create_Virtual_Machine_GPU', 'virtual_machine'],

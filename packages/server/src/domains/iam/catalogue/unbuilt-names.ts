@@ -18,10 +18,7 @@ const irregular: Readonly<Record<string, string>> = {
   'networking.migrateSubnets': 'Migrate_Subnet',
   'platform.restore': 'Restore_Domain_Manager_Restore_Point',
   'vmm.assignIpById': 'Assign_Virtual_Machine_NIC_IP',
-  'vmm.associateCategories': 'Associate_Virtual_Machine_Categories',
-  'vmm.cloneVm': 'Clone_Existing_Virtual_Machine',
   'vmm.customizeGuestVm': 'Customise_Virtual_Machine_Guest',
-  'vmm.disassociateCategories': 'Disassociate_Virtual_Machine_Categories',
   'vmm.extern.associateCategories': 'Associate_External_Virtual_Machine_Categories',
   'vmm.extern.disassociateCategories': 'Disassociate_External_Virtual_Machine_Categories',
   'vmm.getFileByOvaId': 'Download_Ova',
@@ -30,7 +27,6 @@ const irregular: Readonly<Record<string, string>> = {
   'vmm.publishTemplate': 'Publish_VM_Templates_Versions',
   'vmm.rebootVm': 'ACPI_Reboot_Virtual_Machine',
   'vmm.releaseIpById': 'Release_Virtual_Machine_NIC_IP',
-  'vmm.revertVm': 'Revert_Existing_Virtual_Machine',
 }
 
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
@@ -70,23 +66,10 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^vmm.*\/vms\/gpus$/, 'Virtual_Machine_GPU', 'virtual_machine'],
   [/^vmm.*\/vms\/nics$/, 'Virtual_Machine_NIC', 'virtual_machine'],
   [/^vmm.*\/vms\/(disks|pcie-devices)$/, 'Virtual_Machine_*', 'virtual_machine'],
-  [/^vmm.*\/vm-recovery-points$/, 'Virtual_Machine_Recovery_Point'],
   [/^vmm.*\/ovas\/file$/, 'Ova'],
   [/^vmm.*\/templates$/, 'VM_Templates', 'vm_template'],
   [/^vmm.*\/templates\/versions$/, 'VM_Templates_Versions', 'vm_template'],
   [/^vmm\/images.*-?(placement-policies|rate-limit-policies)$/, 'Image_*', ''],
-  [
-    /^vmm.*\/vm-startup-policies\/.*(dependency-conflicts)/,
-    'VM_Startup_Policy_Dependency_Conflict',
-    'vm_startup_policy',
-  ],
-  [
-    /^vmm.*\/vm-startup-policies\/.*(start-condition-conflicts)/,
-    'VM_Startup_Policy_Start_Condition_Conflict',
-    'vm_startup_policy',
-  ],
-  [/^vmm.*\/vm-host-affinity-policies\/vm-compliance-states$/, 'VM_Host_Affinity_Policy', 'vm_host_affinity_policy'],
-  [/^vmm.*\/vm-startup-policies\/vm-compliance-states$/, 'VM_Startup_Policy', 'vm_startup_policy'],
   [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],
 ]
 

@@ -203,7 +203,7 @@ export class DirectorySignIn {
         // The directory service may have changed while the directory was queried.
         const current = await transaction.get(DirectoryService, directory.extId)
         if (current === undefined || !isAdmitted(current, membership))
-          throw new DirectoryError('busy', 'its directory service was changed meanwhile')
+          throw new DirectoryError('busy', 'its directory service was changed during the sign-in')
         if ((await transaction.count(User)) >= limitOf(world, maximumUsers))
           throw new DirectoryError('busy', 'there is no room for another user')
         return transaction.insert(User, {

@@ -58,7 +58,7 @@ export async function readSigned(text: string, root: XmlElement): Promise<Signed
     if (count(text) > maximum) throw new XmlFault(`it is signed, and has more than ${maximum} ${what}`)
   const holders = all.filter((element) => element.children.some(isSignature))
   const ids = all.flatMap(({ attributes }) => attributes['ID'] ?? [])
-  if (new Set(ids).size < ids.length) throw new XmlFault('an ID stands twice in it')
+  if (new Set(ids).size < ids.length) throw new XmlFault('an ID occurs twice')
   const verified = []
   for (const holder of holders) {
     if (holder.children.filter(isSignature).length > 1) throw new XmlFault('an element has two signatures')
@@ -80,7 +80,7 @@ function checkReference(holder: XmlElement, root: XmlElement): void {
   const uri = reference.attributes['URI'] ?? ''
   const id = holder.attributes['ID']
   const names = uri === '' ? holder === root : id !== undefined && uri === `#${id}`
-  if (!names) throw new XmlFault('a signature does not sign the element that it stands in')
+  if (!names) throw new XmlFault('a signature does not sign the element that contains it')
   const methods = childrenOf(reference, signatureNamespace, 'Transforms').flatMap((list) => list.children)
   if (methods.some(({ attributes }) => !transforms.has(attributes['Algorithm'] ?? '')))
     throw new XmlFault('a signature transforms what it signs in a way that is not allowed')
@@ -108,7 +108,7 @@ async function verifySignature(text: string, holder: XmlElement): Promise<Signed
     root.namespace !== holder.namespace ||
     root.attributes['ID'] !== holder.attributes['ID']
   )
-    throw new XmlFault('a signature does not sign the element that it stands in')
+    throw new XmlFault('a signature does not sign the element that contains it')
   return { root, signer: createHash('sha256').update(certificate.raw).digest('hex') }
 }
 

@@ -5,7 +5,7 @@ import {
   VmAntiAffinityPolicy,
 } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { type Choice, chooseHost } from '../../scheduling/placement.ts'
+import { type Choice, chooseByLoad, loadsOf } from '../../scheduling/placement.ts'
 import { idsOf } from '../../scheduling/policy-selection.ts'
 import { candidatesOf, demandOf } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
@@ -24,8 +24,26 @@ export const antiAffinity: PolicyRules<typeof VmAntiAffinityPolicy, Reason> = {
   clusterNotSupported: because('ClusterNotSupportedForVmAntiAffinity'),
   conflictWith: (conflictingVmAntiAffinityPolicyExtId) =>
     because('ConflictingVmAntiAffinityPolicy', { conflictingVmAntiAffinityPolicyExtId }),
+  conflictsElsewhere: (ctx) => legacyConflicts(ctx),
   violationsOf,
+  statusTypes: {
+    pending: 'vmm.v4.ahv.policies.PendingVmAntiAffinityPolicy',
+    compliant: 'vmm.v4.ahv.policies.CompliantVmAntiAffinityPolicy',
+    nonCompliant: 'vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy',
+  },
 }
+
+const legacyConflicts = ({ drivers }: Evaluating): ReadonlyMap<string, Reason> =>
+  new Map(
+    drivers.hypervisor
+      .vmGroups()
+      .flatMap(({ extId: legacyVmAntiAffinityPolicyExtId, vmExtIds }) =>
+        vmExtIds.map((vmExtId) => [
+          vmExtId,
+          because('ConflictingLegacyVmAntiAffinityPolicy', { legacyVmAntiAffinityPolicyExtId }),
+        ]),
+      ),
+  )
 
 /**
  * One VM may stay on each host: one that cannot migrate, else the oldest. The others violate the policy. A planned move
@@ -37,9 +55,7 @@ async function violationsOf(
   vms: readonly VmEntity[],
 ): Promise<ReadonlyMap<string, Violation<Reason>>> {
   const running = vms.filter(({ host }) => host !== undefined)
-  const { hardware } = ctx.drivers
-  const answers = (vm: VmEntity): boolean => hardware.isReachable(clusterExtId) && hardware.isHostUp(hostOf(vm))
-  const canMove = (vm: VmEntity): boolean => vm.powerState === 'ON' && vm.isLiveMigrateCapable === true && answers(vm)
+  const canMove = movability(ctx, clusterExtId)
   const byHost = Map.groupBy([...running.filter((vm) => !canMove(vm)), ...running.filter(canMove)], hostOf)
   const surplus = new Set([...byHost.values()].flatMap(([, ...others]) => others))
   const found = new Map<string, Violation<Reason>>()
@@ -52,11 +68,11 @@ async function violationsOf(
   const reservations = Map.groupBy(allocations, ({ vmExtId }) => vmExtId)
   const taken = new Set(allocations.flatMap((held) => (selected.has(held.vmExtId) ? held.hostExtId : [])))
   let free = usable.filter(({ extId }) => !taken.has(extId))
-  const onFree = allocations.filter(({ hostExtId }) => !taken.has(hostExtId))
+  const loads = loadsOf(allocations)
   for (const vm of running.filter((each) => surplus.has(each))) {
     // No VM of the policy holds a free host: the demand needs no peers.
     const demand = free.length === 0 ? undefined : await demandOf(ctx.store, vm)
-    const choice: Choice = demand === undefined ? { reasons: [] } : chooseHost(free, onFree, demand)
+    const choice: Choice = demand === undefined ? { reasons: [] } : chooseByLoad(free, loads, demand)
     const reason =
       running.length > usable.length
         ? because('NotEnoughHostsForVmAntiAffinity')
@@ -64,11 +80,18 @@ async function violationsOf(
           ? because('NotEnoughResourcesForVmAntiAffinity')
           : because('OtherVmAntiAffinityPolicyNonComplianceReason')
     const isMoving = (reservations.get(vm.extId)?.length ?? 0) > 1
-    const moves = demand !== undefined && 'hostExtId' in choice && canMove(vm) && !isMoving
+    const moves = 'hostExtId' in choice && canMove(vm) && !isMoving
     if (moves) free = free.filter(({ extId }) => extId !== choice.hostExtId)
     found.set(vm.extId, moves ? { reason, moveTo: choice.hostExtId } : { reason })
   }
   return found
+}
+
+/** Whether a running VM of the cluster can be live-migrated now. */
+export function movability({ drivers }: Evaluating, clusterExtId: string): (vm: VmEntity) => boolean {
+  const isReachable = drivers.hardware.isReachable(clusterExtId)
+  return (vm) =>
+    isReachable && vm.powerState === 'ON' && vm.isLiveMigrateCapable === true && drivers.hardware.isHostUp(hostOf(vm))
 }
 
 const hostOf = (vm: VmEntity): string => vm.host?.extId as string

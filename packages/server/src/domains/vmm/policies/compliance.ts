@@ -1,4 +1,4 @@
-/** Compliance with policies, computed for each answer and never stored. Source: behaviour vmm.md 1.12. */
+/** Compliance with policies, computed for each answer and never stored. Source: behaviour vmm.md 1.12, 1.13. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ReadContext as CoreReadContext } from '../../../core/context.ts'
@@ -15,13 +15,21 @@ export interface PolicyRules<R extends AnyResource, Reason> {
   readonly kind: R
   readonly categoriesOf: (policy: EntityOf<R>) => readonly string[]
   readonly clusterNotSupported: Reason
-  readonly conflictWith: (olderPolicyExtId: string) => Reason
-  /** The violations among VMs of one cluster that one policy governs, by VM; VMs left out comply. */
+  /** Absent: several policies may govern one VM. */
+  readonly conflictWith?: (olderPolicyExtId: string) => Reason
+  /** Groups outside these policies which exclude their VMs from them, by VM. */
+  readonly conflictsElsewhere?: (ctx: Evaluating) => ReadonlyMap<string, Reason>
+  /** The violations among VMs of one cluster that the policy governs, by VM; VMs left out comply. */
   readonly violationsOf: (
     ctx: Evaluating,
     clusterExtId: string,
     vms: readonly VmEntity[],
+    policy: EntityOf<R>,
   ) => Promise<ReadonlyMap<string, Violation<Reason>>>
+  /** A VM complies or not whatever other VMs do, so that one can be judged alone. */
+  readonly judgesVmsAlone?: true
+  /** The types of a compliance status in answers. */
+  readonly statusTypes: { readonly pending: string; readonly compliant: string; readonly nonCompliant: string }
 }
 
 export interface Violation<Reason> {
@@ -33,6 +41,13 @@ export interface Violation<Reason> {
 export interface VmState<Reason> {
   readonly vm: VmEntity
   readonly verdict: 'pending' | 'compliant' | Violation<Reason>
+}
+
+export interface Evaluation {
+  /** Judges VMs that changed just now too, instead of reporting them as pending. */
+  readonly isImmediate?: boolean
+  /** Only the state of this VM is needed. */
+  readonly about?: VmEntity
 }
 
 interface Dated {
@@ -48,33 +63,55 @@ export async function complianceOf<R extends AnyResource, Reason>(
   ctx: Evaluating,
   rules: PolicyRules<R, Reason>,
   wanted: readonly EntityOf<R>[],
+  { isImmediate = false, about }: Evaluation = {},
 ): Promise<ReadonlyMap<string, readonly VmState<Reason>[]>> {
   // Oldest first: the first policy that selects a VM governs it.
   const policies = await ctx.store.find(rules.kind)
-  const vms = await vmsCarrying(ctx.store, wanted.flatMap(rules.categoriesOf))
+  const isAlone = about !== undefined && rules.judgesVmsAlone === true
+  const vms = isAlone ? [about] : await vmsCarrying(ctx.store, wanted.flatMap(rules.categoriesOf))
   const clusters = await ctx.store.getMany(Cluster, [...new Set(vms.map(clusterOf))])
   const supported = new Set(clusters.filter(isNative).map(({ extId }) => extId))
-  const selectorsFor = selectorFinder(policies, rules.categoriesOf)
-  const selecting = new Map(vms.map((vm) => [vm.extId, selectorsFor(vm)]))
+  const elsewhere = rules.conflictsElsewhere?.(ctx)
+  const selectorsOf = selectorFinder(policies, rules.categoriesOf)
+  const selections = new Map(
+    wanted.map(({ extId }) => [extId, { selected: [] as Selected[], governed: [] as VmEntity[] }]),
+  )
+  for (const vm of vms) {
+    const selectors = selectorsOf(vm)
+    const isGoverned = !(elsewhere?.has(vm.extId) ?? false)
+    for (const [index, { extId }] of selectors.entries()) {
+      const selection = selections.get(extId)
+      selection?.selected.push({ vm, selectors })
+      if (isGoverned && (index === 0 || rules.conflictWith === undefined)) selection?.governed.push(vm)
+    }
+  }
+
   const states = new Map<string, readonly VmState<Reason>[]>()
-  for (const { extId } of wanted) {
-    const selected = vms.filter((vm) => selecting.get(vm.extId)?.some((policy) => policy.extId === extId))
-    const governed = selected.filter((vm) => selecting.get(vm.extId)?.[0]?.extId === extId)
-    const violations = await violationsIn(ctx, rules, governed)
-    const verdictOf = (vm: VmEntity): VmState<Reason>['verdict'] => {
-      const selectors: readonly Dated[] = selecting.get(vm.extId) ?? []
-      if (isPending(ctx.clock.now(), [vm, ...selectors])) return 'pending'
+  for (const policy of wanted) {
+    const { selected = [], governed = [] } = selections.get(policy.extId) ?? {}
+    const violations = await violationsIn(ctx, rules, governed, policy)
+    const verdictOf = ({ vm, selectors }: Selected): VmState<Reason>['verdict'] => {
+      if (!isImmediate && isPending(ctx.clock.now(), [vm, ...selectors])) return 'pending'
       if (!supported.has(clusterOf(vm))) return { reason: rules.clusterNotSupported }
       const [oldest] = selectors
-      if (oldest !== undefined && oldest.extId !== extId) return { reason: rules.conflictWith(oldest.extId) }
+      if (rules.conflictWith !== undefined && oldest !== undefined && oldest.extId !== policy.extId)
+        return { reason: rules.conflictWith(oldest.extId) }
+      const conflict = elsewhere?.get(vm.extId)
+      if (conflict !== undefined) return { reason: conflict }
       return violations.get(vm.extId) ?? 'compliant'
     }
     states.set(
-      extId,
-      selected.map((vm) => ({ vm, verdict: verdictOf(vm) })),
+      policy.extId,
+      selected.map((each) => ({ vm: each.vm, verdict: verdictOf(each) })),
     )
   }
   return states
+}
+
+interface Selected {
+  readonly vm: VmEntity
+  /** Oldest first. */
+  readonly selectors: readonly Dated[]
 }
 
 export const countsOf = (states: readonly VmState<unknown>[]) => {
@@ -89,10 +126,17 @@ function selectorFinder<P extends Dated>(
   policies: readonly P[],
   categoriesOf: (policy: P) => readonly string[],
 ): (vm: VmEntity) => readonly P[] {
-  const named = policies.map((policy) => ({ policy, categories: new Set(categoriesOf(policy)) }))
+  const naming = new Map<string, number[]>()
+  for (const [index, policy] of policies.entries()) {
+    for (const extId of new Set(categoriesOf(policy))) {
+      const indexes = naming.get(extId)
+      if (indexes === undefined) naming.set(extId, [index])
+      else indexes.push(index)
+    }
+  }
   return (vm) => {
-    const carried = idsOf(vm.categories)
-    return named.filter(({ categories }) => carried.some((extId) => categories.has(extId))).map(({ policy }) => policy)
+    const indexes = new Set(idsOf(vm.categories).flatMap((extId) => naming.get(extId) ?? []))
+    return [...indexes].sort((a, b) => a - b).map((index) => policies[index] as P)
   }
 }
 
@@ -100,10 +144,12 @@ async function violationsIn<R extends AnyResource, Reason>(
   ctx: Evaluating,
   rules: PolicyRules<R, Reason>,
   governed: readonly VmEntity[],
+  policy: EntityOf<R>,
 ): Promise<ReadonlyMap<string, Violation<Reason>>> {
   const found = new Map<string, Violation<Reason>>()
   for (const [clusterExtId, vms] of Map.groupBy(governed, clusterOf))
-    for (const [extId, violation] of await rules.violationsOf(ctx, clusterExtId, vms)) found.set(extId, violation)
+    for (const [extId, violation] of await rules.violationsOf(ctx, clusterExtId, vms, policy))
+      found.set(extId, violation)
   return found
 }
 

@@ -2,7 +2,7 @@
  * Live-migrates VMs that violate a policy, when another host would end the violation. The system owns these tasks; a
  * task plans its move again when the VM's earlier tasks have ended. Source: behaviour vmm.md 1.12, 3.2 (enforcer), 3.5.
  */
-import type { EntityOf } from '@hyperplane/contract'
+import type { AnyResource } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -17,34 +17,59 @@ import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { affectedVm, type OfVm } from '../vm/admission.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from '../vm/migration.ts'
 import { antiAffinity } from './anti-affinity.ts'
-import { complianceOf, type Evaluating } from './compliance.ts'
+import { complianceOf, type Evaluating, type Evaluation, type PolicyRules, type VmState } from './compliance.ts'
+import { hostAffinity } from './host-affinity.ts'
 
-/** Every kind of policy whose violations are ended by live migration. */
-const enforced = [antiAffinity]
+interface Enforced {
+  readonly kind: AnyResource
+  /** The states of the VMs of every policy; with `about`, of the policies that select this VM. */
+  readonly statesOf: (ctx: Evaluating, evaluation: Evaluation) => Promise<readonly VmState<unknown>[]>
+}
 
-type Policy = EntityOf<(typeof enforced)[number]['kind']>
+const enforcing = <R extends AnyResource, Reason>(rules: PolicyRules<R, Reason>): Enforced => ({
+  kind: rules.kind,
+  async statesOf(ctx, evaluation) {
+    const { about } = evaluation
+    const policies = (await ctx.store.find(rules.kind)).filter(
+      (policy) => about === undefined || carriesOneOf(about, rules.categoriesOf(policy)),
+    )
+    return [...(await complianceOf(ctx, rules, policies, evaluation)).values()].flat()
+  },
+})
+
+/** Host affinity first: it is mandatory, and its migrations leave VMs apart where they can. */
+const enforced: readonly Enforced[] = [enforcing(hostAffinity), enforcing(antiAffinity)]
+
+interface Move {
+  readonly vm: VmEntity
+  readonly hostExtId: string
+}
 
 interface Found {
-  /** The VMs to migrate, each with its new host. */
-  readonly moves: readonly { readonly vm: VmEntity; readonly hostExtId: string }[]
+  /** The VMs to migrate, each once. */
+  readonly moves: readonly Move[]
   readonly hasPending: boolean
 }
 
-/** @param about only policies that select this VM are judged */
-async function findMoves(ctx: Evaluating, about?: VmEntity): Promise<Found> {
-  const states = []
-  for (const rules of enforced) {
-    const concerns = (policy: Policy): boolean => about === undefined || carriesOneOf(about, rules.categoriesOf(policy))
-    const policies = (await ctx.store.find(rules.kind)).filter(concerns)
-    states.push(...[...(await complianceOf(ctx, rules, policies)).values()].flat())
-  }
-  const moves = states.flatMap(({ vm, verdict }) =>
+export const movesAmong = (states: readonly VmState<unknown>[]): Move[] =>
+  states.flatMap(({ vm, verdict }) =>
     typeof verdict === 'object' && verdict.moveTo !== undefined ? { vm, hostExtId: verdict.moveTo } : [],
   )
-  return { moves, hasPending: states.some(({ verdict }) => verdict === 'pending') }
+
+async function findMoves(ctx: Evaluating, evaluation: Evaluation = {}): Promise<Found> {
+  const states = []
+  for (const { statesOf } of enforced) states.push(...(await statesOf(ctx, evaluation)))
+  const moves = new Map<string, Move>()
+  for (const move of movesAmong(states)) if (!moves.has(move.vm.extId)) moves.set(move.vm.extId, move)
+  return { moves: [...moves.values()], hasPending: states.some(({ verdict }) => verdict === 'pending') }
 }
 
-export const migrateViolator = defineTask<OfVm>({
+interface Migration extends OfVm {
+  /** The VM is judged even if it changed just now. */
+  readonly isImmediate?: boolean
+}
+
+export const migrateViolator = defineTask<Migration>({
   name: 'vmm.live-migrate-vm',
   cancelableUntil: 'move',
   steps: [
@@ -52,9 +77,10 @@ export const migrateViolator = defineTask<OfVm>({
       name: 'reserve',
       progress: 10,
       /** Keeps nothing where the VM has stopped violating its policy, or no host is left for it. */
-      record: async (ctx, { vmExtId }): Promise<{ keep: OnHost } | undefined> => {
+      record: async (ctx, { vmExtId, isImmediate = false }): Promise<{ keep: OnHost } | undefined> => {
         const violator = await ctx.store.get(Vm, vmExtId)
-        const moves = violator === undefined ? [] : (await findMoves(ctx, violator)).moves
+        const { moves } =
+          violator === undefined ? { moves: [] } : await findMoves(ctx, { about: violator, isImmediate })
         const move = moves.find(({ vm }) => vm.extId === vmExtId)
         if (move === undefined) return undefined
         await reserve(ctx.store, move.vm, move.hostExtId)
@@ -83,6 +109,7 @@ export const enforcePolicies: Schedule<Drivers> = {
   watch({ drivers, store }, changed) {
     const ends = [
       drivers.hardware.watch(changed),
+      drivers.hypervisor.watchVmGroups(changed),
       store.watch([Vm, Host, HostAllocation, Subnet, VirtualSwitch, ...enforced.map(({ kind }) => kind)], changed),
     ]
     return () => {
@@ -99,16 +126,13 @@ export const enforcePolicies: Schedule<Drivers> = {
 
 const startMigration = (ctx: ScheduleContext<Drivers>, vm: VmEntity): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {
-    await startTask(
-      migrateViolator,
-      { vmExtId: vm.extId },
-      {
-        operation: 'VmLiveMigrate',
-        description: 'VM Live Migrate',
-        affected: [affectedVm(vm)],
-        clusterExtIds: [vm.cluster?.extId as string],
-        appName: 'vmm',
-        background: true,
-      },
-    )
+    await startTask(migrateViolator, { vmExtId: vm.extId }, { ...migrationOf(vm), background: true })
   })
+
+export const migrationOf = (vm: VmEntity) => ({
+  operation: 'VmLiveMigrate',
+  description: 'VM Live Migrate',
+  affected: [affectedVm(vm)],
+  clusterExtIds: [vm.cluster?.extId as string],
+  appName: 'vmm',
+})

@@ -27,7 +27,7 @@ export async function admit(ctx: WriteContext, vm: VmEntity, operation?: StateBo
   const waiting = ctx.services.runner.queueAhead(vm.extId)
   if (waiting > longestQueue)
     throw new ApiError('VM_BUSY', { name: vm.name, reason: `${waiting} operations wait already` })
-  if (vm.migrationTaskExtId !== undefined && operation !== 'power-off')
+  if (waiting > 0 && vm.migrationTaskExtId !== undefined && operation !== 'power-off')
     throw new ApiError('VM_BUSY', { name: vm.name, reason: 'it is being migrated' })
   if (waiting === 0 && operation !== undefined) requireState(vm, operation)
   await ctx.store.touch(Vm, vm.extId)

@@ -40,7 +40,7 @@ export function cloneFaults(body: CloneBody): ApiError[] {
 
 export async function cloneVm(
   ctx: WriteContext<VmEntity>,
-  { guestCustomizationProfileConfig: profile, ...body }: CloneBody,
+  { $objectType: _, guestCustomizationProfileConfig: profile, ...body }: CloneBody,
 ): Promise<TaskStarted> {
   const source = await admit(ctx, ctx.target)
   const { name = source.name, nics = source.nics ?? [] } = body

@@ -4,6 +4,7 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import { floatingIpsOf, stopTranslating } from '../../addressing/floating-ips.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
+import { releaseDevices } from '../../scheduling/host-devices.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { forgetPower } from '../../virtual-machines/power-journal.ts'
@@ -81,6 +82,7 @@ export const removeVm = defineTask<OfVm>({
       progress: 100,
       record: async (ctx, { vmExtId }) => {
         await forgetPower(ctx.store, vmExtId)
+        await releaseDevices(ctx.store, vmExtId)
         await ctx.store.remove(Vm, vmExtId)
       },
     },

@@ -4,6 +4,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManaged } from '../../addressing/leases.ts'
+import { claimsOfVm } from '../../scheduling/host-devices.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../virtual-machines/entity.ts'
 
@@ -23,6 +24,7 @@ export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
       index: index as number,
       isConnected: isConnected === true,
     })),
+    ...(await devicesOf(store, vm)),
     hasGuestTools: vm.guestTools?.isInstalled === true && vm.guestTools.isEnabled !== false,
     hasPendingCustomization: vm.vmGuestCustomizationStatus === 'PENDING',
     ...(vm.guestSettings === undefined ? {} : { guestSettings: settingsOf(vm, vm.guestSettings) }),
@@ -38,6 +40,18 @@ function settingsOf(
     return extId === undefined ? [] : [[extId, address]]
   })
   return { addresses: Object.fromEntries(byNic), ...(computerName === undefined ? {} : { computerName }) }
+}
+
+/** Claims of a part that the VM no longer lists are left out. */
+async function devicesOf(store: Reader, vm: VmEntity): Promise<Pick<Domain, 'deviceExtIds' | 'virtualGpus'>> {
+  const { gpus = [], pcieDevices = [] } = vm
+  if (gpus.length + pcieDevices.length === 0) return {}
+  const parts = new Set([...gpus, ...pcieDevices].map(({ extId }) => extId))
+  const claims = (await claimsOfVm(store, vm.extId)).filter(({ partExtId }) => parts.has(partExtId))
+  return {
+    deviceExtIds: claims.map(({ deviceExtId }) => deviceExtId),
+    virtualGpus: gpus.flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : [])),
+  }
 }
 
 /**
@@ -62,6 +76,10 @@ async function nicOf(store: Reader, nic: NicEntity): Promise<DomainNic> {
     extId: nic.extId as string,
     macAddress: backingInfo?.macAddress as string,
     isConnected: backingInfo?.isConnected !== false,
+    model: backingInfo?.model ?? 'VIRTIO',
+    numQueues: backingInfo?.numQueues ?? 1,
+    allowsUnknownMacs: networkInfo?.shouldAllowUnknownMacs === true,
+    ...(networkInfo?.vlanMode === 'TRUNK' ? { trunkedVlans: networkInfo.trunkedVlans ?? [] } : {}),
     ...(subnetExtId === undefined ? {} : { subnetExtId }),
     ...(address === undefined ? {} : { address }),
     ...(isOutside && subnet.virtualSwitchReference !== undefined

@@ -1,6 +1,7 @@
 /** Handlers of VM operations: one file per group of actions. Source: behaviour vmm.md 1.1. */
 import { Vm, vmOperations } from '@hyperplane/contract/vmm/vm/vm'
 import { implement } from '../../context.ts'
+import { DeviceClaim } from '../../scheduling/device-claim.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
@@ -13,6 +14,8 @@ import { ejectIsos } from './guest/customization.ts'
 import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
+import { startHeldVm } from './high-availability/start-held.ts'
+import { holdDependentVms } from './high-availability/waiting-vms.ts'
 import { hostFaults, migrateToHost, migrateVmToHost } from './migrate-to-host.ts'
 import { observeDomains } from './observe.ts'
 import {
@@ -27,6 +30,7 @@ import { maximumNics } from './parts/nics.ts'
 import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
 import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
 import { presentVms } from './present.ts'
+import { revert, revertVm } from './recovery-points/revert.ts'
 import { resumeWriters } from './room.ts'
 import { changeFaults } from './rules.ts'
 import { changeVm, updateVm } from './update.ts'
@@ -43,6 +47,7 @@ export const vm = implement(
     disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
     customizeGuestVm: (ctx, { body }) => customizeGuest(ctx, body),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
+    revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
@@ -65,6 +70,7 @@ export const vm = implement(
     },
     tasks: [
       makeVm,
+      revert,
       makeClone,
       customize,
       migrateToHost,
@@ -72,13 +78,14 @@ export const vm = implement(
       changeVm,
       removeVm,
       restartVm,
+      startHeldVm,
       ...powerTasks,
       ...guestPowerTasks,
     ],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
-    records: [HostAllocation, MacLease, PowerEvent],
-    schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
+    records: [DeviceClaim, HostAllocation, MacLease, PowerEvent],
+    schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -45,13 +45,10 @@ export const observeDomains = {
       if (found?.state === 'OFF' && isSeen) await deleteIso(ctx, vm)
       const outcome = await ctx.store.transaction(async (store) =>
         // A task of the VM may have begun since the look at its queue.
-        ctx.runner.queueLength(extId) > 0 ? 'waits' : follow({ ...ctx, store }, extId, found),
+        ctx.runner.queueLength(extId) > 0 ? 'busy' : follow({ ...ctx, store }, extId, found),
       )
-      if (outcome === 'waits' && ctx.runner.queueLength(extId) > 0) {
-        isWaiting = true
-        continue
-      }
-      isWaiting ||= outcome === 'waits'
+      isWaiting ||= outcome !== 'settled'
+      if (outcome === 'busy') continue
       if (isSeen && (found?.state === 'OFF' || found?.state === 'RESTARTED'))
         await ctx.drivers.hypervisor.acknowledge(extId)
     }
@@ -83,6 +80,10 @@ async function follow(
   if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
   if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined })
   if (unasked?.state === 'RESTARTED') return beginsAnew(ctx, vm)
+  if (unasked?.state === 'HELD') {
+    if (vm.powerState !== 'UNDETERMINED') await setPower(ctx, vm, 'PAUSED', { powerState: 'UNDETERMINED' })
+    return 'settled'
+  }
   const state = unasked?.state ?? 'ON'
   if (state === vm.powerState) return 'settled'
   if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomizationDone === true)

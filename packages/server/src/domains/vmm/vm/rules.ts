@@ -3,6 +3,7 @@
 import { ApiError } from '../../../core/api-error.ts'
 import { type CdRomEntity, type DiskEntity, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
+import { deviceFaults } from './parts/devices.ts'
 import { serialFaults } from './parts/serial-port.ts'
 
 const MiB = 1024 ** 2
@@ -22,6 +23,7 @@ export function configurationFaults(vm: VmBody): ApiError[] {
     ...topologyFaults(vm),
     ...firmwareFaults(vm),
     ...busFaults(vm),
+    ...deviceFaults(vm),
     ...serialFaults(vm),
     ...attributeFaults('customAttributes', vm.customAttributes),
     ...(vm.disks ?? []).flatMap((disk, index) => diskFaults(disk, `disks[${index}]`)),

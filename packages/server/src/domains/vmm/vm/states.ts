@@ -16,6 +16,7 @@ const statesFor = {
   'power-on': ['OFF', 'PAUSED'],
   reboot: ['ON'],
   reset: ['ON', 'PAUSED'],
+  revert: ['OFF', 'ON', 'PAUSED'],
   shutdown: ['ON'],
   update: ['OFF', 'ON', 'PAUSED'],
 } as const satisfies Readonly<Record<string, readonly PowerState[]>>

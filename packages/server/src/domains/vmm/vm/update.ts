@@ -38,7 +38,7 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
   refuseAll([
     ...configurationFaults(next),
     ...bootDeviceFaults((await withVolumeGroups(ctx.store, [next]))[0] as VmEntity),
-    ...(next.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(next))),
+    ...(next.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(next))),
     ...(cluster === undefined ? [] : architectureFaults(next, cluster)),
   ])
   const isIdle = ctx.services.runner.queueAhead(vm.extId) === 0

@@ -3,7 +3,7 @@
  * the midstate after the zeros is stored for each size. Source: behaviour vmm.md 3.6.
  */
 import { createCipheriv, createHash } from 'node:crypto'
-import type { Digests } from '../../content-source.ts'
+import type { ByteRange, Digests } from '../../content-source.ts'
 import { continueDigest } from './sha.ts'
 import { zeroMidstates } from './zero-midstates.ts'
 
@@ -19,15 +19,20 @@ const chunk = new Uint8Array(MiB)
 /** In MiB. */
 export const knownSizes: readonly number[] = Object.keys(zeroMidstates).map(Number)
 
-export async function* bytesOf(content: Content): AsyncIterable<Uint8Array> {
+/** @param part default: all */
+export async function* bytesOf(
+  content: Content,
+  { first, last }: ByteRange = { first: 0, last: content.sizeBytes - 1 },
+): AsyncIterable<Uint8Array> {
   const tail = tailOf(content)
-  let zeros = content.sizeBytes - tail.length
+  const tailFrom = content.sizeBytes - tail.length
+  let zeros = Math.min(last + 1, tailFrom) - first
   for (; zeros > 0; zeros -= chunk.length) {
     yield zeros < chunk.length ? chunk.subarray(0, zeros) : chunk
     // Yield to the event loop: a reader that keeps up would starve other requests.
     await new Promise(setImmediate)
   }
-  yield tail
+  if (last >= tailFrom) yield tail.subarray(Math.max(0, first - tailFrom), last + 1 - tailFrom)
 }
 
 /** Empty for a size without a midstate, such as that of a copied disk. */

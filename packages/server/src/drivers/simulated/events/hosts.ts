@@ -1,7 +1,7 @@
 /** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
 import { downtimeFacts, type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
-import { domainFacts, restarted } from '../hypervisor.ts'
+import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault } from './event.ts'
 
@@ -33,19 +33,20 @@ export async function failHost(world: SimulatedWorld, hostExtId: string): Promis
   return true
 }
 
-/** @returns the number of restarted guests; undefined if the host had not failed */
-export async function returnHost(world: SimulatedWorld, hostExtId: string): Promise<number | undefined> {
-  const { hasLostPower, isDown, isCutOff } = hostFault(world, hostExtId)
+/** @returns the number of restarted guests, and of guests that wait for their start; undefined if the host had not failed */
+export async function returnHost(
+  world: SimulatedWorld,
+  hostExtId: string,
+): Promise<{ readonly restarted: number; readonly held: number } | undefined> {
+  const { hasLostPower, isDown, isCutOff, since } = hostFault(world, hostExtId)
   if (hasLostPower !== true && (isDown !== true || isCutOff === true)) return undefined
   const now = world.clock.now()
   const domains = domainFacts(world)
-  const begun = new Map(
-    [...domains.all()].flatMap(([extId, fact]) =>
-      hasLostPower === true && fact.state === 'ON' && fact.hostExtId === hostExtId
-        ? [[extId, restarted(world, fact)] as const]
-        : [],
-    ),
-  )
+  const begun = new Map<string, DomainFact>()
+  if (hasLostPower === true)
+    for (const [extId, fact] of domains.all())
+      if (fact.state === 'ON' && fact.hostExtId === hostExtId)
+        begun.set(extId, backWithHost(world, extId, fact, since ?? now))
   if (hasLostPower === true) await world.collection('hardware.boots').put(hostExtId, { at: now })
   if (begun.size > 0) await domains.putAll(begun)
   const stillSilent = isCutOff === true
@@ -54,7 +55,8 @@ export async function returnHost(world: SimulatedWorld, hostExtId: string): Prom
     isDown: stillSilent ? true : undefined,
     since: stillSilent ? now : undefined,
   })
-  return begun.size
+  const held = [...begun.values()].filter(({ heldSince }) => heldSince !== undefined).length
+  return { restarted: begun.size - held, held }
 }
 
 /** Without any management uplink a host does not answer. @returns the change of that, undefined if there is none */

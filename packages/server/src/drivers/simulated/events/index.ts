@@ -1,13 +1,21 @@
 /** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import { outsideVms } from '../external-hypervisor.ts'
+import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
 import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
 import { crashGuest, endGuest, hangGuest, recoverGuest, setGuestFault } from './guests.ts'
 import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
 import { changeUplinks, setBgpPeerSilent, setControllerState, setRemoteFault } from './links.ts'
-import { setAuthorityFault, setContentFault, setDirectoryFault, setPlaceFault, setWebFault } from './services.ts'
+import {
+  contentFault,
+  setAuthorityFault,
+  setContentFault,
+  setDirectoryFault,
+  setPlaceFault,
+  setWebFault,
+} from './services.ts'
 import { failDisk, fillContainer, freeContainer, replaceDisk, resumeStorage, stallStorage } from './storage.ts'
 
 export { CannotHappen, type EventSort, type Naming, type Occurrence, type Surroundings, type Target } from './event.ts'
@@ -53,8 +61,10 @@ export const catalogue: Catalogue = {
   HOST_RETURNS: {
     about: ofHost,
     async happen({ world, target }) {
-      const begun = await returnHost(world, target.extId)
-      return begun === undefined ? [] : [`The host ${target.name} is up; ${guests(begun)} of it began anew.`]
+      const back = await returnHost(world, target.extId)
+      if (back === undefined) return []
+      const waiting = back.held === 0 ? '' : `; its startup policies hold ${guests(back.held)}`
+      return [`The host ${target.name} is up; ${guests(back.restarted)} of it restarted${waiting}.`]
     },
   },
   HOST_SLOWS: {
@@ -127,7 +137,7 @@ export const catalogue: Catalogue = {
   DISK_REPLACED: {
     about: ofDisk,
     happen: ({ world, target }) =>
-      said(replaceDisk(world, target.extId), `An empty disk stands in the slot of ${target.name}, in the pool.`),
+      said(replaceDisk(world, target.extId), `An empty disk is in the slot of ${target.name}, and in the pool.`),
   },
   CONTAINER_FILLS: {
     about: ofContainer,
@@ -273,10 +283,10 @@ export const catalogue: Catalogue = {
   CONTENT_SERVER_FAILS: {
     about: ofContent,
     until: 'CONTENT_SERVER_RETURNS',
-    happen: ({ world, target, event: { status } }) =>
+    happen: ({ world, target, event: { fault = 'DOWN', status } }) =>
       said(
-        setContentFault(world, target.extId, status === undefined ? {} : { status }),
-        `The server of content ${target.name} ${status === undefined ? 'cannot be reached' : `answers ${status}`}.`,
+        setContentFault(world, target.extId, contentFault(fault, status)),
+        `The server of content ${target.name}: ${status === undefined ? fault : `status ${status}`}.`,
       ),
   },
   CONTENT_SERVER_RETURNS: {
@@ -287,7 +297,7 @@ export const catalogue: Catalogue = {
 
   GUEST_CRASHES: {
     about: ofVm,
-    happen: ({ world, target }) => said(crashGuest(world, target), `The guest of ${target.name} began anew.`),
+    happen: ({ world, target }) => said(crashGuest(world, target), `The guest of ${target.name} restarted.`),
   },
   GUEST_HALTS: {
     about: ofVm,
@@ -296,7 +306,7 @@ export const catalogue: Catalogue = {
   GUEST_HANGS: {
     about: ofVm,
     until: 'GUEST_RECOVERS',
-    happen: ({ world, target }) => said(hangGuest(world, target), `The guest of ${target.name} stands.`),
+    happen: ({ world, target }) => said(hangGuest(world, target), `The guest of ${target.name} hangs.`),
   },
   GUEST_FAILS: {
     about: ofVm,
@@ -307,6 +317,14 @@ export const catalogue: Catalogue = {
   GUEST_RECOVERS: {
     about: ofVm,
     happen: ({ world, target }) => said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
+  },
+  VM_JOINS_LEGACY_POLICY: {
+    about: ofVm,
+    happen: ({ world, target, event: { name = 'legacy' } }) =>
+      said(
+        joinGroup(world, target, name),
+        `The legacy policy "${name}" keeps ${target.name} apart from its other VMs.`,
+      ),
   },
 
   FACT_CHANGES: {

@@ -114,6 +114,17 @@ export async function setAuthorityFault(
   return true
 }
 
+const contentFaults = { CORRUPT: 'corrupt', CUT: 'cut', DOWN: 'down', SLOW: 'slow', STATUS: 'status' } as const
+
+/** A status alone means STATUS. @throws CannotHappen for another fault with a status, and for STATUS without one */
+export function contentFault(fault: keyof typeof contentFaults, status: number | undefined): ServerFault {
+  if (status !== undefined && (fault === 'DOWN' || fault === 'STATUS')) return { kind: 'status', status }
+  if (status !== undefined)
+    throw new CannotHappen(`A server that is ${fault} sends content: give a status with STATUS.`, 'status')
+  if (fault === 'STATUS') throw new CannotHappen('STATUS needs the status that the server answers.', 'status')
+  return { kind: contentFaults[fault] }
+}
+
 /** `undefined` clears the fault. */
 export async function setContentFault(
   world: SimulatedWorld,
@@ -122,7 +133,7 @@ export async function setContentFault(
 ): Promise<boolean> {
   const faults = world.collection<ServerFault>('content.faults')
   const before = faults.get(host)
-  if ((before === undefined) === (fault === undefined) && before?.status === fault?.status) return false
+  if (before?.kind === fault?.kind && before?.status === fault?.status) return false
   if (fault === undefined) await faults.remove(host)
   else await faults.put(host, fault)
   return true

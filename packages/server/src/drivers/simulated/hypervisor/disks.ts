@@ -1,49 +1,87 @@
-/** Simulated virtual disks, as copy-on-write layers. Source: behaviour vmm.md 3.3. */
+/** Simulated virtual disks, as copy-on-write layers. Source: behaviour vmm.md 3.3, 3.4. */
+import { derivedId } from '../../../core/ids/named-id.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Disks, VirtualDisk } from '../../hypervisor.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
+import { frozen, layersOf, merged, over } from './layers.ts'
 
 export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks {
   const disks = diskFacts(world)
   const full = fullFacts(world)
+  const now = (): number => world.clock.now()
 
-  /** Removes a deleted layer, and deleted layers below it, once no disk is a layer over it. */
-  async function sweep(diskExtId: string): Promise<void> {
-    const fact = disks.get(diskExtId)
-    if (fact?.isHidden !== true) return
-    if ([...disks.all().values()].some((other) => other.parentExtId === diskExtId)) return
-    await disks.remove(diskExtId)
-    if (fact.parentExtId !== undefined) await sweep(fact.parentExtId)
+  /** Removes deleted layers without a layer over them, and merges those with one into it. Repeated calls go on. */
+  async function collapse(): Promise<void> {
+    for (;;) {
+      const over = Map.groupBy(disks.all(), ([, { parentExtId }]) => parentExtId)
+      const found = [...disks.all()].find(
+        ([extId, { isHidden }]) => isHidden === true && (over.get(extId) ?? []).length < 2,
+      )
+      if (found === undefined) return
+      const [extId, fact] = found
+      const [upper] = over.get(extId) ?? []
+      if (upper !== undefined) await disks.put(upper[0], merged(upper[1], fact, now()))
+      await disks.remove(extId)
+    }
   }
 
   return {
     async createDisk(disk) {
       if (disks.get(disk.extId) !== undefined) return
       hosts.requireAnswer('createDisk', [hosts.clusterOf(disk.containerExtId)])
-      await disks.stage(disk.extId, diskFactOf(disk, disks, world.clock.now()))
+      if (disk.source?.kind !== 'disk') return disks.stage(disk.extId, diskFactOf(disk, now()))
+      await disks.putAll(layered(disk, disk.source.extId, disks, now()))
+    },
+    async snapshotDisks(snapshots) {
+      const facts = new Map<string, DiskFact>()
+      for (const { diskExtId, layerExtId } of snapshots) {
+        const fact = disks.get(diskExtId)
+        if (disks.get(layerExtId) !== undefined) continue
+        if (fact === undefined) throw new DriverError(`no disk ${diskExtId}`, { retryable: false })
+        hosts.requireAnswer('snapshotDisks', [hosts.clusterOf(fact.containerExtId)])
+        facts.set(layerExtId, frozen(fact, now()))
+        facts.set(diskExtId, over(fact, layerExtId, now()))
+      }
+      await disks.putAll(facts)
     },
     async deleteDisk(diskExtId) {
       const fact = disks.get(diskExtId)
-      if (fact === undefined) return
-      hosts.requireAnswer('deleteDisk', [hosts.clusterOf(fact.containerExtId)])
-      if (fact.isHidden !== true) await disks.put(diskExtId, { ...fact, isHidden: true })
-      await sweep(diskExtId)
+      if (fact !== undefined) {
+        hosts.requireAnswer('deleteDisk', [hosts.clusterOf(fact.containerExtId)])
+        if (fact.isHidden !== true) await disks.put(diskExtId, { ...fact, isHidden: true })
+      }
+      await collapse()
     },
+    layers: (at = now()) => layersOf(disks, at),
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }
 }
 
-/** A layer has the guest of the disk below it; an image's guest follows from its name. */
-function diskFactOf(disk: VirtualDisk, disks: Collection<DiskFact>, createdAt: number): DiskFact {
-  const { containerExtId, sizeBytes, source } = disk
+/** The guest on an image follows from its name. */
+function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, createdAt: number): DiskFact {
   const fact = { containerExtId, sizeBytes, createdAt }
-  if (source === undefined) return fact
-  if (source.kind === 'image') return { ...fact, os: /windows|\bwin/i.test(source.name) ? 'windows' : 'linux' }
-  if (source.kind === 'volumeDisk') return { ...fact, os: 'linux' }
-  const parent = disks.get(source.extId)
-  if (parent === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
-  return { ...fact, parentExtId: source.extId, ...(parent.os && { os: parent.os }) }
+  if (source?.kind === 'image') return { ...fact, os: /windows|\bwin/i.test(source.name) ? 'windows' : 'linux' }
+  return source?.kind === 'volumeDisk' ? { ...fact, os: 'linux' } : fact
+}
+
+/** A layer over what the source holds now, with the guest of the source. A disk in use is frozen under a layer of its own. */
+function layered(
+  { extId, containerExtId, sizeBytes }: VirtualDisk,
+  sourceExtId: string,
+  disks: Collection<DiskFact>,
+  now: number,
+): ReadonlyMap<string, DiskFact> {
+  const source = disks.get(sourceExtId)
+  if (source === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
+  const fact = { containerExtId, sizeBytes, createdAt: now, ...(source.os && { os: source.os }) }
+  if (source.frozenBytes !== undefined) return new Map([[extId, over(fact, sourceExtId, now)]])
+  const layerExtId = derivedId('layer', extId)
+  return new Map([
+    [layerExtId, { ...frozen(source, now), isHidden: true }],
+    [sourceExtId, over(source, layerExtId, now)],
+    [extId, over(fact, layerExtId, now)],
+  ])
 }

@@ -4,8 +4,9 @@ import type { Domains, GuestSignal } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { type DomainFact, hasFault, stopped } from './facts.ts'
+import { type DomainFact, hasFault, holdFacts, stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
+import { nicChangesOf } from './nics.ts'
 
 const shutdownSeconds = [2, 20] as const
 const patienceSeconds = 60
@@ -16,8 +17,10 @@ export interface DomainParts {
   readonly isInstant: boolean
 }
 
-export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInstant }: DomainParts): Domains {
+export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }: DomainParts): Domains {
+  const { clock } = world
   const { domains } = hosts
+  const holds = holdFacts(world)
 
   async function restart(fact: DomainFact, callKey: string): Promise<void> {
     const { restartedAt, hungSince, ...running } = fact
@@ -43,23 +46,27 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
       const before = domains.get(domain.extId)
       const startsTools = before?.state === 'ON' && domain.hasGuestTools && !before.domain.hasGuestTools
-      const fact = { state: 'OFF', ...before, domain } as const
+      const nicChanges = before?.state === 'ON' ? { nicChanges: nicChangesOf(before, domain, clock.now()) } : {}
+      const fact = { state: 'OFF', ...before, domain, ...nicChanges } as const
       await domains.stage(domain.extId, startsTools ? { ...fact, toolsFrom: clock.now() } : fact)
     },
     async undefineVm(vmExtId) {
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))
       if (domains.get(vmExtId)?.state === 'ON') throw new DriverError('the domain runs', { retryable: false })
       await domains.remove(vmExtId)
+      if (holds.get(vmExtId) !== undefined) await holds.remove(vmExtId)
     },
     async startVm(vmExtId, hostExtId) {
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('startVm', [...hosts.placesOf(fact), fact.state === 'ON' ? undefined : hostExtId])
       if (fact.state === 'ON') return
+      hosts.requireDevices(fact.domain, hostExtId)
       await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: clock.now() })
     },
     async stopVm(vmExtId) {
       const fact = domains.get(vmExtId)
-      if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined)) return
+      if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined && fact.heldSince === undefined))
+        return
       hosts.requireAnswer('stopVm', hosts.placesOf(fact))
       await domains.put(vmExtId, stopped(fact))
     },
@@ -94,8 +101,8 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       const { isDown, hasLostPower, since } = hosts.faultOf(hostExtId)
       if (isDown !== true) return undefined
       // A domain that its guest halted may still be recorded for this host.
-      const endedAt = fact.haltedAt ?? (hasLostPower === true ? since : undefined)
-      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined
+      const endedAt = fact.haltedAt ?? fact.heldSince ?? (hasLostPower === true ? since : undefined)
+      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined || fact.heldSince !== undefined
       const wasDone = hasRun ? boots.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
       const domain = { ...fact.domain, hasPendingCustomization: !wasDone }
       await domains.put(vmExtId, { ...stopped(fact), domain, fencedFrom: hostExtId })

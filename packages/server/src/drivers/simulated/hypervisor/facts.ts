@@ -1,6 +1,6 @@
 import type { guestFaults } from '@hyperplane/contract/control/world-happening'
 import { defined } from '../../../core/defined.ts'
-import type { Domain } from '../../hypervisor.ts'
+import type { Domain, DomainNic } from '../../hypervisor.ts'
 import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 
@@ -16,6 +16,8 @@ export interface DomainFact {
   readonly haltedAt?: number
   /** The guest rebooted by itself; cleared once the control plane has acknowledged it. */
   readonly restartedAt?: number
+  /** The host has lost its power at this time and did not start the domain when it came back. */
+  readonly heldSince?: number
   /** Unreachable host; cleared by the next start. */
   readonly fencedFrom?: string
   /** Until the next reboot. */
@@ -24,6 +26,16 @@ export interface DomainFact {
   readonly toolsFrom?: number
   readonly lastSetup?: string
   readonly guestFaults?: readonly GuestFault[]
+  /** The guest has stopped its writes for a recovery point. */
+  readonly isFrozen?: boolean
+  /** By NIC id: changes while the domain runs, which the guest notices later. */
+  readonly nicChanges?: Readonly<Record<string, NicChange>>
+}
+
+export interface NicChange {
+  readonly at: number
+  /** Absent: the NIC is new. */
+  readonly before?: DomainNic
 }
 
 export type GuestFault = (typeof guestFaults)[number]
@@ -42,6 +54,14 @@ export interface DiskFact {
   readonly parentExtId?: string
   readonly os?: GuestOs
   readonly createdAt: number
+  /** When the top layer was laid over the one below; default: `createdAt`. */
+  readonly layerSince?: number
+  /** Bytes of deleted layers that were merged into this one. */
+  readonly mergedBytes?: number
+  /** A layer that no guest writes to any more, with its bytes. */
+  readonly frozenBytes?: number
+  /** Milliseconds since 1970. */
+  readonly frozenAt?: number
   /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean
 }
@@ -55,6 +75,9 @@ export const stallFacts = (world: SimulatedWorld): Collection<StallFact> => worl
 /** By container id: no free space. */
 export const fullFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.full')
 
+/** By VM id: domains that do not start with their host. */
+export const holdFacts = (world: SimulatedWorld): Collection<object> => world.collection('startHolds')
+
 export function stopped({ domain, lastReset, guestFaults }: DomainFact): DomainFact {
   return { domain, state: 'OFF', ...(lastReset && { lastReset }), ...(guestFaults && { guestFaults }) }
 }
@@ -65,6 +88,13 @@ export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise
   const { startedAt = 0, restartedAt } = fact
   const boot = defined({ startedAt, restartedAt })
   await domainFacts(world).put(vmExtId, { ...stopped(fact), ...boot, haltedAt: world.clock.now() })
+}
+
+/** The host came back at this moment; a domain that is held at start stays off. */
+export function backWithHost(world: SimulatedWorld, extId: string, fact: DomainFact, lostAt: number): DomainFact {
+  if (holdFacts(world).get(extId) === undefined) return restarted(world, fact)
+  const { startedAt = 0, restartedAt, hostExtId } = fact
+  return { ...stopped(fact), ...defined({ startedAt, restartedAt, hostExtId }), heldSince: lostAt }
 }
 
 export const restarted = (world: SimulatedWorld, { hungSince: _, ...fact }: DomainFact): DomainFact => ({

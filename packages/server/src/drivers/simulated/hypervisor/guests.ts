@@ -7,7 +7,9 @@ import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped } from './facts.ts'
+import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
+import { seenNic } from './nics.ts'
 
 /** The host pauses a guest whose storage has not answered for this long. */
 const stallSeconds = 30
@@ -16,22 +18,26 @@ const scriptMillis = 3000
 export interface GuestParts {
   readonly hosts: SimulatedHosts
   readonly boots: GuestBoots
-  readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
   readonly isInstant: boolean
+  readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
 }
 
-export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabric, isInstant }: GuestParts): Guests {
+export function createGuests(
+  world: SimulatedWorld,
+  { hosts, boots, isInstant, networkFabric }: GuestParts,
+): Omit<Guests, keyof Freezing> {
   const { domains } = hosts
   const disks = diskFacts(world)
   const stalls = stallFacts(world)
   const fabric = fabricFacts(world)
 
   async function learnedAddresses(fact: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
-    const { domain } = fact
+    const { domain, nicChanges } = fact
     const fixed = boots.settingsOf(fact)?.addresses ?? {}
     const addresses = new Map<string, readonly string[]>()
-    for (const nic of domain.nics) {
-      if (!nic.isConnected) continue
+    for (const defined of domain.nics) {
+      const nic = isInstant ? defined : seenNic(defined, nicChanges?.[defined.extId], world.clock.now())
+      if (nic?.isConnected !== true) continue
       // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
       const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
       const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
@@ -97,7 +103,10 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
       for (const [extId, fact] of domains.all()) {
         const state = unaskedState(fact, isPaused(world, fact))
         if (state === undefined) continue
-        states.set(extId, { state, isCustomizationDone: boots.isCustomizationDone(fact, fact.haltedAt) })
+        states.set(extId, {
+          state,
+          isCustomizationDone: boots.isCustomizationDone(fact, fact.haltedAt ?? fact.heldSince),
+        })
       }
       return states
     },
@@ -124,8 +133,12 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
   }
 }
 
-function unaskedState({ haltedAt, restartedAt }: DomainFact, isPaused: boolean): UnaskedState['state'] | undefined {
+function unaskedState(
+  { haltedAt, heldSince, restartedAt }: DomainFact,
+  isPaused: boolean,
+): UnaskedState['state'] | undefined {
   if (haltedAt !== undefined) return 'OFF'
+  if (heldSince !== undefined) return 'HELD'
   if (isPaused) return 'PAUSED'
   return restartedAt === undefined ? undefined : 'RESTARTED'
 }

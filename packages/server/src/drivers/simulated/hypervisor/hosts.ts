@@ -1,5 +1,7 @@
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { ContainerFact, HardwareFault } from '../hardware.ts'
+import type { HostDevice } from '../../hardware.ts'
+import type { Domain } from '../../hypervisor.ts'
+import { type ContainerFact, deviceFacts, type HardwareFault } from '../hardware.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DomainFact, domainFacts } from './facts.ts'
 
@@ -7,11 +9,13 @@ export class SimulatedHosts {
   readonly domains: Collection<DomainFact>
   readonly #faults: Collection<HardwareFault>
   readonly #containers: Collection<ContainerFact>
+  readonly #devices: Collection<HostDevice>
 
   constructor(world: SimulatedWorld) {
     this.domains = domainFacts(world)
     this.#faults = world.collection('hardware.faults')
     this.#containers = world.collection('hardware.containers')
+    this.#devices = deviceFacts(world)
   }
 
   faultOf(hostExtId: string | undefined): HardwareFault {
@@ -29,6 +33,18 @@ export class SimulatedHosts {
   requireAnswer(call: string, places: readonly (string | undefined)[]): void {
     const isSilent = places.some((extId) => extId !== undefined && this.faultOf(extId).isDown === true)
     if (isSilent) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
+  }
+
+  /** @throws DriverError, final, when the host lacks a device of the domain, or another domain on it uses the device */
+  requireDevices({ extId: vmExtId, deviceExtIds = [] }: Domain, hostExtId: string): void {
+    for (const extId of deviceExtIds) {
+      const isThere = this.#devices.get(extId)?.hostExtId === hostExtId
+      const isTaken = [...this.domains.all().values()].some(
+        ({ domain, state }) => state === 'ON' && domain.extId !== vmExtId && domain.deviceExtIds?.includes(extId),
+      )
+      if (!isThere || isTaken)
+        throw new DriverError(`the device ${extId} is ${isThere ? 'in use' : 'not in this host'}`, { retryable: false })
+    }
   }
 
   placesOf(fact: DomainFact | undefined): readonly (string | undefined)[] {

@@ -26,9 +26,11 @@ export async function requireImageRoom(ctx: Asking, clusterExtIds: readonly stri
   }
 }
 
-export async function roomiestCluster(ctx: Asking): Promise<string | undefined> {
+/** @param among default: all */
+export async function roomiestCluster(ctx: Asking, among?: readonly string[]): Promise<string | undefined> {
   let best: { extId: string; free: number } | undefined
   for (const cluster of await ctx.store.find(Cluster)) {
+    if (among?.includes(cluster.extId) === false) continue
     if (!isNative(cluster) || !ctx.drivers.hardware.isReachable(cluster.extId)) continue
     const { freeBytes } = await poolUsage(ctx, cluster.extId)
     if (best === undefined || freeBytes > best.free) best = { extId: cluster.extId, free: freeBytes }

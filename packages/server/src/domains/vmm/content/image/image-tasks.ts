@@ -3,13 +3,14 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ApiError } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
-import { CancelAccepted, DriverError, type StepContext } from '../../../../core/tasks/define-task.ts'
-import type { ContentOrigin, Digest, ImageFile } from '../../../../drivers/content-source.ts'
+import { DriverError, type StepContext } from '../../../../core/tasks/define-task.ts'
+import type { ContentOrigin, Digest, ImageFile, Transfer } from '../../../../drivers/content-source.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { defineTask } from '../../../context.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
+import { transferTo } from '../rate-limits.ts'
 import { requireImageRoom } from './image-space.ts'
 
 type ImageEntity = EntityOf<typeof Image>
@@ -17,7 +18,7 @@ type Running = StepContext<Drivers>
 
 const namedUsers = 10
 const transferFrom = 10
-const transferTo = 85
+const transferUntil = 85
 
 export const createImage = defineTask<{ readonly extId: string }>({
   name: 'vmm.create-image',
@@ -47,15 +48,16 @@ export const createImage = defineTask<{ readonly extId: string }>({
     },
     {
       name: 'transfer',
-      progress: transferTo,
+      progress: transferUntil,
       run: async (ctx, { extId }) => {
         const image = await pendingImage(ctx, extId)
         const origin = await originOf(ctx, image)
         const [first, ...others] = filesOf(image)
         await available(image, () =>
-          ctx.drivers.contentSource.fetch(first as ImageFile, origin, (share) => report(ctx, share)),
+          ctx.drivers.contentSource.fetch(first as ImageFile, origin, transferOf(ctx, first as ImageFile)),
         )
-        for (const file of others) await ctx.drivers.contentSource.copy(first as ImageFile, file)
+        for (const file of others)
+          await ctx.drivers.contentSource.copy(first as ImageFile, file, transferTo(ctx, file.clusterExtId))
       },
       undo: async (ctx, { extId }) => {
         for (const file of filesOf(await pendingImage(ctx, extId))) await ctx.drivers.contentSource.remove(file)
@@ -106,8 +108,10 @@ export const updateImage = defineTask<Update>({
         const added = (image.clusterLocationExtIds ?? []).filter((extId) => !before.includes(extId))
         await requireImageRoom(ctx, added, stored.sizeBytes ?? 0)
         const from = { imageExtId: image.extId, clusterExtId: before[0] as string }
-        for (const clusterExtId of added)
-          await ctx.drivers.contentSource.copy(from, { imageExtId: image.extId, clusterExtId })
+        for (const clusterExtId of added) {
+          const to = { imageExtId: image.extId, clusterExtId }
+          await ctx.drivers.contentSource.copy(from, to, transferTo(ctx, clusterExtId))
+        }
         return { added, removed: before.filter((extId) => !(image.clusterLocationExtIds ?? []).includes(extId)) }
       },
       undo: async (ctx, { image }) => {
@@ -222,11 +226,11 @@ async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise
   }
 }
 
-async function report(ctx: Running, share: number): Promise<void> {
-  if (ctx.cancelRequested()) throw new CancelAccepted()
-  ctx.stopping.throwIfAborted()
-  await ctx.progress(Math.floor(transferFrom + (transferTo - transferFrom) * share))
-}
+/** The transfer that the progress of a creation follows. */
+const transferOf = (ctx: Running, { clusterExtId }: ImageFile): Transfer =>
+  transferTo(ctx, clusterExtId, (share) =>
+    ctx.progress(Math.floor(transferFrom + (transferUntil - transferFrom) * share)),
+  )
 
 function digestOf(checksum: NonNullable<ImageEntity['checksum']>): Digest {
   const hex = checksum.hexDigest.toLowerCase()

@@ -6,7 +6,8 @@ import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
-import { replaced } from '../../../../core/updates.ts'
+import { created, replaced } from '../../../../core/updates.ts'
+import type { ByteRange } from '../../../../drivers/content-source.ts'
 import { implement, type WriteContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
@@ -15,6 +16,9 @@ import { fault } from '../../../virtual-machines/fault.ts'
 import { isNative } from '../../vm/create/clusters.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { nameFaults } from '../../vm/rules.ts'
+import { fileAnswer } from '../file-answer.ts'
+import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
+import { importImages, startImport } from './image-import.ts'
 import { roomiestCluster } from './image-space.ts'
 import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
 
@@ -38,22 +42,17 @@ export const image = implement(
       }
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
-      const found = (await ctx.store.count(Image)) + 1
-      const maximum = limitOf(ctx, maximumImages)
-      if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
+      await requireRoomFor(ctx, 1)
       const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
-      const extId = ctx.ids.uuid()
       const now = ctx.clock.iso()
-      const image = {
-        ...body,
-        extId,
-        tenantId: ctx.tenantId,
+      const image: ImageEntity = created(ctx, Image, body, {
         clusterLocationExtIds,
         ownerExtId: ctx.caller.extId,
         ownerName: ctx.caller.name,
         createTime: now,
         lastUpdateTime: now,
-      } as ImageEntity
+      })
+      const { extId } = image
       await ctx.store.insert(Image, image, { pending: true })
       const task = await ctx.startTask(
         createImage,
@@ -117,18 +116,21 @@ export const image = implement(
       )
     },
 
-    async getFileByImageId(ctx) {
-      const { extId, name, sizeBytes, clusterLocationExtIds = [] } = ctx.target
+    async importImage(ctx, { body }) {
+      await requireRoomFor(ctx, body.imagesExtIds.length)
+      return startImport(ctx, body)
+    },
+
+    async getFileByImageId(ctx, { headers }) {
+      const { extId, name, sizeBytes = 0, clusterLocationExtIds = [] } = ctx.target
       const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
       if (clusterExtId === undefined) {
         throw new ApiError('CONFLICT', { fault: `No cluster that holds the image "${name}" can be reached.` })
       }
-      return {
-        contentType: 'application/octet-stream',
-        fileName: name.replaceAll(/[^A-Za-z0-9._-]/g, '') || 'image',
-        contentLength: sizeBytes ?? 0,
-        content: ctx.drivers.contentSource.read({ imageExtId: extId, clusterExtId }),
-      }
+      const file = { imageExtId: extId, clusterExtId }
+      const { sha256 } = await ctx.drivers.contentSource.digests(file)
+      const read = (part: ByteRange) => ctx.drivers.contentSource.read(file, part)
+      return fileAnswer({ name, sizeBytes, sha256, range: headers.range, read })
     },
   },
   {
@@ -136,10 +138,17 @@ export const image = implement(
       createImage: ({ body }) => [...nameFaults(body), ...sourceFaults(body)],
       updateImageById: ({ body }) => nameFaults(body),
     },
-    tasks: [createImage, deleteImage, updateImage],
+    present: [[Image, withPlacementStatus]],
+    tasks: [createImage, deleteImage, importImages, updateImage],
     limits: [maximumImages],
   },
 )
+
+async function requireRoomFor(ctx: WriteContext, images: number): Promise<void> {
+  const found = (await ctx.store.count(Image)) + images
+  const maximum = limitOf(ctx, maximumImages)
+  if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
+}
 
 const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
 
@@ -159,14 +168,16 @@ async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clust
   return { clusterExtId: found.vm.cluster?.extId }
 }
 
-/** The clusters that the body names; by default that of the source disk, else the native one with the most room. */
+/** The clusters that the body names; by default one that placement policies choose, that of the disk, the roomiest. */
 async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
   const named = distinct(body.clusterLocationExtIds ?? [])
   if (named.length > 0) {
     await requireLocations(ctx, named)
     return named
   }
-  const chosen = diskCluster ?? (await roomiestCluster(ctx))
+  const { wanted } = placementOf(await activePolicies(ctx.store), body.categoryExtIds)
+  const placed = wanted.length === 0 ? undefined : await roomiestCluster(ctx, wanted)
+  const chosen = placed ?? diskCluster ?? (await roomiestCluster(ctx))
   if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
   await requireClusterReachable(ctx, chosen)
   return [chosen]

@@ -29,6 +29,7 @@ import {
   unplugGroups,
 } from '../../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
+import { claimDevices, releaseDevices } from '../../../scheduling/host-devices.ts'
 import { roomForDisk } from '../../../storage-space/capacity.ts'
 import {
   type DiskEntity,
@@ -39,8 +40,11 @@ import {
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../../content/image/image-space.ts'
+import { requireImagesAllowed } from '../../content/placement.ts'
+import { transferTo } from '../../content/rate-limits.ts'
 import { type OfVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
+import { described, wishesOf } from '../parts/devices.ts'
 import {
   type EthernetNic,
   ethernetNicsOf,
@@ -51,7 +55,7 @@ import {
 } from '../parts/nics.ts'
 import { bootDeviceFaults } from '../rules.ts'
 import { nameOfSource, resolveSource } from './disk-sources.ts'
-import { type PlannedVm, planVm } from './plan.ts'
+import { type PlannedVm, planVm, withoutEmpty } from './plan.ts'
 import type { Contents } from './plan-disks.ts'
 
 /** Makes a VM like another one, or from the content of files that no disk of a body can name. */
@@ -81,7 +85,7 @@ export async function newVm<I extends NewVm>(
   const nics = []
   for (const [index, nic] of ethernetNicsOf(planned).entries()) {
     nics.push(await takeMac(ctx, planned.extId, nic))
-    await takeAskedAddresses(ctx, nic, `nics[${index}]`)
+    await takeAskedAddresses(ctx, nic, `nics[${index}]/`)
   }
   const imagesRead = imagesOf(planned, copies)
   const vm = {
@@ -112,8 +116,7 @@ export async function newVm<I extends NewVm>(
 
 function bootedFrom({ bootConfig }: VmEntity, nic: EthernetNic | undefined): Pick<VmEntity, 'bootConfig'> {
   if (nic === undefined) return {}
-  const { $objectType } = bootConfig?.bootDevice ?? {}
-  const bootDevice = { $objectType, macAddress: nic.backingInfo.macAddress }
+  const bootDevice = { $objectType: 'vmm.v4.ahv.config.BootDeviceNic', macAddress: nic.backingInfo.macAddress }
   return { bootConfig: { ...bootConfig, bootDevice } as VmEntity['bootConfig'] }
 }
 
@@ -126,8 +129,10 @@ export interface NewVm extends OfVm {
   readonly isDiskless?: boolean
 }
 
-/** In the transaction that ends the task. */
-export interface AtEnd<I> {
+export interface MakingParts<I> {
+  /** First of all. @throws ApiError that fails the task */
+  readonly check?: (input: I) => void
+  /** In the transaction that ends the task, as is `undone`. */
   readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
 }
@@ -140,6 +145,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
       for (const file of filesOf(vm)) await diskOf(ctx.store, file, input.copies)
+      await requireImagesAllowed(ctx.store, imagesOf(vm, input.copies), vm.cluster?.extId as string)
       await requireRoom(ctx, filesOf(vm))
     },
     // No undo: the step only reads.
@@ -157,7 +163,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
       for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of images) {
         await requireImageRoom(ctx, [clusterExtId], sizeBytes)
         const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
-        await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId })
+        await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId }, transferTo(ctx, clusterExtId))
       }
     },
     record: async (ctx, input) => {
@@ -168,7 +174,13 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
         })
       }
     },
-    // No undo: the copy belongs to the image from then on, and other VMs may use it already.
+    // A recorded copy belongs to the image, and other VMs may use it already.
+    undo: async (ctx, input) => {
+      const vm = await coming(ctx.store, input)
+      const clusterExtId = vm.cluster?.extId as string
+      for (const { extId } of await imagesToCopy(ctx.store, vm, input.copies))
+        await ctx.drivers.contentSource.remove({ imageExtId: extId, clusterExtId })
+    },
   },
   {
     name: 'create disks',
@@ -195,6 +207,18 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     // `onUndone` releases these addresses together with those that the request reserved.
   },
   {
+    name: 'claim devices',
+    progress: 70,
+    record: async (ctx, input) => {
+      const vm = await coming(ctx.store, input)
+      const wishes = wishesOf(vm)
+      if (wishes.length === 0) return
+      await claimDevices(ctx, vm, wishes)
+      await ctx.store.observe(Vm, vm.extId, withoutEmpty(await described(ctx, vm, vm)))
+    },
+    unrecord: (ctx, { vmExtId }) => releaseDevices(ctx.store, vmExtId),
+  },
+  {
     name: 'define',
     progress: 85,
     seconds: [0.5, 1],
@@ -213,12 +237,16 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
 /** The task that makes a planned VM. A stored task refers to `name` after a restart: never rename. */
 export const makingVm = <I extends NewVm>(
   name: string,
-  { stored, undone }: AtEnd<I> = {},
+  { check, stored, undone }: MakingParts<I> = {},
 ): TaskDefinition<Drivers, I> =>
   defineTask<I>({
     name,
     cancelableUntil: 'define',
     steps: [
+      ...(check === undefined
+        ? []
+        : // No undo: the step only reads.
+          [{ name: 'check', progress: 1, record: async (_: unknown, input: I) => check(input) }]),
       ...makingSteps,
       {
         name: 'store',

@@ -1,6 +1,6 @@
 /**
- * A new VM from the configuration of a VM and the content of its files, with overrides. Clones are made by it.
- * Source: behaviour vmm.md 1.1 (Clone).
+ * A new VM from the configuration of a VM and the content of its files, with overrides: clones and restored VMs.
+ * Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore).
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -57,11 +57,11 @@ export async function deriveVm<I extends NewVm>(
   origin: Pick<VmOrigin<I>, 'task' | 'input' | 'options' | 'internal'>,
 ): Promise<TaskStarted> {
   const { spec, contentOf } = blueprint
-  const body: VmBody = { ...bodyLike(blueprint, overrides.nics === undefined), ...overrides }
+  const body: VmBody = { ...bodyLike(blueprint), ...overrides }
   refuseAll([
     ...configurationFaults(body),
     ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(body))),
+    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(body))),
   ])
   const files = [
     ...(body.disks ?? []).map((_, index): [string, string] => [`disks[${index}]`, fileIdOf(fileDisksOf(spec)[index])]),
@@ -78,12 +78,12 @@ const fileDisksOf = ({ disks = [] }: VmEntity): DiskEntity[] => disks.filter((di
 const fileIdOf = (disk: DiskEntity | undefined): string => disk?.extId as string
 
 /** The body of a VM with the configuration of `spec`. Its NICs get new MAC addresses, and new addresses where they have some. */
-function bodyLike({ spec, shownAs }: Blueprint, hasOwnNics: boolean): VmBody {
+function bodyLike({ spec, shownAs }: Blueprint): VmBody {
   const plain = Object.fromEntries(configuration.map((name) => [name, spec[name as keyof VmEntity]]))
   const present = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as VmBody
   return {
     ...present,
-    bootConfig: bootConfigOf(spec, hasOwnNics),
+    bootConfig: bootConfigOf(spec),
     disks: fileDisksOf(spec).map((disk) => diskLike(disk, shownAs)),
     cdRoms: (spec.cdRoms ?? []).map(driveLike),
     nics: (spec.nics ?? []).map(nicLike),
@@ -94,16 +94,15 @@ function bodyLike({ spec, shownAs }: Blueprint, hasOwnNics: boolean): VmBody {
   }
 }
 
-/** A boot device that the new VM cannot have is left out: a volume group, or a NIC whose MAC address is the source's. */
-function bootConfigOf(spec: VmEntity, hasOwnNics: boolean): VmEntity['bootConfig'] {
+/** Without a boot device that the new VM does not have: a volume group, or a NIC, which gets another MAC address. */
+function bootConfigOf(spec: VmEntity): VmEntity['bootConfig'] {
   const { bootDevice, ...boot } = spec.bootConfig ?? {}
   const address = (bootDevice as { diskAddress?: Address } | undefined)?.diskAddress
   const own = [...fileDisksOf(spec), ...(spec.cdRoms ?? [])]
   const isKept =
     address !== undefined &&
     own.some(({ diskAddress: at }) => at?.busType === address.busType && at?.index === address.index)
-  if (isKept) return spec.bootConfig
-  return hasOwnNics || bootDevice !== undefined ? (boot as VmEntity['bootConfig']) : spec.bootConfig
+  return isKept ? spec.bootConfig : (boot as VmEntity['bootConfig'])
 }
 
 function bootNicOf({ bootConfig, nics = [] }: VmEntity): number | undefined {
@@ -132,9 +131,9 @@ function driveLike({ extId, diskAddress, backingInfo }: CdRomEntity): CdRomEntit
   return { extId, diskAddress, backingInfo: content }
 }
 
-function nicLike({ backingInfo, networkInfo }: NicEntity): NicEntity {
+export function nicLike({ extId, backingInfo, networkInfo }: NicEntity): NicEntity {
   const { macAddress: _mac, ...backing } = backingInfo ?? {}
   const { ipv4Config, ...network } = networkInfo ?? {}
   const held = ipv4Config?.ipAddress !== undefined
-  return { backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
+  return { extId, backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
 }

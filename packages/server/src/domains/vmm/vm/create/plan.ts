@@ -17,6 +17,7 @@ import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { withFirmware, withMachineType } from '../firmware.ts'
+import { described, deviceConstraints } from '../parts/devices.ts'
 import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
 import { serialPortsOf } from '../parts/serial-port.ts'
 import { assignSlots, misplaced } from '../parts/slots.ts'
@@ -43,7 +44,7 @@ export function creationFaults(body: VmBody): ApiError[] {
   return [
     ...configurationFaults(config),
     ...misplaced(slotWishes(config)),
-    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(config))),
+    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(config))),
   ]
 }
 
@@ -55,15 +56,20 @@ export async function planVm(ctx: WriteContext, body: VmBody, contents: Contents
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
   const files = await filesIn(ctx, body, contents)
+  const wanted = withIds(ctx, body)
+  const isNamed = body.cluster?.extId !== undefined
   const cluster = await chooseCluster(ctx, body.cluster?.extId, [
     ...subnets,
-    ...(await fileConstraints(ctx, files, body.cluster?.extId !== undefined)),
+    ...(await fileConstraints(ctx, files, isNamed)),
+    // In a named cluster, `described` looks for the devices.
+    ...(isNamed ? [] : await deviceConstraints(ctx, wanted)),
     ...(await groupConstraints(ctx, body)),
   ])
   await requireClusterReachable(ctx, cluster.extId)
   refuseReadOnly(cluster, 'VMs')
   refuseAll(architectureFaults(config, cluster))
   const pinnedHostExtId = await agentHost(ctx, body, cluster)
+  const pin = pinnedHostExtId === undefined ? {} : { pinnedHostExtId }
   await requireRoomInCluster(ctx, cluster)
   const { slots, refusals } = assignSlots(wishes, [])
   refuseAll(refusals)
@@ -74,12 +80,13 @@ export async function planVm(ctx: WriteContext, body: VmBody, contents: Contents
     ctx.store,
     backings.flatMap(({ storageContainer }) => storageContainer?.extId ?? []),
   )
+  const devices = await described(ctx, { extId, cluster: { extId: cluster.extId }, ...pin }, wanted)
   const { groups, ...parts } = partsOf(body, files, backings, slots, () => ctx.ids.uuid())
   const vm = {
     ...vmOf(ctx, extId, config, cluster.extId, container),
     apcConfig: await apcConfigOf(ctx.store, config, cluster.extId),
-    ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
-    ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
+    ...withoutEmpty({ ...parts, ...devices, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
+    ...pin,
   }
   const copied = files.flatMap(({ path, source }, index): [string, DiskSource][] =>
     contents.has(path) && source !== undefined ? [[backings[index]?.diskExtId as string, source.source]] : [],
@@ -114,8 +121,17 @@ function vmOf(
   }
 }
 
-const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
+/** Lists without entries are not stored. */
+export const withoutEmpty = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
+
+const withIds = (
+  ctx: WriteContext,
+  { gpus = [], pcieDevices = [] }: VmBody,
+): Pick<VmEntity, 'gpus' | 'pcieDevices'> => ({
+  gpus: gpus.map((gpu) => ({ ...gpu, extId: ctx.ids.uuid() })),
+  pcieDevices: pcieDevices.map((device) => ({ ...device, extId: ctx.ids.uuid() })),
+})
 
 async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
   // Referrers include VMs that are being created.
@@ -139,7 +155,7 @@ async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promi
     const subnet = extId === undefined ? undefined : await ctx.store.get(Subnet, extId)
     if (subnet === undefined) continue
     const path = `nics[${index}]`
-    faults.push(...subnetFaults(nic, subnet, path))
+    faults.push(...subnetFaults(nic, subnet, `${path}/`))
     // An overlay subnet is available on every cluster.
     if (subnet.subnetType === 'VLAN' && subnet.clusterReference !== undefined) {
       constraints.push({ path, what: `subnet ${subnet.name}`, clusterExtIds: [subnet.clusterReference] })

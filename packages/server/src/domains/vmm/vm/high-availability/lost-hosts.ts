@@ -1,7 +1,7 @@
 /**
- * Selects VMs to restart on another host: their host has been silent for a minute, another host of the cluster is up.
- * Startup policies are not implemented. Larger VMs come first: they are harder to place.
- * Source: behaviour vmm.md 3.2 (HA).
+ * Selects VMs to restart: on another host if their own has been silent for a minute and another host of the cluster is
+ * up, on their own if that came back without starting them. Startup policies give the order, then the size: larger VMs
+ * are harder to place. Source: behaviour vmm.md 1.13, 3.2 (HA).
  */
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -11,8 +11,10 @@ import { type Schedule, type ScheduleContext, startingTasks } from '../../../../
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { HostAllocation } from '../../../scheduling/host-allocation.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { isEmulated } from '../parts/nics.ts'
-import { restartElsewhere } from './restart-elsewhere.ts'
+import { bindingsOf } from './bindings.ts'
+import { restartElsewhere, restartOf } from './restart-elsewhere.ts'
+import { startHeldVm } from './start-held.ts'
+import { startableNow } from './waiting-vms.ts'
 
 type Looking = ScheduleContext<Drivers>
 
@@ -33,10 +35,13 @@ export const restartVmsOfLostHosts: Schedule<Drivers> = {
     const unseen = stranded.filter(({ powerState }) => powerState === 'UNDETERMINED')
     const lostFrom = timesOfLoss(unseen)
     const isLostBy = (time: number) => (vm: VmEntity) => (lostFrom.get(vm.host?.extId as string) as number) <= time
-    for (const { extId } of unseen.filter(isLostBy(ctx.clock.now())).sort(byTurn)) {
-      if (ctx.runner.queueLength(extId) === 0) await accept(ctx, extId)
+    const held = await heldVms(ctx)
+    const heldIds = new Set(held.map(({ extId }) => extId))
+    const due = [...unseen.filter(isLostBy(ctx.clock.now())), ...held].sort(byTurn)
+    for (const { extId } of await startableNow(ctx, due)) {
+      if (ctx.runner.queueLength(extId) === 0) await accept(ctx, extId, heldIds.has(extId))
     }
-    if (stranded.length > 0) return 'again'
+    if (stranded.length + held.length > 0) return 'again'
   },
 }
 
@@ -51,15 +56,22 @@ async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<r
     if (isUp(host) || !haveOthers.has(host.cluster.uuid)) continue
     for (const { vmExtId } of await store.findWhere(HostAllocation, { hostExtId: host.extId })) {
       const vm = await store.get(Vm, vmExtId)
-      if (vm !== undefined && !isBoundToHost(vm)) found.set(vmExtId, vm)
+      if (vm !== undefined && bindingsOf(vm).length === 0) found.set(vmExtId, vm)
     }
   }
   return [...found.values()]
 }
 
-function isBoundToHost({ isAgentVm, gpus = [], pcieDevices = [], nics = [] }: VmEntity): boolean {
-  const hasGpu = gpus.some(({ mode }) => mode !== 'VIRTUAL')
-  return isAgentVm === true || hasGpu || pcieDevices.length > 0 || nics.some((nic) => !isEmulated(nic))
+/** VMs that wait for their start on a host that is up again. */
+async function heldVms({ drivers, store }: Looking): Promise<readonly VmEntity[]> {
+  const states = await drivers.hypervisor.unaskedStates()
+  const held = [...states].filter(([, { state }]) => state === 'HELD').map(([extId]) => extId)
+  return (await store.getMany(Vm, held)).filter(
+    ({ cluster, host, powerState }) =>
+      powerState === 'UNDETERMINED' &&
+      drivers.hardware.isReachable(cluster?.extId as string) &&
+      drivers.hardware.isHostUp(host?.extId ?? ''),
+  )
 }
 
 /** Restart time by host. VMs with a running task got a later `hostSilentSince`, so the earliest one counts. */
@@ -81,9 +93,11 @@ function byTurn(a: VmEntity, b: VmEntity): number {
   return a.extId < b.extId ? -1 : 1
 }
 
-const accept = (ctx: Looking, vmExtId: string): Promise<void> =>
+const accept = (ctx: Looking, vmExtId: string, isHeld: boolean): Promise<void> =>
   startingTasks(ctx, async (store, startTask) => {
     const vm = await store.get(Vm, vmExtId)
-    const isSilent = !ctx.drivers.hardware.isHostUp(vm?.host?.extId ?? '')
-    if (vm?.powerState === 'UNDETERMINED' && isSilent) await restartElsewhere({ ...ctx, store, startTask }, vm)
+    if (vm?.powerState !== 'UNDETERMINED') return
+    const isSilent = !ctx.drivers.hardware.isHostUp(vm.host?.extId ?? '')
+    if (isSilent) await restartElsewhere({ ...ctx, store, startTask }, vm)
+    else if (isHeld) await startTask(startHeldVm, { vmExtId }, restartOf(vm))
   })

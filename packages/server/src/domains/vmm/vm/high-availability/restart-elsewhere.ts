@@ -5,7 +5,12 @@
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { DriverError, type RecordContext, type StepContext } from '../../../../core/tasks/define-task.ts'
+import {
+  DriverError,
+  type RecordContext,
+  type StepContext,
+  type TaskOptions,
+} from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { FencedGuest } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -29,15 +34,18 @@ type Accepting = Pick<RecordContext<Drivers>, 'drivers' | 'startTask' | 'store'>
 export async function restartElsewhere(ctx: Accepting, vm: VmEntity): Promise<void> {
   const choice = await placeElsewhere(ctx, vm)
   const input = { vmExtId: vm.extId, fromHostExtId: vm.host?.extId as string, choice }
-  await ctx.startTask(restartVm, input, {
-    operation: 'VmHaRestart',
-    description: 'VM HA Restart',
-    affected: [affectedVm(vm)],
-    clusterExtIds: [vm.cluster?.extId as string],
-    appName: 'vmm',
-    background: true,
-  })
+  await ctx.startTask(restartVm, input, restartOf(vm))
 }
+
+/** Options of a task that restarts the VM. */
+export const restartOf = (vm: VmEntity): TaskOptions => ({
+  operation: 'VmHaRestart',
+  description: 'VM HA Restart',
+  affected: [affectedVm(vm)],
+  clusterExtIds: [vm.cluster?.extId as string],
+  appName: 'vmm',
+  background: true,
+})
 
 export const restartVm = defineTask<Restart>({
   name: 'vmm.restart-vm-elsewhere',

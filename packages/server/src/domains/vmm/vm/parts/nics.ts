@@ -1,6 +1,7 @@
 /** NICs of a VM; MAC addresses are unique in the deployment. Source: behaviour vmm.md 1.4; networking.md 1.3. */
 
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { EmulatedNic, NicNetworkInfo } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { ApiError } from '../../../../core/api-error.ts'
@@ -12,11 +13,14 @@ import type { Reader, Transaction } from '../../../../store/store.ts'
 import { type Address, formatAddress, parseAddress } from '../../../addressing/ip-address.ts'
 import {
   addressOf,
+  holdersOf,
   isManaged,
+  type Lease,
   type LeasingContext,
   leaseAddress,
   leasesOf,
   releaseHolder,
+  requireSubnetAttachable,
 } from '../../../addressing/leases.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
@@ -36,12 +40,14 @@ export interface EthernetNic extends NicEntity {
   readonly networkInfo: Network
 }
 
+export type NicBody = Pick<NicEntity, 'backingInfo' | 'networkInfo' | 'nicBackingInfo' | 'nicNetworkInfo'>
+
 const emulatedType = 'vmm.v4.ahv.config.VirtualEthernetNic'
 const emulatedNetworkType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
 const madePrefix = '50:6b:8d'
 
 /** Virtual Ethernet: neither SR-IOV nor offload. */
-export const isEmulated = (nic: NicEntity): boolean =>
+export const isEmulated = (nic: NicBody): boolean =>
   (nic.nicBackingInfo?.$objectType ?? emulatedType) === emulatedType &&
   (nic.nicNetworkInfo?.$objectType ?? emulatedNetworkType) === emulatedNetworkType
 
@@ -63,14 +69,19 @@ export const ethernetNicsOf = ({ nics = [] }: Pick<VmEntity, 'nics'>): readonly 
   nics as readonly EthernetNic[]
 
 /** The NIC that a body requests, with all defaults; the newer pair of fields has priority over the older one. */
-export function readNic(body: NicEntity, newId: () => string): EthernetNic {
+export function readNic(body: NicBody, newId: () => string): EthernetNic {
   const backing: Backing = {
     isConnected: true,
     model: 'VIRTIO',
     numQueues: 1,
     ...(body.nicBackingInfo ?? body.backingInfo),
   }
-  const given: Network = body.nicNetworkInfo ?? body.networkInfo ?? {}
+  // Addresses that the guest was seen to use are not stored.
+  const {
+    ipv4Info: _seen,
+    ipv6Info: _seenToo,
+    ...given
+  }: Network & { readonly ipv6Info?: unknown } = body.nicNetworkInfo ?? body.networkInfo ?? {}
   const network: Network = { nicType: 'NORMAL_NIC', vlanMode: 'ACCESS', shouldAllowUnknownMacs: false, ...given }
   const { networkFunctionNicType, ...others } = network
   const isFunction = network.nicType === 'NETWORK_FUNCTION_NIC'
@@ -81,46 +92,46 @@ export function readNic(body: NicEntity, newId: () => string): EthernetNic {
   )
 }
 
-const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
+export const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
 
-export function nicFaults(nic: NicEntity, path: string, vcpus: number): ApiError[] {
+/** @param at path of the NIC in the body: `nics[0]/`, or nothing */
+export function nicFaults(nic: NicBody, at: string, vcpus = Number.POSITIVE_INFINITY): ApiError[] {
   const { backingInfo: backing = {}, networkInfo: network = {} } = nic
   const faults: ApiError[] = []
   const { macAddress, numQueues = 1 } = backing
   if (macAddress !== undefined && (Number.parseInt(macAddress.slice(0, 2), 16) & 1) === 1) {
-    faults.push(fault(`${path}/nicBackingInfo/macAddress`, 'a unicast MAC address', macAddress))
+    faults.push(fault(`${at}nicBackingInfo/macAddress`, 'a unicast MAC address', macAddress))
   }
-  if (numQueues > vcpus)
-    faults.push(fault(`${path}/nicBackingInfo/numQueues`, `at most the vCPUs (${vcpus})`, numQueues))
-  const at = `${path}/nicNetworkInfo`
+  if (numQueues > vcpus) faults.push(fault(`${at}nicBackingInfo/numQueues`, `at most the vCPUs (${vcpus})`, numQueues))
+  const inNetwork = `${at}nicNetworkInfo`
   const subnet = network.subnet?.extId
   const needsSubnet = network.nicType === 'NORMAL_NIC' || network.nicType === 'DIRECT_NIC'
-  if (needsSubnet && subnet === undefined) faults.push(fault(`${at}/subnet`, 'a subnet', undefined))
+  if (needsSubnet && subnet === undefined) faults.push(fault(`${inNetwork}/subnet`, 'a subnet', undefined))
   if (network.nicType === 'SPAN_DESTINATION_NIC' && subnet !== undefined) {
-    faults.push(fault(`${at}/subnet`, 'no subnet for a SPAN destination', subnet))
+    faults.push(fault(`${inNetwork}/subnet`, 'no subnet for a SPAN destination', subnet))
   }
   if (network.vlanMode === 'ACCESS' && (network.trunkedVlans ?? []).length > 0) {
-    faults.push(fault(`${at}/trunkedVlans`, 'none with vlanMode ACCESS', network.trunkedVlans))
+    faults.push(fault(`${inNetwork}/trunkedVlans`, 'none with vlanMode ACCESS', network.trunkedVlans))
   }
   const { shouldAssignIp, ipAddress, secondaryIpAddressList = [] } = network.ipv4Config ?? {}
   if (shouldAssignIp === false && (ipAddress !== undefined || secondaryIpAddressList.length > 0)) {
-    faults.push(fault(`${at}/ipv4Config/shouldAssignIp`, 'true with an address', false))
+    faults.push(fault(`${inNetwork}/ipv4Config/shouldAssignIp`, 'true with an address', false))
   }
   const values = [ipAddress, ...secondaryIpAddressList].flatMap((address) => address?.value ?? [])
-  if (new Set(values).size < values.length) faults.push(fault(`${at}/ipv4Config`, 'distinct addresses', values))
+  if (new Set(values).size < values.length) faults.push(fault(`${inNetwork}/ipv4Config`, 'distinct addresses', values))
   return faults
 }
 
-export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: SubnetEntity, path: string): ApiError[] {
+export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: SubnetEntity, at: string): ApiError[] {
   const faults: ApiError[] = []
-  const at = `${path}/nicNetworkInfo`
+  const inNetwork = `${at}nicNetworkInfo`
   if (network.vlanMode === 'TRUNK' && subnet.subnetType !== 'VLAN')
-    faults.push(fault(`${at}/vlanMode`, 'ACCESS on an overlay subnet', 'TRUNK'))
+    faults.push(fault(`${inNetwork}/vlanMode`, 'ACCESS on an overlay subnet', 'TRUNK'))
   if (subnet.isExternal === true)
-    faults.push(fault(`${at}/subnet/extId`, 'a subnet that is not external', subnet.extId))
+    faults.push(fault(`${inNetwork}/subnet/extId`, 'a subnet that is not external', subnet.extId))
   const asked = [network.ipv4Config?.ipAddress, ...(network.ipv4Config?.secondaryIpAddressList ?? [])]
   if (asked.some((address) => address !== undefined) && !isManaged(subnet)) {
-    faults.push(fault(`${at}/ipv4Config`, `no address: subnet ${subnet.name} is not managed`, asked[0]?.value))
+    faults.push(fault(`${inNetwork}/ipv4Config`, `no address: subnet ${subnet.name} is not managed`, asked[0]?.value))
   }
   return faults
 }
@@ -135,7 +146,7 @@ export async function takeMac(
   const given = nic.backingInfo.macAddress
   let macAddress = given ?? madeMac(ctx.ids)
   while ((await ctx.store.findOne(MacLease, { macAddress })) !== undefined) {
-    if (given !== undefined) throw new ApiError('ADDRESS_IN_USE', { kind: 'NIC', fields: `MAC address ${given}` })
+    if (given !== undefined) throw macInUse(given)
     macAddress = madeMac(ctx.ids)
   }
   const nicExtId = nic.extId
@@ -150,9 +161,14 @@ export async function takeMac(
   return nicOf(nicExtId, { ...nic.backingInfo, macAddress }, nic.networkInfo)
 }
 
-async function requireRoomOnSubnet(ctx: { store: Reader; services: Services }, nic: EthernetNic): Promise<void> {
+export const macInUse = (macAddress: string): ApiError =>
+  new ApiError('ADDRESS_IN_USE', { kind: 'NIC', fields: `MAC address ${macAddress}` })
+
+/** @throws ApiError 409 while the subnet is being created or deleted; 422 when it is full */
+export async function requireRoomOnSubnet(ctx: { store: Reader; services: Services }, nic: EthernetNic): Promise<void> {
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
+  requireSubnetAttachable(subnet)
   const maximum = limitOf(ctx, maximumNics)
   const found = (await ctx.store.count(MacLease, { filter: equals(pathOf(MacLease, 'subnetExtId'), subnet.extId) })) + 1
   if (found > maximum) {
@@ -169,25 +185,39 @@ function madeMac(ids: Ids): string {
   return [madePrefix, ...octets].join(':')
 }
 
-/** Leases the addresses that the request names. @throws ApiError 409 */
-export async function takeAskedAddresses(ctx: LeasingContext, nic: EthernetNic, path: string): Promise<void> {
-  const { ipAddress, secondaryIpAddressList = [] } = nic.networkInfo.ipv4Config ?? {}
+interface AskedAddress {
+  readonly address: Address
+  readonly kind: 'ASSIGNED' | 'ASSIGNED_SECONDARY'
+  readonly attributePath: string
+}
+
+/** Addresses that the NIC's body names. `at` as in `nicFaults`. */
+export function askedAddresses({ networkInfo }: EthernetNic, at = ''): readonly AskedAddress[] {
+  const { ipAddress, secondaryIpAddressList = [] } = networkInfo.ipv4Config ?? {}
+  const path = `${at}nicNetworkInfo/ipv4Config`
+  const asked = (text: string, kind: AskedAddress['kind'], name: string): AskedAddress => ({
+    address: parseAddress('IPV4', text) as Address,
+    kind,
+    attributePath: `${path}/${name}`,
+  })
+  return [
+    ...(ipAddress === undefined ? [] : [asked(ipAddress.value, 'ASSIGNED', 'ipAddress')]),
+    ...secondaryIpAddressList.map(({ value }, index) =>
+      asked(value, 'ASSIGNED_SECONDARY', `secondaryIpAddressList[${index}]`),
+    ),
+  ]
+}
+
+/** Leases the addresses that the request names; the NIC may hold some of them already. @throws ApiError 409 */
+export async function takeAskedAddresses(ctx: LeasingContext, nic: EthernetNic, at = ''): Promise<void> {
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
-  const holder = nic.extId
-  const take = (text: string, kind: 'ASSIGNED' | 'ASSIGNED_SECONDARY', at: string): Promise<Address> =>
-    asVmm(subnet, text, () => {
-      const address = parseAddress('IPV4', text) as Address
-      return leaseAddress(ctx, subnet, {
-        kind,
-        holder,
-        address,
-        attributePath: `${path}/nicNetworkInfo/ipv4Config/${at}`,
-      })
-    })
-  if (ipAddress !== undefined) await take(ipAddress.value, 'ASSIGNED', 'ipAddress')
-  for (const [index, { value }] of secondaryIpAddressList.entries()) {
-    await take(value, 'ASSIGNED_SECONDARY', `secondaryIpAddressList[${index}]`)
+  for (const asked of askedAddresses(nic, at)) {
+    const [held] = await holdersOf(ctx.store, subnet.extId, [asked.address])
+    const isOwn = held?.holderExtId === nic.extId
+    if (isOwn && held.kind !== asked.kind) await ctx.store.observe(AddressLease, held.extId, { kind: asked.kind })
+    if (isOwn) continue
+    await asVmm(subnet, formatAddress(asked.address), () => leaseAddress(ctx, subnet, { ...asked, holder: nic.extId }))
   }
 }
 
@@ -197,7 +227,7 @@ export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Pr
   const ipv4 = subnet?.ipConfig?.[0]?.ipv4
   if (subnet === undefined || ipv4 === undefined) return withHeld(ctx.store, nic)
   const isWanted = nic.networkInfo.ipv4Config?.shouldAssignIp ?? (ipv4.poolList ?? []).length > 0
-  const held = await leasesOf(ctx.store, nic.extId)
+  const held = await stayingLeases(ctx.store, nic.extId)
   if (isWanted && !held.some(({ kind }) => kind === 'ASSIGNED')) {
     const request = { kind: 'ASSIGNED', holder: nic.extId, family: 'IPV4' } as const
     await asVmm(subnet, '', () => leaseAddress(ctx, subnet, request))
@@ -205,9 +235,14 @@ export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Pr
   return withHeld(ctx.store, nic)
 }
 
-async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
+/** Leases that no task is about to release. */
+const stayingLeases = async (store: Reader, nicExtId: string): Promise<readonly Lease[]> =>
+  (await leasesOf(store, nicExtId)).filter(({ isLeaving }) => isLeaving !== true)
+
+/** The NIC with the addresses that it holds, in place of those that its body names. */
+export async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   const { ipv4Config: asked, ...network } = nic.networkInfo
-  const leases = await leasesOf(store, nic.extId)
+  const leases = await stayingLeases(store, nic.extId)
   const values = (kind: string): string[] =>
     leases.filter((lease) => lease.kind === kind).map((lease) => formatAddress(addressOf(lease)))
   const [primary] = values('ASSIGNED')
@@ -230,13 +265,13 @@ export async function releaseNics(store: Transaction, vmExtId: string, nics: rea
   await store.removeWhere(MacLease, equals(pathOf(MacLease, 'vmExtId'), vmExtId))
 }
 
-async function subnetOf(store: Reader, nic: EthernetNic): Promise<SubnetEntity | undefined> {
+export async function subnetOf(store: Reader, nic: EthernetNic): Promise<SubnetEntity | undefined> {
   const extId = nic.networkInfo.subnet?.extId
   return extId === undefined ? undefined : store.get(Subnet, extId)
 }
 
 /** Leases fail with error codes of networking; this replaces them by the codes of vmm. */
-async function asVmm<T>(subnet: SubnetEntity, address: string, take: () => Promise<T>): Promise<T> {
+export async function asVmm<T>(subnet: SubnetEntity, address: string, take: () => Promise<T>): Promise<T> {
   try {
     return await take()
   } catch (error) {

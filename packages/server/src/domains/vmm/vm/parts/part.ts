@@ -55,17 +55,22 @@ export interface PartChange<B> extends OfVm {
   readonly body: B
 }
 
-interface Planning<F extends PartField, B> {
+interface Deciding {
+  readonly store: Reader
+  readonly drivers: Drivers
+}
+
+export interface Planning<F extends PartField, B> extends Deciding {
+  readonly extId: string
   readonly body: B
   readonly before: Part<F> | undefined
   readonly rest: VmEntity
-  readonly store: Reader
 }
 
 /** The part after the change, without its id; undefined: it is removed. */
 type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
 
-type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
+export type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
 
 /** A request that names a VM and, unless it creates a part, one of its parts. */
 interface PartRequest<B> {
@@ -78,21 +83,26 @@ interface PartRequest<B> {
  * first, and the task calls it again, because an earlier task may have changed the list.
  * @param verb first word of the task's name: `Create`, `Update`, `Delete`, `Eject`; only `Create` makes a part
  * @param complete adds the steps of a kind that needs more than a new definition, such as files or leases
+ * @param operation name of the operation in the task
  */
 export function changeOf<F extends PartField, B>(
   kind: PartKind<F>,
   verb: string,
   next: Next<F, B>,
   complete: (task: PartTask<B>) => PartTask<B> = (task) => task,
+  operation = verb + kind.resource.objectType.slice(kind.resource.objectType.lastIndexOf('.') + 1),
 ) {
   const { resource, field } = kind
-  const operation = verb + resource.objectType.slice(resource.objectType.lastIndexOf('.') + 1)
-  const changed = async (store: Reader, vm: VmEntity, { partExtId, body }: PartChange<B>): Promise<VmEntity> => {
+  const changed = async (
+    { store, drivers }: Deciding,
+    vm: VmEntity,
+    { partExtId, body }: PartChange<B>,
+  ): Promise<VmEntity> => {
     const parts = (vm[field] ?? []) as readonly Part<F>[]
     const before = parts.find(({ extId }) => extId === partExtId)
     if (before === undefined && verb !== 'Create') throw notFound(resource, resource.kind, partExtId, 'extId')
     const rest = { ...vm, [field]: parts.filter((part) => part !== before) }
-    const planned = await next({ body, before, rest, store })
+    const planned = await next({ extId: partExtId, body, before, rest, store, drivers })
     const after = planned && ({ ...planned, extId: partExtId } as Part<F>)
     const list =
       before === undefined ? [...parts, after] : parts.flatMap((part) => (part === before ? (after ?? []) : part))
@@ -116,7 +126,7 @@ export function changeOf<F extends PartField, B>(
   ): Promise<TaskStarted> => {
     const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
     const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
-    if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx.store, vm, input)
+    if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx, vm, input)
     const affected = [{ extId: input.partExtId, rel: resource.rel as string }, affectedVm(vm)]
     return ctx.startTask(task, input, { ...taskOf(operation, vm), affected })
   }
@@ -125,16 +135,16 @@ export function changeOf<F extends PartField, B>(
 
 function stepsOf<I extends OfVm>(
   field: PartField,
-  changed: (store: Reader, vm: VmEntity, input: I) => Promise<VmEntity>,
+  changed: (ctx: Deciding, vm: VmEntity, input: I) => Promise<VmEntity>,
 ): readonly Step<Drivers, I>[] {
   return [
     {
       name: 'define',
       progress: 80,
       seconds: [0.5, 1],
-      run: async ({ drivers, store }, input) => {
-        const vm = await changed(store, await present(store, input.vmExtId, 'update'), input)
-        await drivers.hypervisor.defineVm(await domainOf(store, vm))
+      run: async (ctx, input) => {
+        const vm = await changed(ctx, await present(ctx.store, input.vmExtId, 'update'), input)
+        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
       },
       undo: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
@@ -144,9 +154,9 @@ function stepsOf<I extends OfVm>(
     {
       name: 'store',
       progress: 100,
-      record: async ({ store, clock }, input) => {
-        const vm = await changed(store, await present(store, input.vmExtId), input)
-        await store.update(Vm, vm.extId, { [field]: vm[field], updateTime: clock.iso() })
+      record: async (ctx, input) => {
+        const vm = await changed(ctx, await present(ctx.store, input.vmExtId), input)
+        await ctx.store.update(Vm, vm.extId, { [field]: vm[field], updateTime: ctx.clock.iso() })
       },
     },
   ]

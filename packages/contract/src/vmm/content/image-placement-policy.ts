@@ -1,0 +1,92 @@
+/**
+ * Images with these categories are held by clusters with these categories. Source: catalogue vmm.json; behaviour vmm.md
+ * 1.0, 1.9, 2, operation-roles.tsv.
+ */
+import { names } from '../../names.ts'
+import { action, create, get, list, remove, resource, update } from '../../operation.ts'
+import type { RoleName } from '../../roles.ts'
+import * as s from '../../schema.ts'
+import { getRate, imagePolicyReaders, listRate, policyMutationRate } from '../roles.ts'
+import { ImagesFilter } from './category-filter.ts'
+
+export const ImagePlacementPolicy = resource(
+  'vmm.v4.images.config.PlacementPolicy',
+  {
+    name: s.text({ minLength: 1, maxLength: 256 }),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    placementType: s.enumeration(['SOFT', 'HARD']),
+    imageEntityFilter: ImagesFilter,
+    clusterEntityFilter: ImagesFilter,
+    enforcementState: s.immutable(s.withDefault(s.enumeration(['ACTIVE', 'SUSPENDED']), 'ACTIVE')),
+    createTime: s.readOnly(s.timestamp()),
+    lastUpdateTime: s.readOnly(s.timestamp()),
+    ownerExtId: s.readOnly(s.uuid()),
+    ownerName: s.readOnly(s.text()),
+  },
+  {
+    kind: 'ImagePlacementPolicy',
+    title: 'image placement policy',
+    iam: { name: 'image_placement_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
+    rel: 'vmm:images:config:placement-policy',
+    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+  },
+)
+
+export const SuspendPlacementPolicyConfig = s.object('vmm.v4.images.config.SuspendPlacementPolicyConfig', {
+  shouldCancelRunningTasks: s.withDefault(s.boolean(), false),
+})
+
+const switchers: readonly RoleName[] = names(
+  'Platform Admin, Project Manager, Self-Service Admin (deprecated), Super Admin',
+)
+const editors: readonly RoleName[] = [...switchers, 'Virtual Machine Admin']
+const creators: readonly RoleName[] = [...editors, 'Consumer', 'Developer']
+
+const view = { iam: 'View_Image_Placement_Policy', roles: imagePolicyReaders }
+const change = { rateLimit: policyMutationRate, ifMatch: 'required', requestId: 'required' } as const
+
+export const imagePlacementPolicyOperations = {
+  listPlacementPolicies: list('/images/config/placement-policies', ImagePlacementPolicy, {
+    ...view,
+    rateLimit: listRate,
+    filter: names('createTime, description, enforcementState, extId, name'),
+    orderby: ['description', 'enforcementState', 'name'],
+    select: names(`
+      createTime, description, enforcementState, extId, lastUpdateTime, links, name, ownerExtId, placementType, tenantId
+    `),
+  }),
+  createPlacementPolicy: create('/images/config/placement-policies', ImagePlacementPolicy, {
+    iam: 'Create_Image_Placement_Policy',
+    roles: creators,
+    rateLimit: policyMutationRate,
+    requestId: 'required',
+  }),
+  getPlacementPolicyById: get('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
+    ...view,
+    rateLimit: getRate,
+  }),
+  updatePlacementPolicyById: update('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
+    ...change,
+    iam: 'Update_Image_Placement_Policy',
+    roles: editors,
+  }),
+  deletePlacementPolicyById: remove('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
+    iam: 'Delete_Image_Placement_Policy',
+    roles: editors,
+    rateLimit: policyMutationRate,
+  }),
+  suspendPlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/suspend', {
+    ...change,
+    of: ImagePlacementPolicy,
+    iam: 'Suspend_Image_Placement_Policy',
+    roles: switchers,
+    body: SuspendPlacementPolicyConfig,
+  }),
+  resumePlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/resume', {
+    ...change,
+    of: ImagePlacementPolicy,
+    iam: 'Resume_Image_Placement_Policy',
+    roles: switchers,
+  }),
+}

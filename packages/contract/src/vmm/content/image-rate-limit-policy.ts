@@ -1,0 +1,75 @@
+/** Limits the speed at which content reaches clusters. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.9, 2. */
+import { names } from '../../names.ts'
+import { create, get, list, remove, resource, update } from '../../operation.ts'
+import type { RoleName } from '../../roles.ts'
+import * as s from '../../schema.ts'
+import { getRate, imagePolicyReaders, listRate, policyMutationRate } from '../roles.ts'
+import { ImagesFilter } from './category-filter.ts'
+
+export const ImageRateLimitPolicy = resource(
+  'vmm.v4.images.config.RateLimitPolicy',
+  {
+    name: s.text({ minLength: 1, maxLength: 256 }),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    /** Kilobytes (1000 bytes) per second. */
+    rateLimitKbps: s.integer({ minimum: 1, maximum: 4_294_967_296 }),
+    clusterEntityFilter: ImagesFilter,
+    matchingClusterExtIds: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 200 })),
+    createTime: s.readOnly(s.timestamp()),
+    lastUpdateTime: s.readOnly(s.timestamp()),
+    ownerExtId: s.readOnly(s.uuid()),
+    ownerName: s.readOnly(s.text()),
+  },
+  {
+    kind: 'ImageRateLimitPolicy',
+    title: 'image rate limit policy',
+    iam: { name: 'image_rate_limit_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
+    rel: 'vmm:images:config:rate-limit-policy',
+    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+  },
+)
+
+export const EffectiveRateLimitPolicy = resource(
+  'vmm.v4.images.config.EffectiveRateLimitPolicy',
+  { clusterExtId: s.readOnly(s.uuid()), rateLimitExtId: s.readOnly(s.uuid()) },
+  { title: 'effective rate limit policy', derived: true },
+)
+
+const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin']
+const view = { iam: 'View_Image_Rate_Limit_Policy', roles: imagePolicyReaders }
+const mutation = { roles: writers, rateLimit: policyMutationRate }
+
+export const imageRateLimitPolicyOperations = {
+  listRateLimitPolicies: list('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
+    ...view,
+    rateLimit: listRate,
+    filter: names('createTime, description, extId, name, rateLimitKbps'),
+    orderby: ['description', 'lastUpdateTime', 'name', 'rateLimitKbps'],
+  }),
+  createRateLimitPolicy: create('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
+    ...mutation,
+    iam: 'Create_Image_Rate_Limit_Policy',
+    requestId: 'required',
+  }),
+  getRateLimitPolicyById: get('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
+    ...view,
+    rateLimit: getRate,
+  }),
+  updateRateLimitPolicyById: update('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
+    ...mutation,
+    iam: 'Update_Image_Rate_Limit_Policy',
+    ifMatch: 'required',
+    requestId: 'required',
+  }),
+  deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
+    ...mutation,
+    iam: 'Delete_Image_Rate_Limit_Policy',
+  }),
+  listEffectiveRateLimitPolicies: list('/images/config/effective-rate-limit-policies', EffectiveRateLimitPolicy, {
+    ...view,
+    rateLimit: listRate,
+    filter: ['clusterExtId', 'extId'],
+    orderby: ['clusterExtId'],
+  }),
+}

@@ -1,0 +1,67 @@
+/**
+ * Templates with these categories are copied ahead to clusters with these categories. Source: catalogue vmm.json; behaviour
+ * vmm.md 1.0, 1.10, 2.
+ */
+import { names } from '../../names.ts'
+import { create, get, list, remove, resource, update } from '../../operation.ts'
+import type { RoleName } from '../../roles.ts'
+import * as s from '../../schema.ts'
+import { getRate, listRate, policyMutationRate, policyWriters } from '../roles.ts'
+import { TemplatesFilter } from './category-filter.ts'
+
+export const TemplatePlacementPolicy = resource(
+  'vmm.v4.config.TemplatePlacementPolicy',
+  {
+    name: s.text({ minLength: 1, maxLength: 256 }),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    placementType: s.optional(s.enumeration(['SOFT'])),
+    contentFilter: TemplatesFilter,
+    clusterFilter: TemplatesFilter,
+    /** Never set. */
+    phony: s.readOnly(s.text()),
+    createTime: s.readOnly(s.timestamp()),
+    updateTime: s.readOnly(s.timestamp()),
+    /** Ids of users. */
+    createdBy: s.readOnly(s.text()),
+    updatedBy: s.readOnly(s.text()),
+  },
+  {
+    title: 'template placement policy',
+    iam: { name: 'template_placement_policy', attributes: { name: 'name', owner_uuid: 'createdBy' } },
+    rel: 'vmm:config:template-placement-policy',
+    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+  },
+)
+
+const readers: readonly RoleName[] = [...policyWriters, 'Platform Viewer', 'Virtual Machine Operator']
+const view = { iam: 'View_Template_Placement_Policy', roles: readers }
+const mutation = { roles: policyWriters, rateLimit: policyMutationRate }
+const shown = names('createTime, description, extId, name, placementType, updateTime')
+
+export const templatePlacementPolicyOperations = {
+  listTemplatePlacementPolicies: list('/config/template-placement-policies', TemplatePlacementPolicy, {
+    ...view,
+    rateLimit: listRate,
+    filter: shown,
+    orderby: shown,
+    select: shown,
+  }),
+  createTemplatePlacementPolicy: create('/config/template-placement-policies', TemplatePlacementPolicy, {
+    ...mutation,
+    iam: 'Create_Template_Placement_Policy',
+  }),
+  getTemplatePlacementPolicyById: get('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
+    ...view,
+    rateLimit: getRate,
+  }),
+  updateTemplatePlacementPolicyById: update('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
+    ...mutation,
+    iam: 'Update_Template_Placement_Policy',
+    ifMatch: 'required',
+  }),
+  deleteTemplatePlacementPolicyById: remove('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
+    ...mutation,
+    iam: 'Delete_Template_Placement_Policy',
+  }),
+}

@@ -1,0 +1,109 @@
+/** VMs run only on hosts with certain categories. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9. */
+import { action, create, get, list, remove, resource, update } from '../../operation.ts'
+import * as s from '../../schema.ts'
+import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { CategoryReference, ClusterReference, empty, HostReference, UserReference } from './references.ts'
+
+const categories = s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50, uniqueItems: true })
+
+export const VmHostAffinityPolicy = resource(
+  'vmm.v4.ahv.policies.VmHostAffinityPolicy',
+  {
+    name: s.text({ minLength: 1, maxLength: 80 }),
+    description: s.optional(s.text({ multiline: true })),
+    vmCategories: categories,
+    hostCategories: categories,
+    numVms: s.readOnly(s.integer()),
+    numHosts: s.readOnly(s.integer()),
+    numCompliantVms: s.readOnly(s.integer()),
+    numNonCompliantVms: s.readOnly(s.integer()),
+    createTime: s.readOnly(s.timestamp()),
+    updateTime: s.readOnly(s.timestamp()),
+    createdBy: s.readOnly(UserReference),
+    lastUpdatedBy: s.readOnly(UserReference),
+  },
+  {
+    title: 'VM host affinity policy',
+    iam: { name: 'vm_host_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    rel: 'vmm:ahv:policies:vm-host-affinity-policy',
+    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+  },
+)
+
+/** In the order in which the reasons are tested; no world has legacy host affinity policies. */
+export const VmHostAffinityNonCompliance = s.oneOf(
+  s.object('vmm.v4.ahv.policies.PeNotCapableForVmHostAffinityPolicy', {
+    minimumAosVersionRequired: s.optional(s.text()),
+  }),
+  s.object('vmm.v4.ahv.policies.ConflictingVmHostAffinityPolicy', { extId: s.uuid() }),
+  empty('ConflictingLegacyVmHostAffinityPolicy'),
+  empty('NoHostsForVmHostAffinityPolicy'),
+  empty('NotEnoughResourcesForVmHostAffinityPolicy'),
+  empty('OtherVmHostAffinityPolicyVmNonComplianceReason'),
+)
+
+export const VmHostAffinityPolicyVmComplianceState = resource(
+  'vmm.v4.ahv.policies.VmHostAffinityPolicyVmComplianceState',
+  {
+    cluster: s.readOnly(ClusterReference),
+    host: s.readOnly(HostReference),
+    associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50 })),
+    complianceStatus: s.readOnly(
+      s.oneOf(
+        empty('CompliantVmHostAffinityPolicy'),
+        s.object('vmm.v4.ahv.policies.NonCompliantVmHostAffinityPolicy', {
+          nonComplianceReason: VmHostAffinityNonCompliance,
+        }),
+        empty('PendingVmHostAffinityPolicy'),
+      ),
+    ),
+  },
+  {
+    title: 'VM compliance state',
+    derived: true,
+    internal: { policyExtId: s.uuid() },
+    parent: { param: 'vmHostAffinityPolicyExtId', kind: 'VmHostAffinityPolicy', field: 'policyExtId' },
+  },
+)
+
+const reading = { iam: 'View_VM_Host_Affinity_Policy', roles: policyReaders }
+const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestId: 'required' } as const
+
+export const vmHostAffinityPolicyOperations = {
+  listVmHostAffinityPolicies: list('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, {
+    ...reading,
+    rateLimit: listRate,
+    filter: ['createTime', 'description', 'extId', 'name'],
+    orderby: ['name', 'updateTime'],
+  }),
+  createVmHostAffinityPolicy: create('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, {
+    ...mutation,
+    iam: 'Create_VM_Host_Affinity_Policy',
+  }),
+  getVmHostAffinityPolicyById: get('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
+    ...reading,
+    rateLimit: getRate,
+  }),
+  updateVmHostAffinityPolicyById: update('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
+    ...mutation,
+    iam: 'Update_VM_Host_Affinity_Policy',
+    ifMatch: 'required',
+  }),
+  deleteVmHostAffinityPolicyById: remove('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
+    ...mutation,
+    iam: 'Delete_VM_Host_Affinity_Policy',
+    ifMatch: 'required',
+  }),
+  reEnforceVmHostAffinityPolicyById: action('/ahv/policies/vm-host-affinity-policies/{extId}/$actions/re-enforce', {
+    ...mutation,
+    of: VmHostAffinityPolicy,
+    iam: 'Re_Enforce_VM_Host_Affinity_Policy',
+    ifMatch: 'required',
+  }),
+  listVmHostAffinityPolicyVmComplianceStates: list(
+    '/ahv/policies/vm-host-affinity-policies/{vmHostAffinityPolicyExtId}/vm-compliance-states',
+    VmHostAffinityPolicyVmComplianceState,
+    { ...reading, rateLimit: listRate },
+  ),
+}

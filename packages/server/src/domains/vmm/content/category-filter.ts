@@ -1,0 +1,18 @@
+/** Entities that a filter selects by their categories. Source: behaviour vmm.md 1.9 (MATCH_ALL, MATCH_ANY). */
+import type { ValueOf } from '@hyperplane/contract'
+import type { ImagesFilter } from '@hyperplane/contract/vmm/content/category-filter'
+
+export type CategoryFilter = ValueOf<typeof ImagesFilter>
+
+export const carries = (filter: CategoryFilter, categoryExtIds: readonly string[] = []): boolean =>
+  filter.type === 'CATEGORIES_MATCH_ALL'
+    ? filter.categoryExtIds.every((extId) => categoryExtIds.includes(extId))
+    : filter.categoryExtIds.some((extId) => categoryExtIds.includes(extId))
+
+interface Categorised {
+  readonly extId: string
+  readonly categories?: readonly string[] | undefined
+}
+
+export const matchingClusters = (clusters: readonly Categorised[], filter: CategoryFilter): string[] =>
+  clusters.filter(({ categories }) => carries(filter, categories)).map(({ extId }) => extId)

@@ -1,0 +1,136 @@
+/** Which clusters should hold an image, by its placement policies. Source: behaviour vmm.md 1.9 (PlacementPolicy). */
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Image, type ImagePlacementStatus } from '@hyperplane/contract/vmm/content/image'
+import { ImagePlacementPolicy } from '@hyperplane/contract/vmm/content/image-placement-policy'
+import { ApiError } from '../../../core/api-error.ts'
+import type { Reader } from '../../../store/store.ts'
+import { isNative } from '../vm/create/clusters.ts'
+import { type CategoryFilter, carries, matchingClusters } from './category-filter.ts'
+
+type ImageEntity = EntityOf<typeof Image>
+type Status = ValueOf<typeof ImagePlacementStatus>
+type IsReachable = (clusterExtId: string) => boolean
+
+export interface ActivePolicy {
+  readonly extId: string
+  readonly name: string
+  readonly isHard: boolean
+  readonly images: CategoryFilter
+  readonly clusterExtIds: readonly string[]
+}
+
+export interface Placement {
+  /** The active policies that select the image, oldest first. */
+  readonly policies: readonly ActivePolicy[]
+  /** The clusters that all HARD policies allow; undefined: there is no HARD policy. */
+  readonly allowed: readonly string[] | undefined
+  /** The clusters that should hold a copy. */
+  readonly wanted: readonly string[]
+}
+
+export async function activePolicies(store: Reader): Promise<readonly ActivePolicy[]> {
+  const policies = (await store.find(ImagePlacementPolicy)).filter((each) => each.enforcementState !== 'SUSPENDED')
+  if (policies.length === 0) return []
+  const clusters = (await store.find(Cluster)).filter(isNative)
+  return policies.map(({ extId, name, placementType, imageEntityFilter, clusterEntityFilter }) => ({
+    extId,
+    name,
+    isHard: placementType === 'HARD',
+    images: imageEntityFilter,
+    clusterExtIds: matchingClusters(clusters, clusterEntityFilter),
+  }))
+}
+
+export function placementOf(active: readonly ActivePolicy[], categoryExtIds: readonly string[] = []): Placement {
+  const policies = active.filter(({ images }) => carries(images, categoryExtIds))
+  const [first, ...others] = policies.filter(({ isHard }) => isHard)
+  const allowed = first?.clusterExtIds.filter((extId) =>
+    others.every(({ clusterExtIds }) => clusterExtIds.includes(extId)),
+  )
+  const wanted = allowed ?? [...new Set(policies.flatMap(({ clusterExtIds }) => clusterExtIds))]
+  return { policies, allowed, wanted }
+}
+
+/** The reachable clusters that should get a copy. */
+export const lackingCopies = (
+  { wanted }: Placement,
+  locations: readonly string[],
+  isReachable: IsReachable,
+): string[] => wanted.filter((extId) => !locations.includes(extId) && isReachable(extId))
+
+/** The copies on reachable clusters that HARD policies forbid; none if no allowed copy would be left. */
+export const extraCopies = (
+  { allowed = [] }: Placement,
+  locations: readonly string[],
+  isReachable: IsReachable,
+): string[] =>
+  locations.some((extId) => allowed.includes(extId))
+    ? locations.filter((extId) => !allowed.includes(extId) && isReachable(extId))
+    : []
+
+export function statusesOf(
+  { policies, allowed }: Placement,
+  locations: readonly string[],
+  isReachable: IsReachable,
+): readonly Status[] {
+  const hard = policies.filter(({ isHard }) => isHard)
+  return policies.map((policy) => {
+    const { clusterExtIds } = policy
+    const enforced = clusterExtIds.filter((extId) => allowed?.includes(extId) ?? true)
+    const lacking = enforced.filter((extId) => !locations.includes(extId))
+    const isExclusive = !policy.isHard || locations.every((extId) => clusterExtIds.includes(extId))
+    const isWhole = policy.isHard
+      ? enforced.length > 0
+      : enforced.length === clusterExtIds.length && enforced.length > 0
+    const canEnforce = isWhole && lacking.every(isReachable)
+    return {
+      placementPolicyExtId: policy.extId,
+      complianceStatus: isWhole && lacking.length === 0 && isExclusive ? 'COMPLIANT' : 'NON_COMPLIANT',
+      enforcementMode: canEnforce ? 'ENFORCING' : 'ENFORCEMENT_FAILED',
+      policyClusterExtIds: [...clusterExtIds],
+      enforcedClusterExtIds: enforced,
+      conflictingPolicyExtIds: policy.isHard && allowed?.length === 0 ? conflictsOf(policy, hard) : [],
+    }
+  })
+}
+
+/** HARD policies that share no cluster with this one; where each pair shares one and all together none, all others. */
+function conflictsOf(policy: ActivePolicy, hard: readonly ActivePolicy[]): string[] {
+  const disjoint = (one: ActivePolicy, other: ActivePolicy): boolean =>
+    !one.clusterExtIds.some((extId) => other.clusterExtIds.includes(extId))
+  const others = hard.filter(({ extId }) => extId !== policy.extId)
+  const isPairwise = hard.some((one) => hard.some((other) => one !== other && disjoint(one, other)))
+  return others.filter((other) => !isPairwise || disjoint(policy, other)).map(({ extId }) => extId)
+}
+
+/** For new disks and CD-ROMs. @throws ApiError IMAGE_PLACEMENT_FORBIDDEN when a HARD policy keeps an image off the cluster */
+export async function requireImagesAllowed(
+  store: Reader,
+  imageExtIds: readonly string[],
+  clusterExtId: string,
+): Promise<void> {
+  const active = imageExtIds.length === 0 ? [] : await activePolicies(store)
+  if (active.length === 0) return
+  for (const { name, categoryExtIds } of await store.getMany(Image, imageExtIds)) {
+    const { policies } = placementOf(active, categoryExtIds)
+    const forbidding = policies.find((policy) => policy.isHard && !policy.clusterExtIds.includes(clusterExtId))
+    if (forbidding === undefined) continue
+    const cluster = (await store.get(Cluster, clusterExtId))?.name ?? clusterExtId
+    throw new ApiError('IMAGE_PLACEMENT_FORBIDDEN', { image: name, cluster, policy: forbidding.name })
+  }
+}
+
+export async function withPlacementStatus(
+  ctx: { readonly store: Reader; readonly drivers: { readonly hardware: { isReachable: IsReachable } } },
+  images: readonly ImageEntity[],
+): Promise<readonly ImageEntity[]> {
+  const active = await activePolicies(ctx.store)
+  const isReachable: IsReachable = (extId) => ctx.drivers.hardware.isReachable(extId)
+  return images.map((image) => {
+    const placement = placementOf(active, image.categoryExtIds)
+    if (placement.policies.length === 0) return image
+    const placementPolicyStatus = [...statusesOf(placement, image.clusterLocationExtIds ?? [], isReachable)]
+    return { ...image, placementPolicyStatus }
+  })
+}

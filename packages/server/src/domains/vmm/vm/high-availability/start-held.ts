@@ -1,0 +1,65 @@
+/**
+ * Starts a VM that did not start with its host after a loss of power, on that host: its reservation is still there. A
+ * failed task changes nothing; if the start took effect, the VM is observed as ON. Source: behaviour vmm.md 1.13.
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import type { StepContext } from '../../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import { defineTask } from '../../../context.ts'
+import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import type { OfVm } from '../admission.ts'
+import { customizationOver, deleteIso } from '../guest/customization.ts'
+import { bringUp } from '../power/power.ts'
+import { becomeOn } from '../power/power-state.ts'
+
+interface Held {
+  readonly isCustomizationDone: boolean
+}
+
+export const startHeldVm = defineTask<OfVm>({
+  name: 'vmm.start-held-vm',
+  steps: [
+    {
+      name: 'look',
+      progress: 10,
+      run: async (ctx, { vmExtId }): Promise<Held | undefined> => {
+        const held = (await ctx.drivers.hypervisor.unaskedStates()).get(vmExtId)
+        const vm = await waiting(ctx, vmExtId)
+        if (held?.state !== 'HELD' || vm === undefined) return undefined
+        if (held.isCustomizationDone) await deleteIso(ctx, vm)
+        return { isCustomizationDone: held.isCustomizationDone }
+      },
+      record: async (ctx, { vmExtId }, held: Held | undefined) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        if (vm !== undefined && held?.isCustomizationDone === true)
+          await ctx.store.observe(Vm, vmExtId, customizationOver(vm))
+      },
+      // No undo: the customisation has run, whatever becomes of the start.
+    },
+    {
+      name: 'start',
+      progress: 80,
+      seconds: [2, 4],
+      run: async (ctx, { vmExtId }) => {
+        const vm = await waiting(ctx, vmExtId)
+        if (ctx.outputs['look'] === undefined || vm === undefined) return
+        await bringUp(ctx, vm, vm.host?.extId as string)
+      },
+      // No undo: a VM that was started is to run.
+    },
+    {
+      name: 'confirm',
+      progress: 100,
+      record: async (ctx, { vmExtId }) => {
+        const vm = await waiting(ctx, vmExtId)
+        if (ctx.outputs['look'] !== undefined && vm !== undefined) await becomeOn(ctx, vm, vm.host?.extId as string)
+      },
+    },
+  ],
+})
+
+/** undefined: the VM is deleted or does not wait for a start. */
+async function waiting(ctx: Pick<StepContext<Drivers>, 'store'>, vmExtId: string): Promise<VmEntity | undefined> {
+  const vm = await ctx.store.get(Vm, vmExtId)
+  return vm?.powerState === 'UNDETERMINED' && vm.host !== undefined ? vm : undefined
+}

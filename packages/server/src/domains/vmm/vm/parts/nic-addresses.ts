@@ -1,0 +1,148 @@
+/**
+ * Steps of tasks that change the addresses of a NIC: new ones are leased first, and the former ones are released last, so
+ * that a failure leaves the NIC as it was. Source: behaviour vmm.md 1.4, 1.16; networking.md 1.3.
+ */
+import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import type { RecordContext, Step, StepContext } from '../../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { Reader, Transaction } from '../../../../store/store.ts'
+import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
+import { formatAddress } from '../../../addressing/ip-address.ts'
+import { addressOf, type Lease, leasesOf, release, requireLeasable } from '../../../addressing/leases.ts'
+import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import { MacLease } from '../../../virtual-machines/mac-lease.ts'
+import { endUnchanged, present } from '../admission.ts'
+import {
+  askedAddresses,
+  asVmm,
+  type EthernetNic,
+  ethernetNicsOf,
+  requireRoomOnSubnet,
+  subnetOf,
+  takeAskedAddresses,
+  takeFreeAddress,
+} from './nics.ts'
+import type { PartChange, PartTask } from './part.ts'
+
+type Recording = RecordContext<Drivers>
+export type OfNic = Pick<PartChange<unknown>, 'partExtId' | 'vmExtId'>
+
+export const nicIn = (vm: VmEntity, extId: string): EthernetNic | undefined =>
+  ethernetNicsOf(vm).find((nic) => nic.extId === extId)
+
+/** @throws ApiError 409 when another holder has an address that the NIC asks for, or it is outside the subnet */
+export async function requireAskedFree(store: Reader, nic: EthernetNic): Promise<void> {
+  const subnet = await subnetOf(store, nic)
+  const held = (await leasesOf(store, nic.extId)).filter(({ subnetExtId }) => subnetExtId === subnet?.extId)
+  const own = new Set(held.map((lease) => formatAddress(addressOf(lease))))
+  for (const { address, attributePath } of askedAddresses(nic)) {
+    const text = formatAddress(address)
+    if (subnet === undefined || own.has(text)) continue
+    await asVmm(subnet, text, () => requireLeasable(store, subnet, [address], () => attributePath))
+  }
+}
+
+/**
+ * A task that first reserves addresses, then gives the domain the changed NIC, and at last releases those addresses that the
+ * NIC no longer has.
+ * @param planned the NIC that the request makes of the stored one; its `ipv4Config` names the addresses that it keeps
+ */
+export const readdressing =
+  <B>(
+    reserving: { readonly name: string; readonly progress: number },
+    planned: (change: PartChange<B>, vm: VmEntity, store: Reader) => Promise<EthernetNic>,
+  ) =>
+  (task: PartTask<B>): PartTask<B> => {
+    const [define, store] = task.steps as [Step<Drivers, PartChange<B>>, Step<Drivers, PartChange<B>>]
+    return {
+      ...task,
+      // The steps before it check everything; the release only goes forward.
+      pointOfNoReturn: 'release old',
+      steps: [
+        {
+          ...reserving,
+          record: async (ctx, change) => {
+            const vm = await present(ctx.store, change.vmExtId, 'update')
+            await reserveAddresses(ctx, await planned(change, vm, ctx.store))
+          },
+          unrecord: async (ctx, change) => {
+            await keepShown(ctx, change)
+          },
+        },
+        { ...define, ...store, name: 'switch', progress: 80 },
+        {
+          name: 'release old',
+          progress: 100,
+          acts: async (ctx, { partExtId }) => (await floatingIpsOf(ctx.store, [{ extId: partExtId }])).length > 0,
+          run: async (ctx, change) => {
+            for (const { extId } of await translatedInVain(ctx, change))
+              await ctx.drivers.networkFabric.removeFloatingIp(extId)
+          },
+          record: async (ctx, change) => {
+            await keepShown(ctx, change)
+            await endUnchanged(ctx, change)
+          },
+        },
+      ],
+    }
+  }
+
+async function reserveAddresses(ctx: Recording, nic: EthernetNic): Promise<void> {
+  const named = new Set(askedAddresses(nic).map(({ address }) => formatAddress(address)))
+  const subnetExtId = nic.networkInfo.subnet?.extId
+  for (const lease of await leasesOf(ctx.store, nic.extId)) {
+    const stays = lease.subnetExtId === subnetExtId && named.has(formatAddress(addressOf(lease)))
+    if (!stays) await markLeaving(ctx.store, lease, true)
+  }
+  await countOnSubnet(ctx, nic)
+  await takeAskedAddresses(ctx, nic)
+  await takeFreeAddress(ctx, nic)
+}
+
+/** The subnet counts the NIC from the reservation on. */
+async function countOnSubnet(ctx: Recording, nic: EthernetNic): Promise<void> {
+  const subnetExtId = nic.networkInfo.subnet?.extId
+  if ((await ctx.store.get(MacLease, nic.extId))?.subnetExtId === subnetExtId) return
+  await requireRoomOnSubnet(ctx, nic)
+  await ctx.store.observe(MacLease, nic.extId, { subnetExtId })
+}
+
+/** Makes the leases those of the addresses that the stored NIC shows. */
+async function keepShown(ctx: Recording, { vmExtId, partExtId }: OfNic): Promise<void> {
+  const { leaving, nic } = await unshownLeases(ctx.store, { vmExtId, partExtId })
+  await release(ctx.store, leaving)
+  if (nic === undefined) return
+  await ctx.store.observe(MacLease, nic.extId, { subnetExtId: nic.networkInfo.subnet?.extId })
+  const primary = nic.networkInfo.ipv4Config?.ipAddress?.value
+  for (const lease of await leasesOf(ctx.store, nic.extId)) {
+    const kind = formatAddress(addressOf(lease)) === primary ? 'ASSIGNED' : 'ASSIGNED_SECONDARY'
+    await markLeaving(ctx.store, lease, undefined)
+    if (lease.kind !== kind) await ctx.store.observe(AddressLease, lease.extId, { kind })
+  }
+}
+
+async function markLeaving(store: Transaction, lease: Lease, isLeaving: true | undefined): Promise<void> {
+  if (lease.isLeaving !== isLeaving) await store.observe(AddressLease, lease.extId, { isLeaving } as Partial<Lease>)
+}
+
+interface Unshown {
+  readonly nic: EthernetNic | undefined
+  readonly leaving: readonly Lease[]
+}
+
+async function unshownLeases(store: Reader, { vmExtId, partExtId }: OfNic): Promise<Unshown> {
+  const nic = nicIn(await present(store, vmExtId), partExtId)
+  const shown = new Set(nic === undefined ? [] : askedAddresses(nic).map(({ address }) => formatAddress(address)))
+  const subnetExtId = nic?.networkInfo.subnet?.extId
+  const isShown = (lease: Lease): boolean =>
+    lease.subnetExtId === subnetExtId && shown.has(formatAddress(addressOf(lease)))
+  return { nic, leaving: (await leasesOf(store, partExtId)).filter((lease) => !isShown(lease)) }
+}
+
+/** Floating IPs of addresses that the NIC no longer has. */
+async function translatedInVain({ store }: Pick<StepContext<Drivers>, 'store'>, change: OfNic) {
+  const { leaving } = await unshownLeases(store, change)
+  const texts = new Set(leaving.map((lease) => formatAddress(addressOf(lease))))
+  const translated = await floatingIpsOf(store, [{ extId: change.partExtId }])
+  return translated.filter(({ privateIp }) => texts.has(privateIp ?? ''))
+}

@@ -1,0 +1,138 @@
+/** restoreVmRecoveryPoint: a new VM from a recovery point. Source: behaviour vmm.md 1.6 (restore). */
+import type { ValueOf } from '@hyperplane/contract'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import type { RestoreVmRecoveryPointParams } from '@hyperplane/contract/vmm/vm/recovery-point'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import type { TaskStarted } from '../../../../core/handlers.ts'
+import type { Reader } from '../../../../store/store.ts'
+import type { WriteContext } from '../../../context.ts'
+import { requireClusterReachable } from '../../../registrations/reachability.ts'
+import type { NicEntity, VmBody } from '../../../virtual-machines/entity.ts'
+import { fault } from '../../../virtual-machines/fault.ts'
+import { affectedVm, taskOf } from '../admission.ts'
+import { makingVm, type NewVm } from '../create/create.ts'
+import { deriveVm, nicLike } from '../create/derived-vm.ts'
+import { nameFaults } from '../rules.ts'
+import { blueprintOf, type Point } from './captured.ts'
+import { affectedPoint } from './create.ts'
+
+type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
+type NicSpec = NonNullable<NonNullable<Body['vmConfigOverrideSpec']>['nicSpec']>
+type NicOverride = NonNullable<NicSpec['nicOverrideList']>[number]
+
+interface Restore extends NewVm {
+  readonly pointExtId: string
+  readonly isStrict: boolean
+  /** What the captured NICs name and is not there any more. */
+  readonly missing: readonly Missing[]
+}
+
+interface Missing {
+  readonly nicExtId: string
+  readonly subnetExtId: string
+}
+
+/** @throws ApiError 501 naming a field that is not built */
+export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiError[] {
+  const refuse = (field: string): never => {
+    throw new ApiError('NOT_IMPLEMENTED', { operation: `restoreVmRecoveryPoint with ${field}` })
+  }
+  if (spec.guestToolsSpec?.shouldClearInGuestVolumeGroupAttachments === true) refuse('guestToolsSpec')
+  if (spec.nicSpec?.nicOverrideList?.some(({ guestNicInfo }) => guestNicInfo !== undefined) === true)
+    refuse('guestNicInfo')
+  return nameFaults(spec)
+}
+
+export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promise<TaskStarted> {
+  const point = ctx.target
+  await requireClusterReachable(ctx, point.clusterExtId)
+  const { nicSpec, name, description, categories, ownershipInfo } = body.vmConfigOverrideSpec ?? {}
+  const blueprint = blueprintOf(point)
+  const { nics = [] } = blueprint.spec
+  refuseAll(nicSpecFaults(nicSpec ?? {}, nics))
+  const wanted = nicsWith(nicSpec ?? {}, nics)
+  const missing = await missingSubnets(ctx.store, wanted)
+  const kept = wanted.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId))
+  const overrides: Partial<VmBody> = {
+    name: name ?? (await freeName(ctx.store, blueprint.spec.name)),
+    categories,
+    source: { entityType: 'VM_RECOVERY_POINT', extId: point.extId },
+    ...(description === undefined ? {} : { description }),
+    ...(ownershipInfo === undefined ? {} : { ownershipInfo }),
+    ...(nicSpec === undefined && missing.length === 0 ? {} : { nics: kept }),
+  }
+  const isStrict = body.isStrictMode !== false
+  return deriveVm(ctx, blueprint, overrides, {
+    task: restoreVm,
+    input: { pointExtId: point.extId, isStrict, missing },
+    options: (vm) => ({ ...taskOf('RestoreVmRecoveryPoint', vm), affected: [affectedPoint(point), affectedVm(vm)] }),
+  })
+}
+
+function nicSpecFaults({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): ApiError[] {
+  const faultsOf = (path: string, extId: string): ApiError[] =>
+    nics.some((nic) => nic.extId === extId) ? [] : [fault(path, 'the id of a NIC of the recovery point', extId)]
+  const at = 'vmConfigOverrideSpec/nicSpec'
+  return [
+    ...nicOverrideList.flatMap(({ nicExtId }, index) => faultsOf(`${at}/nicOverrideList[${index}]/nicExtId`, nicExtId)),
+    ...nicRemoveList.flatMap((extId, index) => faultsOf(`${at}/nicRemoveList[${index}]`, extId)),
+  ]
+}
+
+/** The captured NICs with new MAC addresses and addresses, except where an override names them. */
+function nicsWith({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): NicEntity[] {
+  const overrides = new Map(nicOverrideList.map((override) => [override.nicExtId, override]))
+  return nics
+    .filter(({ extId }) => !nicRemoveList.includes(extId))
+    .map((nic) => ({ ...overridden(nicLike(nic), overrides.get(nic.extId)), extId: nic.extId }))
+}
+
+function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntity {
+  const { macAddress } = override?.nicBackingInfo ?? {}
+  const { subnet, ipv4Config } = override?.nicNetworkInfo ?? {}
+  return {
+    ...nic,
+    backingInfo: { ...nic.backingInfo, ...(macAddress === undefined ? {} : { macAddress }) },
+    networkInfo: {
+      ...nic.networkInfo,
+      ...(subnet === undefined ? {} : { subnet }),
+      ...(ipv4Config === undefined ? {} : { ipv4Config: { shouldAssignIp: true, ...ipv4Config } }),
+    },
+  } as NicEntity
+}
+
+async function missingSubnets(store: Reader, nics: readonly NicEntity[]): Promise<Missing[]> {
+  const missing: Missing[] = []
+  for (const { extId, networkInfo } of nics) {
+    const subnetExtId = networkInfo?.subnet?.extId
+    if (subnetExtId !== undefined && (await store.get(Subnet, subnetExtId)) === undefined)
+      missing.push({ nicExtId: extId, subnetExtId })
+  }
+  return missing
+}
+
+async function freeName(store: Reader, name: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const ending = `_restored_${number}`
+    const candidate = `${name.slice(0, 80 - ending.length)}${ending}`
+    if ((await store.findOne(Vm, { name: candidate })) === undefined) return candidate
+  }
+}
+
+export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
+  check: ({ isStrict, missing }) => {
+    if (!isStrict || missing.length === 0) return
+    refuseAll(
+      missing.map(
+        ({ nicExtId, subnetExtId }) =>
+          new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: `vm/nics/${nicExtId}` }),
+      ),
+    )
+  },
+  stored: async (ctx, { vmExtId, missing }) => {
+    for (const { nicExtId, subnetExtId } of missing)
+      ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the subnet ${subnetExtId}.`)
+    ctx.complete([{ name: 'vmExtIds', value: [vmExtId] }])
+  },
+})

@@ -1,0 +1,79 @@
+/** NICs of a VM that is reverted: MAC addresses and addresses are leased again. Source: behaviour vmm.md 1.6 (revert). */
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { ApiError } from '../../../../core/api-error.ts'
+import { canonicalJson } from '../../../../core/idempotency.ts'
+import type { RecordContext } from '../../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { Transaction } from '../../../../store/store.ts'
+import { releaseHolder } from '../../../addressing/leases.ts'
+import type { NicEntity } from '../../../virtual-machines/entity.ts'
+import { MacLease } from '../../../virtual-machines/mac-lease.ts'
+import { type EthernetNic, nicOf, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
+
+type Recording = RecordContext<Drivers>
+
+const leasedBy = ({ backingInfo, networkInfo }: NicEntity): string =>
+  canonicalJson([backingInfo?.macAddress ?? null, networkInfo?.subnet?.extId ?? null, networkInfo?.ipv4Config ?? null])
+
+/** Releases what the NICs hold, except those that hold the same as the captured ones. @returns those */
+export async function releaseChanged(
+  store: Transaction,
+  nics: readonly NicEntity[],
+  captured: readonly NicEntity[],
+): Promise<readonly NicEntity[]> {
+  const isKept = (nic: NicEntity): boolean =>
+    captured.some((other) => other.extId === nic.extId && leasedBy(other) === leasedBy(nic))
+  for (const { extId } of nics.filter((nic) => !isKept(nic))) {
+    await releaseHolder(store, extId)
+    await store.remove(MacLease, extId)
+  }
+  return nics.filter(isKept)
+}
+
+/** The captured NICs with their leases. One whose subnet was deleted is left out with a warning. */
+export async function takeCaptured(
+  ctx: Recording,
+  vmExtId: string,
+  captured: readonly NicEntity[],
+  kept: readonly NicEntity[],
+): Promise<NicEntity[]> {
+  const nics: NicEntity[] = []
+  for (const nic of captured as readonly EthernetNic[]) {
+    const subnetExtId = nic.networkInfo.subnet?.extId
+    if (kept.some(({ extId }) => extId === nic.extId)) nics.push(nic)
+    else if (subnetExtId !== undefined && (await ctx.store.get(Subnet, subnetExtId)) === undefined)
+      ctx.warn(`The NIC ${nic.extId} was left out: the subnet ${subnetExtId} was deleted.`)
+    else nics.push(await takeOne(ctx, vmExtId, nic))
+  }
+  return nics
+}
+
+async function takeOne(ctx: Recording, vmExtId: string, nic: EthernetNic): Promise<NicEntity> {
+  const { macAddress, ...backing } = nic.backingInfo
+  const isMacTaken = (await ctx.store.findOne(MacLease, { macAddress: macAddress as string })) !== undefined
+  if (isMacTaken) ctx.warn(`The MAC address ${macAddress} of the NIC ${nic.extId} is in use: the NIC gets another one.`)
+  const { ipv4Config, ...network } = nic.networkInfo
+  const { ipAddress, secondaryIpAddressList = [] } = ipv4Config ?? {}
+  const leased = await takeMac(
+    ctx,
+    vmExtId,
+    nicOf(nic.extId, isMacTaken ? backing : nic.backingInfo, {
+      ...network,
+      ipv4Config: { shouldAssignIp: ipAddress !== undefined },
+    }),
+  )
+  const wishes = [
+    ...(ipAddress === undefined ? [] : [{ ipAddress }]),
+    ...secondaryIpAddressList.map((each) => ({ secondaryIpAddressList: [each] })),
+  ]
+  for (const wish of wishes) {
+    const asking = nicOf(nic.extId, leased.backingInfo, { ...network, ipv4Config: wish })
+    try {
+      await takeAskedAddresses(ctx, asking, `vm/nics/${nic.extId}`)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      ctx.warn(`${error.message} The NIC ${nic.extId} does not get it back.`)
+    }
+  }
+  return takeFreeAddress(ctx, leased)
+}
