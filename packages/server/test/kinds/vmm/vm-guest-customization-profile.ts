@@ -1,5 +1,4 @@
 /** Requests by which suites that cover every kind reach customisation profiles. */
-import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import {
   answerFile,
@@ -13,7 +12,7 @@ import {
 } from '../../support/customization-profiles.ts'
 import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import type { Creation, FieldBase, RestartScenario } from '../kind.ts'
+import { type Creation, type FieldBase, nativeCluster, type RestartScenario } from '../kind.ts'
 
 export const creations: Readonly<Record<string, Creation>> = {
   'vmm.createVmGuestCustomizationProfile': { path: profiles, body: (name) => ({ ...profileBody(), name }) },
@@ -27,8 +26,6 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.delete-vm-guest-customization-profile': async (app) => deleting(await made(app)),
 }
 
-/** OFF. */
-const source = `/vmm/v4.2/ahv/config/vms/${seedId('vm/template-source')}/$actions/clone`
 const nicConfigList = [{ ipv4Config: of('UseDhcp'), dnsConfig: { preferredDnsServerAddress: '10.0.0.1' } }]
 const full = () => ({
   ...profileBody(
@@ -51,13 +48,16 @@ const inDomain = () => {
 }
 const withFile = () => ({ ...profileBody(answerFile('<unattend/>')), name: named() })
 
-/** Clones a VM of the demo with a profile that is made once. */
+/** Clones a VM with a profile; both are made once. */
 const cloning =
   (profile: () => object, change: object): FieldBase =>
   async (app) => {
     const path = await once(app, `profile ${JSON.stringify(change)}`, () => createdPath(app, profiles, profile()))
     const extId = path.split('/').at(-1) as string
-    return { path: source, body: { name: named(), ...withProfile(extId, change) } }
+    const vms = '/vmm/v4.2/ahv/config/vms'
+    const body = { name: named(), cluster: { extId: nativeCluster } }
+    const source = await once(app, 'VM that is customized', () => createdPath(app, vms, body))
+    return { path: `${source}/$actions/clone`, body: { name: named(), ...withProfile(extId, change) } }
   }
 const changes = {
   generalSettings: { computerName: of('ComputerName', { value: 'web-1' }), autoLogonSettings: { logonCount: 2 } },
@@ -84,8 +84,6 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 
 const kindsOf = (field: string, names: readonly string[]): Record<string, readonly unknown[]> =>
   Object.fromEntries(names.map((name) => [`* ${field}<VmGcProfile${name}>`, [of(name)]]))
-const override =
-  'vmm.cloneVm guestCustomizationProfileConfig/configOverrideSpec<VmGcProfileSysprepConfigOverrideSpec>/customization<VmGcProfileSysprepParamsOverrideSpec>'
 const discarded = [
   'administratorPassword',
   'registeredOrganization',
@@ -100,11 +98,15 @@ const discarded = [
 const locales = ['systemLocale', 'uiLanguage', 'userLocale']
 const addresses = ['10.0.0.7']
 
+const override =
+  'vmm.cloneVm guestCustomizationProfileConfig/configOverrideSpec<VmGcProfileSysprepConfigOverrideSpec>/customization<VmGcProfileSysprepParamsOverrideSpec>'
+/** Of `vmm.cloneVm`. */
+export const cloneValues = Object.fromEntries(
+  locales.map((name) => [`${override}/localeSettings/${name}<VmGcProfileLocaleSettingOverride>/value`, ['de-DE']]),
+)
+
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   ...Object.fromEntries(locales.map((name) => [`* ${name}`, ['de-DE']])),
-  ...Object.fromEntries(
-    locales.map((name) => [`${override}/localeSettings/${name}<VmGcProfileLocaleSettingOverride>/value`, ['de-DE']]),
-  ),
   ...Object.assign({}, ...discarded.map((name) => kindsOf(name, ['DiscardSettings']))),
   ...kindsOf('computerName', ['MustProvideDuringDeployment', 'UseVmName', 'DiscardSettings', 'UseVmNameOverrideSpec']),
   ...kindsOf('ipv4Config', ['MustProvideDuringDeployment', 'UseDhcp', 'UseDhcpOverrideSpec']),

@@ -25,7 +25,7 @@ import {
 import { aPooledSubnet } from '../networking/subnet.ts'
 import { demoGpu, virtualGpu } from './gpu.ts'
 import { otherDemoDevice } from './pcie-device.ts'
-import { cloneBases } from './vm-guest-customization-profile.ts'
+import { cloneBases, cloneValues } from './vm-guest-customization-profile.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -207,7 +207,10 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.customizeGuestVm': [
     { $objectType: 'vmm.v4.ahv.config.Sysprep', installType: 'PREPARED', sysprepScript: scriptOf('Unattendxml') },
     { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: base64, cloudInitScript: scriptOf('Userdata') },
-  ].map((config) => at(`${vms}/${seedId('vm/template-source')}/$actions/customize-guest`, { config })),
+  ].map((config) => async (app: TestApp) => {
+    const path = await once(app, 'VM that is customized', () => createdPath(app, vms, fieldVm()))
+    return { path: `${path}/$actions/customize-guest`, body: { config } }
+  }),
   'vmm.createVm': [
     creating(vms, () =>
       fieldVm({
@@ -256,6 +259,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
   'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
   'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
+  ...cloneValues,
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],

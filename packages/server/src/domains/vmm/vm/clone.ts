@@ -19,7 +19,7 @@ export type CloneBody = ValueOf<typeof CloneOverrideParams>
 
 interface Clone extends NewVm {
   readonly sourceExtId: string
-  readonly warnings: readonly string[]
+  readonly warnings?: readonly string[]
 }
 
 /** @throws ApiError 501 naming a field that is not built */
@@ -82,7 +82,7 @@ export function blueprintOf(source: VmEntity): Blueprint {
 
 export const makeClone = makingVm<Clone>('vmm.clone-vm', {
   // The end of a mutation raises the version of its VM.
-  stored: async (ctx, { sourceExtId, warnings }) => {
+  stored: async (ctx, { sourceExtId, warnings = [] }) => {
     for (const text of warnings) ctx.warn(text)
     await endUnchanged(ctx, { vmExtId: sourceExtId })
   },

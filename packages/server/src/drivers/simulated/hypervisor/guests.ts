@@ -72,7 +72,10 @@ export function createGuests(
       }
       await disks.remove(isoDiskExtId)
     },
-    installedSystem: async (vmExtId) => boots.systemOf(hosts.domain(vmExtId)),
+    async installedSystem(vmExtId) {
+      const fact = domains.get(vmExtId)
+      return fact && boots.systemOf(fact)
+    },
     async copyTools(vmExtId) {
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('copyTools', hosts.placesOf(fact))

@@ -57,12 +57,11 @@ export function stagedSettings(config: Config, override: ConfigOverride, vm: New
   const change = override?.customization
   const file = answerFileOf(config)
   const isFileGiven = isA(change, 'AnswerFileOverrideSpec')
-  if (change !== undefined && isFileGiven !== (file !== undefined))
-    throw fault(
-      path,
-      file === undefined ? 'settings, as in the profile' : 'an answer file, as in the profile',
-      'the other',
-    )
+  const [parameters, answers] = ['settings', 'an answer file']
+  if (change !== undefined && isFileGiven !== (file !== undefined)) {
+    const expected = `${isFileGiven ? parameters : answers}, as in the profile`
+    throw fault(path, expected, isFileGiven ? answers : parameters)
+  }
   if (file === undefined) return stagedParameters(parametersOf(config) ?? {}, (change ?? {}) as Changes, vm)
   const { unattendXml: given } = (change ?? {}) as AnswerFile
   if (given !== undefined) refuseAll(xmlFaults(given, `${path}/unattendXml`))
