@@ -6,7 +6,7 @@ import { phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped } from './facts.ts'
+import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped, withNewTools } from './facts.ts'
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { seenNic } from './nics.ts'
@@ -88,12 +88,13 @@ export function createGuests(
       if (fact.state === 'OFF' || system === undefined)
         throw new DriverError('no guest runs that could have tools', { retryable: false })
       if (fact.lastSetup !== callKey)
-        await domains.put(vmExtId, { ...fact, lastSetup: callKey, toolsFrom: world.clock.now() })
+        await domains.put(vmExtId, { ...withNewTools(fact, world.clock.now()), lastSetup: callKey })
       return system
     },
     async revertTools(vmExtId) {
-      const { toolsFrom: _, ...fact } = hosts.domain(vmExtId)
-      await domains.put(vmExtId, fact)
+      const { toolsFrom: _, toolsBefore, ...fact } = hosts.domain(vmExtId)
+      if (toolsBefore === undefined) return
+      await domains.put(vmExtId, toolsBefore === null ? fact : { ...fact, toolsFrom: toolsBefore })
     },
     async runPowerScript(vmExtId) {
       const fact = hosts.domain(vmExtId)
