@@ -10,6 +10,7 @@ export { vmAntiAffinityPolicyOperations as 'vm-anti-affinity-policy' } from './p
 export { vmHostAffinityPolicyOperations as 'vm-host-affinity-policy' } from './policies/vm-host-affinity-policy.ts'
 export { vmStartupPolicyOperations as 'vm-startup-policy' } from './policies/vm-startup-policy.ts'
 export { guestToolsOperations as 'guest-tools' } from './vm/guest/guest-tools-operations.ts'
+export { vmGuestCustomizationProfileOperations as 'vm-guest-customization-profile' } from './vm/guest/vm-guest-customization-profile.ts'
 export { cdRomOperations as 'cd-rom' } from './vm/parts/cd-rom.ts'
 export { diskOperations as disk } from './vm/parts/disk.ts'
 export { gpuOperations as gpu } from './vm/parts/gpu.ts'

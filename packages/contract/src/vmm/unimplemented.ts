@@ -2,11 +2,9 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/ahv/config/vm-guest-customization-profiles': { VmGuestCustomizationProfile: 'list create get update delete' },
   '/ahv/config/vms': {
     addVmCustomAttributes: 'add-custom-attributes',
     crossClusterMigrateVm: 'migrate',
-    customizeGuestVm: 'customize-guest',
     generateConsoleTokenById: 'generate-console-token',
     migrateVmDisks: 'migrate-vm-disks',
     removeVmCustomAttributes: 'remove-custom-attributes',

@@ -123,3 +123,15 @@ test('a sparse PUT keeps absent fields, merges named objects one level deep, and
   const next = sparselyUpdated(before, { config: { y: {} }, other: {}, list: [] }, ['config'])
   assert.deepEqual(next, { name: 'a', config: { x: 1, y: {} }, other: {}, list: [] })
 })
+
+test('a replacement keeps an omitted secret inside an alternative, unless another alternative is sent', () => {
+  const inA = object('test.v4.config.A', { key: secret(text()), note: optional(text()) })
+  const inB = object('test.v4.config.B', { key: secret(text()) })
+  const Choice = resource('test.v4.config.Choice', { choice: oneOf(inA, inB) })
+  const a = { $objectType: 'test.v4.config.A' }
+  const before: any = { extId: 'id', choice: { ...a, key: { $sealed: 'k' }, note: 'old' } }
+  const after = (choice: object): unknown => (replaced(Choice, before, { choice }, 'v4.2') as any).choice
+  assert.deepEqual(after(a), { ...a, key: { $sealed: 'k' } })
+  assert.deepEqual(after({ ...a, key: 'new' }), { ...a, key: 'new' })
+  assert.deepEqual(after({ $objectType: 'test.v4.config.B' }), { $objectType: 'test.v4.config.B' })
+})

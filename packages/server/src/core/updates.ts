@@ -91,6 +91,13 @@ export function sparselyUpdated<T extends object>(
 }
 
 function replacedValue(schema: AnySchema, stored: unknown, given: unknown, version: string): unknown {
+  if (schema.type === 'oneOf') {
+    const [alternative] = chooseAlternative(schema.alternatives, given)
+    const isSameType = isObject(given) && isObject(stored) && given['$objectType'] === stored['$objectType']
+    return alternative === undefined
+      ? given
+      : replacedValue(alternative, isSameType ? stored : undefined, given, version)
+  }
   if (schema.type !== 'object' || !isObject(given)) return given
   const next = typeNameOf(given)
   const before: Document = isObject(stored) ? stored : {}

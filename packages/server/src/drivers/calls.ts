@@ -55,6 +55,7 @@ export const driverCalls = {
     fenceVm: true,
     freezeGuest: true,
     holdAtStart: true,
+    installedSystem: true,
     migrateVm: true,
     observeGuests: true,
     removeVmGroup: true,

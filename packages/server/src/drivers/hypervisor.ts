@@ -53,6 +53,8 @@ export interface Guests {
   watch(changed: () => void): () => void
   /** The control plane has recorded the halt or reboot: `unaskedStates` leaves it out from now on. */
   acknowledge(vmExtId: string): Promise<void>
+  /** On the boot disk, also of a domain that is OFF. */
+  installedSystem(vmExtId: string): Promise<GuestSystem | undefined>
   /** Copies the tools from their ISO into the guest. */
   copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
   /** Sets the copied tools up. They start with the next boot. Repeated calls with the same `callKey` do it once. */
@@ -174,6 +176,14 @@ export interface Domain {
   readonly hasGuestTools: boolean
   /** The next boot runs a customisation. */
   readonly hasPendingCustomization: boolean
+  /** What the customisation sets. */
+  readonly guestSettings?: GuestSettings
+}
+
+export interface GuestSettings {
+  readonly computerName?: string
+  /** By id of a NIC: its static address. */
+  readonly addresses: Readonly<Record<string, string>>
 }
 
 export interface DomainNic {

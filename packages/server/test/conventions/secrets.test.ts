@@ -16,6 +16,14 @@ import { lab } from '../../src/seeds/demo/registrations.ts'
 import { bucketTarget, onCluster, targets } from '../support/backups.ts'
 import { clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
 import { creations, nativeCluster } from '../support/creations.ts'
+import {
+  answerFile,
+  withProfile as cloneWithProfile,
+  profiles as customizationProfiles,
+  of,
+  parameters,
+  withParameters,
+} from '../support/customization-profiles.ts'
 import { type HttpResult, http } from '../support/http.ts'
 import { ownPath, registerBody } from '../support/registering.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
@@ -170,6 +178,12 @@ function withScript(): object {
     config: { $objectType: 'vmm.v4.ahv.config.CloudInit', datasourceType: 'CONFIG_DRIVE_V2', cloudInitScript: script },
   }
 }
+const withSettings = (): object => {
+  const generalSettings = { administratorPassword: secret(), windowsProductKey: secret() }
+  const credentials = { domainName: 'corp.example', username: 'joiner', password: secret() }
+  const settings = { generalSettings, workgroupOrDomainInfo: of('DomainSettings', { credentials }) }
+  return { name: name(), config: withParameters(settings) }
+}
 const vmBody = (): object => ({
   name: name(),
   memorySizeBytes: 1024 ** 3,
@@ -315,6 +329,33 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
   'vmm.cloneVm': async () => {
     const path = `${vms}/${await made('POST', vms, vmBody())}`
     await made('POST', `${path}/$actions/clone`, { guestCustomization: withScript() }, { tagOf: path })
+    const parametersOfProfile = await made('POST', customizationProfiles, withSettings())
+    const credentials = { password: secret() }
+    const generalSettings = {
+      administratorPassword: of('AdministratorPassword', { value: secret() }),
+      windowsProductKey: of('WindowsProductKey', { value: secret() }),
+    }
+    const workgroupOrDomainInfo = of('DomainSettingsOverrideSpec', { credentials })
+    const override = parameters({ generalSettings, workgroupOrDomainInfo })
+    const named = { name: 'secretive', ...cloneWithProfile(parametersOfProfile, override) }
+    await made('POST', `${path}/$actions/clone`, named, { tagOf: path })
+    const answers = await made('POST', customizationProfiles, { name: name(), config: answerFile('<unattend/>') })
+    const file = of('AnswerFileOverrideSpec', { unattendXml: `<unattend>${secret()}</unattend>` })
+    await made(
+      'POST',
+      `${path}/$actions/clone`,
+      { name: 'secretive', ...cloneWithProfile(answers, file) },
+      { tagOf: path },
+    )
+  },
+  'vmm.createVmGuestCustomizationProfile': () => made('POST', customizationProfiles, withSettings()),
+  'vmm.updateVmGuestCustomizationProfileById': async () => {
+    const path = `${customizationProfiles}/${await made('POST', customizationProfiles, withSettings())}`
+    await made('PUT', path, withSettings(), { tagOf: path })
+  },
+  'vmm.customizeGuestVm': async () => {
+    const path = `${vms}/${await made('POST', vms, vmBody())}`
+    await made('POST', `${path}/$actions/customize-guest`, withScript(), { tagOf: path })
   },
   'vmm.createImage': () => made('POST', images, withImage()),
   'vmm.installVmGuestTools': () => {

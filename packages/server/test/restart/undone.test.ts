@@ -35,8 +35,11 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
+  'vmm.install-vm-guest-tools': 'the guest was rebooted',
+  'vmm.power-cycle-vm': 'the VM was powered off first',
   'vmm.revert-vm': 'the VM was powered off first',
   'vmm.deploy-template': 'VMs that were made stay when another one fails',
+  'vmm.upgrade-vm-guest-tools': 'the guest was rebooted',
 }
 const victims = new Victims()
 after(() => victims.end())

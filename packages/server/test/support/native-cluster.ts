@@ -18,13 +18,18 @@ export interface NativeCluster {
   readonly extId: string
   readonly hostExtIds: readonly string[]
   readonly containerExtId: string
-  /** `ubuntu`, 2 GiB. */
+  /** 2 GiB. */
   readonly imageExtId: string
 }
 
 export async function aNativeCluster(
   app: TestApp,
-  { hosts = 2, usableGiB = 100, threads = 80 }: { hosts?: number; usableGiB?: number; threads?: number } = {},
+  {
+    hosts = 2,
+    usableGiB = 100,
+    threads = 80,
+    image = 'ubuntu',
+  }: { hosts?: number; usableGiB?: number; threads?: number; image?: string } = {},
 ): Promise<NativeCluster> {
   const extId = randomUUID()
   const name = `cluster-${extId.slice(0, 8)}`
@@ -58,7 +63,7 @@ export async function aNativeCluster(
     } as never)
     await store.insert(Image, {
       extId: imageExtId,
-      name: 'ubuntu',
+      name: image,
       type: 'DISK_IMAGE',
       sizeBytes: 2 * GiB,
       clusterLocationExtIds: [extId],

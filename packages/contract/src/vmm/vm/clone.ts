@@ -1,6 +1,7 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.1 (Clone). */
 import * as s from '../../schema.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
+import { VmGcProfileConfig } from './guest/customization-profile.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { Nic } from './parts/nic.ts'
 
@@ -15,11 +16,6 @@ export const vmOverrides = {
   nics: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
   guestCustomization: s.secret(GuestCustomizationParams),
 } as const
-
-export const VmGcProfileConfig = s.object('vmm.v4.ahv.config.VmGcProfileConfig', {
-  profile: s.object('vmm.v4.ahv.config.VmGcProfileReference', { extId: s.optional(s.uuid()) }),
-  configOverrideSpec: s.optional(s.anything()),
-})
 
 export const CloneOverrideParams = s.object('vmm.v4.ahv.config.CloneOverrideParams', {
   ...vmOverrides,

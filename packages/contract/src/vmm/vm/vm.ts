@@ -178,6 +178,13 @@ export const Vm = resource(
       hasCustomizationIso: s.optional(s.boolean()),
       addedDriveExtId: s.optional(s.uuid()),
       hostSilentSince: s.optional(s.timestamp()),
+      /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
+      guestSettings: s.optional(
+        s.object('', {
+          computerName: s.optional(s.text()),
+          addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
+        }),
+      ),
       /** The guest reboots then, to start its new tools. */
       toolsRebootAt: s.optional(s.timestamp()),
       /** The task of a live migration that a user started. */
@@ -265,6 +272,13 @@ export const vmOperations = {
     body: DisassociateVmCategoriesParams,
     iam: 'Disassociate_Virtual_Machine_Categories',
     roles: [...vmWriters, 'Management Connector'],
+  }),
+  customizeGuestVm: action('/ahv/config/vms/{extId}/$actions/customize-guest', {
+    ...acting,
+    body: GuestCustomizationParams,
+    iam: 'Customize_Virtual_Machine_Guest',
+    roles: vmWriters,
+    rateLimit: vmSlowMutationRate,
   }),
   migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
     ...acting,

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { install, tools } from '../../support/guest-tools.ts'
 import { aUser } from '../../support/identities.ts'
 import {
+  act,
   aNativeCluster,
   aSubnet,
   aVm,
@@ -34,14 +36,29 @@ test('a Virtual Machine Viewer reads everything and gets 403 without a task for 
   const subnet = await aSubnet(app, cluster)
   const vm = await aVm(app, cluster, { disks: [emptyDisk()], nics: [nicOn(subnet)], cdRoms: [{}] })
   const parts = [`disks/${vm.disks[0].extId}`, `nics/${vm.nics[0].extId}`, `cd-roms/${vm.cdRoms[0].extId}`]
-  for (const path of ['', 'disks', 'nics', 'cd-roms', ...parts]) {
+  for (const path of ['', 'disks', 'nics', 'cd-roms', 'guest-tools', ...parts]) {
     assert.equal((await app.call('GET', `${vms}/${vm.extId}/${path}`.replace(/\/$/, ''), { as })).status, 200, path)
   }
   assert.ok(((await app.call('GET', vms, { as })).total ?? 0) > 0)
   const before = (await app.call('GET', '/platform/v4.3/config/tasks')).total
   assert.equal((await postVm(app, cluster, {}, { as })).status, 403)
-  for (const what of ['power-on', 'power-off', 'reset', 'shutdown', 'delete', { put: vm }] as const) {
+  for (const what of [
+    'power-on',
+    'power-off',
+    'power-cycle',
+    'reset',
+    'reboot',
+    'shutdown',
+    'delete',
+    { put: vm },
+  ] as const) {
     assert.equal((await change(app, vm.extId, what, { as })).status, 403, JSON.stringify(what).slice(0, 20))
+  }
+  for (const action of ['guest-reboot', 'guest-shutdown', 'customize-guest'])
+    assert.equal((await act(app, vm.extId, action, {}, { as })).status, 403, action)
+  for (const action of ['PUT', 'insert-iso', 'install', 'upgrade', 'uninstall'] as const) {
+    const body = action === 'install' ? install : action === 'uninstall' ? undefined : {}
+    assert.equal((await tools(app, vm.extId, action, body, { as })).status, 403, action)
   }
   assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, before)
 })

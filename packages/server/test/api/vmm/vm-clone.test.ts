@@ -214,7 +214,7 @@ test('overrides that do not fit the configuration of the source are refused with
   assert.deepEqual(await pathsOf({ guestCustomization, guestCustomizationProfileConfig: profile }), [
     'guestCustomizationProfileConfig',
   ])
-  assert.equal((await act(app, source.extId, 'clone', { guestCustomizationProfileConfig: profile })).status, 501)
+  assert.equal((await act(app, source.extId, 'clone', { guestCustomizationProfileConfig: profile })).status, 404)
 })
 
 test('a clone that the hypervisor refuses leaves no disk, MAC address, address or row', async () => {

@@ -48,6 +48,17 @@ test('seven VMs; all but the template source have been ON for nine days, and car
   assert.equal(named('template-source').guestTools.isReachable, false)
 })
 
+test('the profile windows-default names Windows like its VM and puts it into a workgroup', async () => {
+  const { data } = await app.call('GET', '/vmm/v4.2/ahv/config/vm-guest-customization-profiles')
+  assert.deepEqual(
+    data.map(({ name }: any) => name),
+    ['windows-default'],
+  )
+  const { generalSettings, workgroupOrDomainInfo } = data[0].config.customization
+  assert.match(generalSettings.computerName.$objectType, /UseVmName$/)
+  assert.equal(workgroupOrDomainInfo.name, 'WORKGROUP')
+})
+
 test('a NIC on the managed subnet vlan-100-app is assigned an address at once, learns it after the boot, and frees it when removed', async () => {
   const [subnet] = (await app.call('GET', "/networking/v4.3/config/subnets?$filter=name eq 'vlan-100-app'")).data
   const assigned = async (): Promise<number> =>

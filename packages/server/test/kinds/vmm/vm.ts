@@ -26,6 +26,7 @@ import {
 import { aPooledSubnet } from '../networking/subnet.ts'
 import { demoGpu, virtualGpu } from './gpu.ts'
 import { otherDemoDevice } from './pcie-device.ts'
+import { cloneBases, cloneValues } from './vm-guest-customization-profile.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -101,6 +102,8 @@ async function aBootedVm(app: TestApp): Promise<string> {
 const askingGuest =
   (action: string): FieldBase =>
   async (app) => ({ path: `${vms}/${await aBootedVm(app)}/$actions/${action}`, body: withScript })
+const base64 = Buffer.from('instance-id: x').toString('base64')
+const scriptOf = (type: string) => ({ $objectType: `vmm.v4.ahv.config.${type}`, value: base64 })
 const withScript = { guestPowerStateTransitionConfig: { shouldEnableScriptExec: true } }
 
 const vm = { name: 'by-order', memorySizeBytes: 1024 ** 3, categories: [{ extId: unknown }] }
@@ -200,7 +203,15 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     cloning(withDisk, { bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) }),
     cloningWithMac('LegacyBoot', cloneMacs.legacy),
     cloningWithMac('UefiBoot', cloneMacs.uefi),
+    ...cloneBases,
   ],
+  'vmm.customizeGuestVm': [
+    { $objectType: 'vmm.v4.ahv.config.Sysprep', installType: 'PREPARED', sysprepScript: scriptOf('Unattendxml') },
+    { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: base64, cloudInitScript: scriptOf('Userdata') },
+  ].map((config) => async (app: TestApp) => {
+    const path = await once(app, 'VM that is customized', () => createdPath(app, vms, fieldVm()))
+    return { path: `${path}/$actions/customize-guest`, body: { config } }
+  }),
   'vmm.createVm': [
     creating(vms, () =>
       fieldVm({
@@ -249,6 +260,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
   'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
   'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
+  ...cloneValues,
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
@@ -287,6 +299,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const others = ['hp-n01-a', 'hp-n01-b'].map(hostId).filter((host) => host !== extId)
     return actWith(app, vm, 'migrate-to-host', { host: { extId: others[0] } })
   },
+  'vmm.customize-guest-vm': async (app) => actWith(app, await aFullVm(app), 'customize-guest', guestCustomization),
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app, { gpus: [demoGpu] }) }),
   'vmm.delete-vm': async (app) => {
     const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`

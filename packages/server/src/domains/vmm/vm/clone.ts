@@ -11,6 +11,7 @@ import { admit, affectedVm, endUnchanged, taskOf } from './admission.ts'
 import { makingVm, type NewVm } from './create/create.ts'
 import { type Blueprint, deriveVm } from './create/derived-vm.ts'
 import { withoutIso } from './guest/customization.ts'
+import { settingsFrom, systemWarnings } from './guest/customize.ts'
 import { overrideFaults } from './rules.ts'
 import { refuseUnbuilt } from './unbuilt.ts'
 
@@ -18,6 +19,7 @@ export type CloneBody = ValueOf<typeof CloneOverrideParams>
 
 interface Clone extends NewVm {
   readonly sourceExtId: string
+  readonly warnings?: readonly string[]
 }
 
 /** @throws ApiError 501 naming a field that is not built */
@@ -29,7 +31,8 @@ export function cloneFaults(body: CloneBody): ApiError[] {
   const refuse = (field: string): never => {
     throw new ApiError('NOT_IMPLEMENTED', { operation: `cloneVm with ${field}` })
   }
-  if (guestCustomizationProfileConfig !== undefined) refuse('guestCustomizationProfileConfig')
+  if (guestCustomizationProfileConfig !== undefined && guestCustomizationProfileConfig.profile.extId === undefined)
+    return [fault('guestCustomizationProfileConfig/profile/extId', 'the id of a profile', undefined)]
   if ((bootConfig as { nvramDevice?: unknown } | undefined)?.nvramDevice !== undefined) refuse('nvramDevice')
   refuseUnbuilt('cloneVm', body as VmBody)
   return overrideFaults(body as VmBody)
@@ -37,13 +40,22 @@ export function cloneFaults(body: CloneBody): ApiError[] {
 
 export async function cloneVm(
   ctx: WriteContext<VmEntity>,
-  { $objectType: _, ...body }: CloneBody,
+  { $objectType: _, guestCustomizationProfileConfig: profile, ...body }: CloneBody,
 ): Promise<TaskStarted> {
   const source = await admit(ctx, ctx.target)
-  const overrides = { ...(body as Partial<VmBody>), source: { entityType: 'VM', extId: source.extId } } as const
+  const { name = source.name, nics = source.nics ?? [] } = body
+  const settings = profile && (await settingsFrom(ctx, profile, { name, nics: nics.length }))
+  const guestCustomization = settings?.guestCustomization ?? body.guestCustomization
+  const overrides = {
+    ...(body as Partial<VmBody>),
+    ...(guestCustomization === undefined ? {} : { guestCustomization }),
+    source: { entityType: 'VM', extId: source.extId },
+  } as const
+  const warnings = await systemWarnings(ctx.drivers, source.extId, guestCustomization)
   return deriveVm(ctx, blueprintOf(source), overrides, {
     task: makeClone,
-    input: { sourceExtId: source.extId },
+    ...(settings === undefined ? {} : { internal: { guestSettings: settings.guestSettings } }),
+    input: { sourceExtId: source.extId, warnings: [...warnings, ...(settings?.warnings ?? [])] },
     options: (vm) => ({ ...taskOf('CloneVm', vm), affected: [affectedVm(source), affectedVm(vm)] }),
   })
 }
@@ -70,6 +82,9 @@ export function blueprintOf(source: VmEntity): Blueprint {
 
 export const makeClone = makingVm<Clone>('vmm.clone-vm', {
   // The end of a mutation raises the version of its VM.
-  stored: (ctx, { sourceExtId }) => endUnchanged(ctx, { vmExtId: sourceExtId }),
+  stored: async (ctx, { sourceExtId, warnings = [] }) => {
+    for (const text of warnings) ctx.warn(text)
+    await endUnchanged(ctx, { vmExtId: sourceExtId })
+  },
   undone: (ctx, { sourceExtId }) => endUnchanged(ctx, { vmExtId: sourceExtId }),
 })

@@ -36,6 +36,9 @@ const configurable = Object.entries(Vm.schema.fields)
   .filter(([name, field]) => !('readOnly' in field) && !('immutable' in field) && !ownOperations.has(name))
   .map(([name]) => name)
 
+/** Fields that follow from a new `guestCustomization`. */
+const staged: readonly string[] = ['guestSettings', 'vmGuestCustomizationStatus']
+
 /** Omitted fields are removed, except those of `keptWhenAbsent`. */
 export function configurationOf(vm: VmEntity, body: VmBody): VmEntity {
   const next: Record<string, unknown> = { ...vm }
@@ -44,13 +47,17 @@ export function configurationOf(vm: VmEntity, body: VmBody): VmEntity {
     if (given !== undefined) next[field] = given
     else if (!keptWhenAbsent.has(field)) delete next[field]
   }
-  if (body.guestCustomization !== undefined) next['vmGuestCustomizationStatus'] = 'PENDING'
-  else next['guestCustomization'] = vm.guestCustomization
+  if (body.guestCustomization === undefined) {
+    next['guestCustomization'] = vm.guestCustomization
+  } else {
+    next['vmGuestCustomizationStatus'] = 'PENDING'
+    delete next['guestSettings']
+  }
   return next as VmEntity
 }
 
 export function changedFields(vm: VmEntity, next: VmEntity): string[] {
-  return [...configurable, 'vmGuestCustomizationStatus'].filter((field) => {
+  return [...configurable, ...staged].filter((field) => {
     const [before, after] = [vm[field as keyof VmEntity], next[field as keyof VmEntity]]
     return canonicalJson(before ?? null) !== canonicalJson(after ?? null)
   })
@@ -59,7 +66,7 @@ export function changedFields(vm: VmEntity, next: VmEntity): string[] {
 export function hotFaults(vm: VmEntity, next: VmEntity): string[] {
   const grows = (field: 'memorySizeBytes' | 'numSockets'): boolean => (next[field] ?? 0) > (vm[field] ?? 0)
   return changedFields(vm, next).filter((field) => {
-    if (field === 'vmGuestCustomizationStatus') return false
+    if (staged.includes(field)) return false
     if (!changesWhileOn.has(field)) return true
     if (field === 'memorySizeBytes') return !grows(field)
     if (field === 'numSockets') return !grows(field) || vm.isCpuHotplugEnabled === false

@@ -27,7 +27,19 @@ export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
     ...(await devicesOf(store, vm)),
     hasGuestTools: vm.guestTools?.isInstalled === true && vm.guestTools.isEnabled !== false,
     hasPendingCustomization: vm.vmGuestCustomizationStatus === 'PENDING',
+    ...(vm.guestSettings === undefined ? {} : { guestSettings: settingsOf(vm, vm.guestSettings) }),
   }
+}
+
+function settingsOf(
+  { nics = [] }: VmEntity,
+  { computerName, addresses = [] }: NonNullable<VmEntity['guestSettings']>,
+): NonNullable<Domain['guestSettings']> {
+  const byNic = addresses.flatMap(({ nic, address }): [string, string][] => {
+    const extId = nics[nic]?.extId
+    return extId === undefined ? [] : [[extId, address]]
+  })
+  return { addresses: Object.fromEntries(byNic), ...(computerName === undefined ? {} : { computerName }) }
 }
 
 /** Claims of a part that the VM no longer lists are left out. */

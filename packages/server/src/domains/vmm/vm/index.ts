@@ -11,6 +11,7 @@ import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
 import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
+import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
 import { startHeldVm } from './high-availability/start-held.ts'
@@ -44,6 +45,7 @@ export const vm = implement(
     assignVmOwner: (ctx, { body }) => assignVmOwner(ctx, body),
     associateCategories: (ctx, { body }) => associateCategories(ctx, body),
     disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
+    customizeGuestVm: (ctx, { body }) => customizeGuest(ctx, body),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
@@ -61,6 +63,7 @@ export const vm = implement(
       assignVmOwner: ({ body }) => ownerFaults(body),
       associateCategories: ({ body }) => categoryFaults(body),
       disassociateCategories: ({ body }) => categoryFaults(body),
+      customizeGuestVm: ({ body }) => paramsFaults(body),
       migrateVmToHost: ({ body }) => hostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
@@ -69,6 +72,7 @@ export const vm = implement(
       makeVm,
       revert,
       makeClone,
+      customize,
       migrateToHost,
       ...ownerTasks,
       changeVm,

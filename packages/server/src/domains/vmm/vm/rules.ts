@@ -147,9 +147,15 @@ interface Scripts {
   readonly sysprepScript?: Script
 }
 
-/** The contract checks the lengths of the texts. Faults never show their content: it may contain secrets. */
-function customizationFaults(vm: VmBody): ApiError[] {
-  const config: Scripts | undefined = vm.guestCustomization?.config
+const customizationFaults = ({ guestCustomization }: VmBody): ApiError[] =>
+  guestCustomization === undefined ? [] : scriptFaults(guestCustomization, 'guestCustomization/')
+
+/**
+ * The contract checks the lengths of the texts. Faults never show their content: it may contain secrets.
+ * @param prefix path of the params in the body
+ */
+export function scriptFaults(params: { readonly config?: Scripts | undefined }, prefix: string): ApiError[] {
+  const { config } = params
   const texts: [string, unknown][] = [
     ['metadata', config?.metadata],
     ['cloudInitScript/value', config?.cloudInitScript?.value],
@@ -157,7 +163,7 @@ function customizationFaults(vm: VmBody): ApiError[] {
   ]
   return texts
     .filter(([, text]) => typeof text === 'string' && !base64.test(text))
-    .map(([path]) => fault(`guestCustomization/config/${path}`, 'base64', 'a text that is not'))
+    .map(([path]) => fault(`${prefix}config/${path}`, 'base64', 'a text that is not'))
 }
 
 const timezoneFaults = ({ hardwareClockTimezone: name }: VmBody): ApiError[] =>

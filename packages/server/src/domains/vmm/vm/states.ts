@@ -5,6 +5,7 @@ import type { VmEntity } from '../../virtual-machines/entity.ts'
 type PowerState = NonNullable<VmEntity['powerState']>
 
 const statesFor = {
+  'customize-guest': ['OFF'],
   delete: ['OFF', 'ON', 'PAUSED'],
   'migrate-to-host': ['ON'],
   'guest-reboot': ['ON'],

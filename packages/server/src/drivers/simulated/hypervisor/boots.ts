@@ -1,4 +1,4 @@
-import type { Domain, GuestSystem } from '../../hypervisor.ts'
+import type { Domain, GuestSettings, GuestSystem } from '../../hypervisor.ts'
 import { type BootTimes, bootTimes, type GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DiskFact, type DomainFact, diskFacts, hasFault } from './facts.ts'
@@ -43,11 +43,20 @@ export class GuestBoots {
     return startedAt >= toolsFrom && this.#world.clock.now() >= this.timesOf(fact).toolsAt
   }
 
-  systemOf({ domain }: DomainFact): GuestSystem | undefined {
+  /** The settings that a customisation of Windows has made. */
+  settingsOf(fact: DomainFact): GuestSettings | undefined {
+    const { domain } = this.settled(fact)
+    const isWindows = guestOf(domain, diskFacts(this.#world)) === 'windows'
+    return isWindows && this.isCustomizationDone(fact) ? domain.guestSettings : undefined
+  }
+
+  systemOf(fact: DomainFact): GuestSystem | undefined {
+    const { domain } = fact
     const os = guestOf(domain, diskFacts(this.#world))
     if (os === undefined || os === 'installer') return undefined
+    const name = this.settingsOf(fact)?.computerName ?? domain.name
     const dnsName = `${
-      domain.name
+      name
         .toLowerCase()
         .replace(/[^a-z0-9]+/g, '-')
         .replace(/^-+|-+$/g, '') || 'guest'

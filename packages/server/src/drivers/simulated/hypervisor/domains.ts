@@ -4,7 +4,7 @@ import type { Domains, GuestSignal } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { type DomainFact, hasFault, holdFacts, stopped } from './facts.ts'
+import { type DomainFact, hasFault, holdFacts, stopped, withNewTools } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { nicChangesOf } from './nics.ts'
 
@@ -23,7 +23,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
   const holds = holdFacts(world)
 
   async function restart(fact: DomainFact, callKey: string): Promise<void> {
-    const { restartedAt, hungSince, ...running } = fact
+    const { restartedAt, hungSince, toolsBefore: _, ...running } = fact
     const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
     await domains.put(domain.extId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
   }
@@ -48,7 +48,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       const startsTools = before?.state === 'ON' && domain.hasGuestTools && !before.domain.hasGuestTools
       const nicChanges = before?.state === 'ON' ? { nicChanges: nicChangesOf(before, domain, clock.now()) } : {}
       const fact = { state: 'OFF', ...before, domain, ...nicChanges } as const
-      await domains.stage(domain.extId, startsTools ? { ...fact, toolsFrom: clock.now() } : fact)
+      await domains.stage(domain.extId, startsTools ? withNewTools(fact, clock.now()) : fact)
     },
     async undefineVm(vmExtId) {
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))

@@ -24,6 +24,8 @@ export interface DomainFact {
   readonly hungSince?: number
   /** The tools run only in boots that started at this time or later. */
   readonly toolsFrom?: number
+  /** `toolsFrom` before it was set last, until the next boot; null: it was not set. */
+  readonly toolsBefore?: number | null
   readonly lastSetup?: string
   readonly guestFaults?: readonly GuestFault[]
   /** The guest has stopped its writes for a recovery point. */
@@ -100,4 +102,11 @@ export function backWithHost(world: SimulatedWorld, extId: string, fact: DomainF
 export const restarted = (world: SimulatedWorld, { hungSince: _, ...fact }: DomainFact): DomainFact => ({
   ...fact,
   restartedAt: world.clock.now(),
+})
+
+/** Tools that are set up or enabled while the guest runs start with its next boot. */
+export const withNewTools = (fact: DomainFact, now: number): DomainFact => ({
+  ...fact,
+  toolsFrom: now,
+  toolsBefore: fact.toolsBefore === undefined ? (fact.toolsFrom ?? null) : fact.toolsBefore,
 })

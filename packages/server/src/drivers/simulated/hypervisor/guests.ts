@@ -6,7 +6,7 @@ import { phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped } from './facts.ts'
+import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped, withNewTools } from './facts.ts'
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { seenNic } from './nics.ts'
@@ -31,7 +31,9 @@ export function createGuests(
   const stalls = stallFacts(world)
   const fabric = fabricFacts(world)
 
-  async function learnedAddresses({ domain, nicChanges }: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
+  async function learnedAddresses(fact: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { domain, nicChanges } = fact
+    const fixed = boots.settingsOf(fact)?.addresses ?? {}
     const addresses = new Map<string, readonly string[]>()
     for (const defined of domain.nics) {
       const nic = isInstant ? defined : seenNic(defined, nicChanges?.[defined.extId], world.clock.now())
@@ -39,7 +41,8 @@ export function createGuests(
       // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
       const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
       const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
-      const address = nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
+      const address =
+        fixed[nic.extId] ?? nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
       if (address !== undefined) addresses.set(nic.extId, [address])
     }
     return addresses
@@ -69,6 +72,10 @@ export function createGuests(
       }
       await disks.remove(isoDiskExtId)
     },
+    async installedSystem(vmExtId) {
+      const fact = domains.get(vmExtId)
+      return fact && boots.systemOf(fact)
+    },
     async copyTools(vmExtId) {
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('copyTools', hosts.placesOf(fact))
@@ -81,12 +88,13 @@ export function createGuests(
       if (fact.state === 'OFF' || system === undefined)
         throw new DriverError('no guest runs that could have tools', { retryable: false })
       if (fact.lastSetup !== callKey)
-        await domains.put(vmExtId, { ...fact, lastSetup: callKey, toolsFrom: world.clock.now() })
+        await domains.put(vmExtId, { ...withNewTools(fact, world.clock.now()), lastSetup: callKey })
       return system
     },
     async revertTools(vmExtId) {
-      const { toolsFrom: _, ...fact } = hosts.domain(vmExtId)
-      await domains.put(vmExtId, fact)
+      const { toolsFrom: _, toolsBefore, ...fact } = hosts.domain(vmExtId)
+      if (toolsBefore === undefined) return
+      await domains.put(vmExtId, toolsBefore === null ? fact : { ...fact, toolsFrom: toolsBefore })
     },
     async runPowerScript(vmExtId) {
       const fact = hosts.domain(vmExtId)

@@ -64,6 +64,8 @@ export interface Derived {
   readonly contents: Contents
   /** Index of the NIC that is the boot device; its MAC address is not known before it is leased. */
   readonly bootNic?: number | undefined
+  /** Added to the row. */
+  readonly internal?: Partial<VmEntity>
 }
 
 export interface VmOrigin<I extends NewVm> extends Derived {
@@ -83,7 +85,7 @@ export const createVm = (ctx: WriteContext, body: VmBody): Promise<TaskStarted> 
 export async function insertVm(
   ctx: Planning,
   body: VmBody,
-  { contents, bootNic }: Derived,
+  { contents, bootNic, internal }: Derived,
   extId?: string,
 ): Promise<{ readonly vm: VmEntity; readonly copies: Copies }> {
   const { vm: planned, groups, copies } = await planVm(ctx, body, contents, extId)
@@ -96,6 +98,7 @@ export async function insertVm(
   const imagesRead = imagesOf(planned, copies)
   const vm = {
     ...planned,
+    ...internal,
     ...(nics.length === 0 ? {} : { nics }),
     ...(imagesRead.length === 0 ? {} : { imagesRead }),
     ...bootedFrom(planned, nics[bootNic ?? -1]),

@@ -340,7 +340,9 @@ export const updateTools = defineTask<Update>({
       },
       undo: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        if (vm !== undefined) await restoreDefinition(ctx, vm)
+        if (vm === undefined) return
+        await restoreDefinition(ctx, vm)
+        await ctx.drivers.hypervisor.revertTools(vmExtId)
       },
       record: (ctx, input) => storeTools(ctx, input, (vm) => ({ guestTools: updated(vm, input).guestTools })),
     },

@@ -1,0 +1,117 @@
+/** Requests by which suites that cover every kind reach customisation profiles. */
+import { changing, deleting } from '../../restart/asked.ts'
+import {
+  answerFile,
+  aProfile,
+  of,
+  parameters,
+  profileBody,
+  profiles,
+  withParameters,
+  withProfile,
+} from '../../support/customization-profiles.ts'
+import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
+import type { TestApp } from '../../support/start-app.ts'
+import { type Creation, type FieldBase, nativeCluster, type RestartScenario } from '../kind.ts'
+
+export const creations: Readonly<Record<string, Creation>> = {
+  'vmm.createVmGuestCustomizationProfile': { path: profiles, body: (name) => ({ ...profileBody(), name }) },
+}
+
+const made = async (app: TestApp): Promise<string> => `${profiles}/${await aProfile(app)}`
+
+export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  'vmm.create-vm-guest-customization-profile': async () => ({ method: 'POST', path: profiles, body: profileBody() }),
+  'vmm.update-vm-guest-customization-profile': async (app) => changing(app, await made(app), { description: 'killed' }),
+  'vmm.delete-vm-guest-customization-profile': async (app) => deleting(await made(app)),
+}
+
+const nicConfigList = [{ ipv4Config: of('UseDhcp'), dnsConfig: { preferredDnsServerAddress: '10.0.0.1' } }]
+const full = () => ({
+  ...profileBody(
+    withParameters({
+      generalSettings: { computerName: of('UseVmName'), autoLogonSettings: { logonCount: 1 } },
+      localeSettings: {},
+      networkSettings: { nicConfigList },
+      workgroupOrDomainInfo: of('Workgroup', { name: 'WORKGROUP' }),
+      firstLogonCommands: ['dir'],
+    }),
+  ),
+  name: named(),
+})
+const inDomain = () => {
+  const credentials = { domainName: 'corp.example', username: 'joiner', password: 'S3.domainjoin' }
+  return {
+    ...profileBody(withParameters({ workgroupOrDomainInfo: of('DomainSettings', { credentials }) })),
+    name: named(),
+  }
+}
+const withFile = () => ({ ...profileBody(answerFile('<unattend/>')), name: named() })
+
+/** Clones a VM with a profile; both are made once. */
+const cloning =
+  (profile: () => object, change: object): FieldBase =>
+  async (app) => {
+    const path = await once(app, `profile ${JSON.stringify(change)}`, () => createdPath(app, profiles, profile()))
+    const extId = path.split('/').at(-1) as string
+    const vms = '/vmm/v4.2/ahv/config/vms'
+    const body = { name: named(), cluster: { extId: nativeCluster } }
+    const source = await once(app, 'VM that is customized', () => createdPath(app, vms, body))
+    return { path: `${source}/$actions/clone`, body: { name: named(), ...withProfile(extId, change) } }
+  }
+const changes = {
+  generalSettings: { computerName: of('ComputerName', { value: 'web-1' }), autoLogonSettings: { logonCount: 2 } },
+  localeSettings: {},
+  networkSettings: {
+    nicConfigList: [
+      { ipv4Config: of('NicIpv4ConfigOverrideSpec', { ipAddress: { value: '10.0.0.7' } }), dnsConfig: {} },
+    ],
+  },
+}
+const credentials = { domainName: 'corp.example', username: 'joiner', password: 'S3.domainjoin' }
+
+/** Of `vmm.cloneVm`. */
+export const cloneBases: readonly FieldBase[] = [
+  cloning(full, parameters({ ...changes, workgroupOrDomainInfo: of('WorkgroupOverrideSpec', { name: 'OTHERS' }) })),
+  cloning(inDomain, parameters({ workgroupOrDomainInfo: of('DomainSettingsOverrideSpec', { credentials }) })),
+  cloning(withFile, of('AnswerFileOverrideSpec', { unattendXml: '<other/>' })),
+]
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.createVmGuestCustomizationProfile': [full, inDomain, withFile].map((body) => creating(profiles, body)),
+  'vmm.updateVmGuestCustomizationProfileById': [full, inDomain, withFile].map((body) => updating(profiles, body)),
+}
+
+const kindsOf = (field: string, names: readonly string[]): Record<string, readonly unknown[]> =>
+  Object.fromEntries(names.map((name) => [`* ${field}<VmGcProfile${name}>`, [of(name)]]))
+const discarded = [
+  'administratorPassword',
+  'registeredOrganization',
+  'registeredOwner',
+  'systemLocale',
+  'timezone',
+  'uiLanguage',
+  'userLocale',
+  'windowsProductKey',
+  'workgroupOrDomainInfo',
+]
+const locales = ['systemLocale', 'uiLanguage', 'userLocale']
+const addresses = ['10.0.0.7']
+
+const override =
+  'vmm.cloneVm guestCustomizationProfileConfig/configOverrideSpec<VmGcProfileSysprepConfigOverrideSpec>/customization<VmGcProfileSysprepParamsOverrideSpec>'
+/** Of `vmm.cloneVm`. */
+export const cloneValues = Object.fromEntries(
+  locales.map((name) => [`${override}/localeSettings/${name}<VmGcProfileLocaleSettingOverride>/value`, ['de-DE']]),
+)
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  ...Object.fromEntries(locales.map((name) => [`* ${name}`, ['de-DE']])),
+  ...Object.assign({}, ...discarded.map((name) => kindsOf(name, ['DiscardSettings']))),
+  ...kindsOf('computerName', ['MustProvideDuringDeployment', 'UseVmName', 'DiscardSettings', 'UseVmNameOverrideSpec']),
+  ...kindsOf('ipv4Config', ['MustProvideDuringDeployment', 'UseDhcp', 'UseDhcpOverrideSpec']),
+  '* alternateDnsServerAddresses': addresses,
+  '* defaultGateways': addresses,
+  '* preferredDnsServerAddress': addresses,
+  '* unattendXml': ['<other/>'],
+}
