@@ -4,7 +4,7 @@ import type { Vlan } from './network-fabric.ts'
 export interface Hypervisor extends Domains, Disks, Guests, Migration {}
 
 export interface Domains {
-  /** Creates or reconfigures it; a running domain gets new memory, CPUs, NICs and serial ports at once. */
+  /** Creates or reconfigures it; a running domain gets new memory, CPUs, disks, NICs and serial ports at once. */
   defineVm(domain: Domain): Promise<void>
   /** An absent domain is no fault. @throws DriverError, final, when it runs */
   undefineVm(vmExtId: string): Promise<void>
@@ -28,6 +28,15 @@ export interface Disks {
   createDisk(disk: VirtualDisk): Promise<void>
   /** An absent disk is no fault. Its bytes stay while another disk is a layer over it. */
   deleteDisk(diskExtId: string): Promise<void>
+  /** Also of a running domain, which sees the new size at once. @throws DriverError, final, when the disk does not exist */
+  resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
+  /** The other disk takes the place and the id of this one, whose content is deleted. Without the other: no effect. */
+  replaceDisk(diskExtId: string, byExtId: string): Promise<void>
+  /**
+   * Moves the content to another container of the cluster while the domain runs. `report` gets the progress, 0 to 1; if it
+   * throws, the disk stays where it is. @throws DriverError, final, when the disk does not exist
+   */
+  moveDisk(diskExtId: string, containerExtId: string, report: (share: number) => Promise<void>): Promise<void>
   /** Containers without free space, whose writers are paused; from memory. */
   fullContainers(): readonly string[]
   /** Resumes the writers. */

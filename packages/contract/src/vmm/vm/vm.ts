@@ -14,12 +14,22 @@ import {
   StorageClusterReference,
   StorageContainerReference,
 } from '../references.ts'
-import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers, vmWriters } from '../roles.ts'
+import {
+  getRate,
+  vmListRate,
+  vmMigrationRate,
+  vmMutationRate,
+  vmOperators,
+  vmSwitchers,
+  vmViewers,
+  vmWriters,
+} from '../roles.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { GuestTools } from './guest/guest-tools.ts'
 import { CdRom } from './parts/cd-rom.ts'
-import { customAttributes, Disk, HydrationStatus } from './parts/disk.ts'
+import { customAttributes, Disk, HydrationStatus, UpdateCustomAttributesParams } from './parts/disk.ts'
+import { DiskMigrationParams } from './parts/disk-migration.ts'
 import { Gpu } from './parts/gpu.ts'
 import { Nic } from './parts/nic.ts'
 import { PcieDevice } from './parts/pcie-device.ts'
@@ -153,10 +163,22 @@ export const Vm = resource(
       pinnedHostExtId: s.optional(s.uuid()),
       /** Preferred at the next start. */
       lastHostExtId: s.optional(s.uuid()),
-      /** Images that the running creation reads cannot be deleted until it ends. */
-      imagesRead: s.optional(s.arrayOf(s.referenceTo('Image'))),
       /** The ISO of a pending customisation is in a drive. */
       hasCustomizationIso: s.optional(s.boolean()),
+      /** Files that a task creates or moves, with the entities that cannot be deleted until it ends. */
+      filesUnderWay: s.optional(
+        s.arrayOf(
+          s.object('', {
+            diskExtId: s.uuid(),
+            imageExtId: s.optional(s.referenceTo('Image')),
+            containerExtId: s.optional(s.referenceTo('StorageContainer')),
+          }),
+        ),
+      ),
+      /** Disks that were added or resized after the VM was created, and the bytes that each held at that time. */
+      diskFills: s.optional(
+        s.arrayOf(s.object('', { diskExtId: s.uuid(), since: s.timestamp(), writtenBytes: s.integer({ minimum: 0 }) })),
+      ),
       addedDriveExtId: s.optional(s.uuid()),
       hostSilentSince: s.optional(s.timestamp()),
     },
@@ -172,6 +194,7 @@ const view = { iam: 'View_Existing_Virtual_Machine', roles: vmViewers }
 const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const
 const switching = { ...mutation, of: Vm, roles: vmSwitchers, ifMatch: 'required' } as const
 const operating = { ...switching, roles: vmOperators }
+const attributing = { of: Vm, roles: vmWriters, rateLimit: vmMutationRate, body: UpdateCustomAttributesParams } as const
 
 export const vmOperations = {
   listVms: list('/ahv/config/vms', Vm, {
@@ -224,5 +247,20 @@ export const vmOperations = {
   shutdownVm: action('/ahv/config/vms/{extId}/$actions/shutdown', {
     ...operating,
     iam: 'ACPI_Shutdown_Virtual_Machine',
+  }),
+  addVmCustomAttributes: action('/ahv/config/vms/{extId}/$actions/add-custom-attributes', {
+    ...attributing,
+    iam: 'Add_Virtual_Machine_Custom_Attributes',
+  }),
+  removeVmCustomAttributes: action('/ahv/config/vms/{extId}/$actions/remove-custom-attributes', {
+    ...attributing,
+    iam: 'Remove_Virtual_Machine_Custom_Attributes',
+  }),
+  migrateVmDisks: action('/ahv/config/vms/{extId}/$actions/migrate-vm-disks', {
+    ...switching,
+    iam: 'Migrate_Virtual_Machine_Disk',
+    roles: vmWriters,
+    rateLimit: vmMigrationRate,
+    body: DiskMigrationParams,
   }),
 }

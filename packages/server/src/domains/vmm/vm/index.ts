@@ -12,6 +12,8 @@ import { ejectIsos } from './guest/customization.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
 import { observeDomains } from './observe.ts'
+import { attributesOfVm } from './parts/custom-attributes.ts'
+import { migrateDisks, migrateTask, migrationFaults } from './parts/disk-migration.ts'
 import { maximumNics } from './parts/nics.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
 import { presentVms } from './present.ts'
@@ -29,13 +31,19 @@ export const vm = implement(
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
     shutdownVm: (ctx) => shutdown(ctx),
+    addVmCustomAttributes: attributesOfVm.add,
+    removeVmCustomAttributes: attributesOfVm.remove,
+    migrateVmDisks: (ctx, { body }) => migrateDisks(ctx, body),
   },
   {
     rules: {
       createVm: ({ body }) => creationFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
+      addVmCustomAttributes: attributesOfVm.faults,
+      removeVmCustomAttributes: attributesOfVm.faults,
+      migrateVmDisks: migrationFaults,
     },
-    tasks: [makeVm, changeVm, removeVm, restartVm, ...powerTasks],
+    tasks: [makeVm, changeVm, removeVm, restartVm, migrateTask, ...attributesOfVm.tasks, ...powerTasks],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,

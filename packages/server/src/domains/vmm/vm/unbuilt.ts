@@ -18,10 +18,14 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
   if ((body.gpus ?? []).length > 0) refuse('gpus')
   if ((body.pcieDevices ?? []).length > 0) refuse('pcieDevices')
   if (body.guestTools !== undefined) refuse('guestTools')
-  const backings = [...(body.disks ?? []), ...(body.cdRoms ?? [])].map(({ backingInfo }) => backingInfo)
-  for (const backing of backings as ({ dataSource?: { reference?: { $objectType?: string } } } | undefined)[]) {
-    const source = unbuiltSources[backing?.dataSource?.reference?.$objectType ?? '']
-    if (source !== undefined) refuse(source)
-  }
+  for (const { backingInfo } of [...(body.disks ?? []), ...(body.cdRoms ?? [])])
+    refuseUnbuiltSource(operation, backingInfo)
   if ((body.nics ?? []).some((nic) => !isEmulated(nic))) refuse('NICs with SR-IOV or offload')
+}
+
+/** @throws ApiError 501 */
+export function refuseUnbuiltSource(operation: string, backing: object | undefined): void {
+  const { dataSource } = (backing ?? {}) as { dataSource?: { reference?: { $objectType?: string } } }
+  const source = unbuiltSources[dataSource?.reference?.$objectType ?? '']
+  if (source !== undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${source}` })
 }

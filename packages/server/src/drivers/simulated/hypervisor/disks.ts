@@ -5,7 +5,10 @@ import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
-export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks {
+const bytesPerSecond = 1e9
+const reports = 10
+
+export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInstant: boolean): Disks {
   const disks = diskFacts(world)
   const full = fullFacts(world)
 
@@ -16,6 +19,14 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
     if ([...disks.all().values()].some((other) => other.parentExtId === diskExtId)) return
     await disks.remove(diskExtId)
     if (fact.parentExtId !== undefined) await sweep(fact.parentExtId)
+  }
+
+  function present(diskExtId: string, call: string): DiskFact {
+    const fact = disks.get(diskExtId)
+    if (fact === undefined || fact.isHidden === true)
+      throw new DriverError(`no virtual disk ${diskExtId}`, { retryable: false })
+    hosts.requireAnswer(call, [hosts.clusterOf(fact.containerExtId)])
+    return fact
   }
 
   return {
@@ -30,6 +41,29 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
       hosts.requireAnswer('deleteDisk', [hosts.clusterOf(fact.containerExtId)])
       if (fact.isHidden !== true) await disks.put(diskExtId, { ...fact, isHidden: true })
       await sweep(diskExtId)
+    },
+    async resizeDisk(diskExtId, sizeBytes) {
+      await disks.put(diskExtId, { ...present(diskExtId, 'resizeDisk'), sizeBytes })
+    },
+    async replaceDisk(diskExtId, byExtId) {
+      const other = disks.get(byExtId)
+      if (other !== undefined && other.isHidden !== true) {
+        const former = present(diskExtId, 'replaceDisk')
+        // The former content takes the id of the other disk, for the layers over it.
+        const layers = [...disks.all()].filter(([, { parentExtId }]) => parentExtId === diskExtId)
+        const moved = layers.map(([extId, fact]): [string, DiskFact] => [extId, { ...fact, parentExtId: byExtId }])
+        await disks.putAll(new Map([...moved, [diskExtId, other], [byExtId, { ...former, isHidden: true }]]))
+      }
+      await sweep(byExtId)
+    },
+    async moveDisk(diskExtId, containerExtId, report) {
+      const fact = present(diskExtId, 'moveDisk')
+      if (fact.containerExtId === containerExtId) return
+      for (let part = 1; part <= reports; part++) {
+        if (!isInstant) await world.clock.sleep((1000 * fact.sizeBytes) / bytesPerSecond / reports)
+        await report(part / reports)
+      }
+      await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
     },
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),

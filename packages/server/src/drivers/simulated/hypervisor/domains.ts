@@ -20,8 +20,10 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
   const { domains } = hosts
   return {
     async defineVm(domain) {
-      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
-      await domains.stage(domain.extId, { state: 'OFF', ...domains.get(domain.extId), domain })
+      const fact = domains.get(domain.extId)
+      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(fact)])
+      const booted = fact?.state === 'ON' ? { bootedOs: boots.guestOf(boots.settled(fact)) ?? ('none' as const) } : {}
+      await domains.stage(domain.extId, { state: 'OFF', ...fact, ...booted, domain })
     },
     async undefineVm(vmExtId) {
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))
@@ -44,7 +46,7 @@ export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInsta
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('resetVm', hosts.placesOf(fact))
       if (fact.lastReset === callKey || fact.state === 'OFF') return
-      const { restartedAt, hungSince, ...running } = fact
+      const { restartedAt, hungSince, bootedOs, ...running } = fact
       const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
       await domains.put(vmExtId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
     },

@@ -19,6 +19,8 @@ export interface DomainFact {
   readonly fencedFrom?: string
   /** Until the next reboot. */
   readonly hungSince?: number
+  /** Guest of the last start, if the domain was reconfigured since: other disks count from the next start. */
+  readonly bootedOs?: GuestOs | 'none'
 }
 
 /** A storage container that does not serve I/O. Milliseconds since 1970. */

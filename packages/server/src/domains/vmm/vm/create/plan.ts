@@ -22,7 +22,15 @@ import { assignSlots, misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { refuseUnbuilt } from '../unbuilt.ts'
 import { type Constraint, chooseCluster } from './clusters.ts'
-import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
+import {
+  fileConstraints,
+  filesGiven,
+  groupConstraints,
+  partsOf,
+  placed,
+  slotWishes,
+  withSources,
+} from './plan-disks.ts'
 
 /** Per cluster. Source: behaviour vmm.md 3.9. */
 export const maximumVms = limit('vmsOfCluster', 5000)
@@ -51,7 +59,7 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
-  const files = await filesIn(ctx, body)
+  const files = await withSources(ctx, filesGiven(body))
   const cluster = await chooseCluster(ctx, body.cluster?.extId, [
     ...subnets,
     ...(await fileConstraints(ctx, files, body.cluster?.extId !== undefined)),

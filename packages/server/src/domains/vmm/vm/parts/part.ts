@@ -55,7 +55,7 @@ export interface PartChange<B> extends OfVm {
   readonly body: B
 }
 
-interface Planning<F extends PartField, B> {
+export interface Planning<F extends PartField, B> {
   readonly body: B
   readonly before: Part<F> | undefined
   readonly rest: VmEntity
@@ -65,12 +65,14 @@ interface Planning<F extends PartField, B> {
 /** The part after the change, without its id; undefined: it is removed. */
 type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
 
-type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
+export type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
 
 /** A request that names a VM and, unless it creates a part, one of its parts. */
 interface PartRequest<B> {
   readonly path: { readonly vmExtId: string; readonly extId?: string }
   readonly body: B
+  /** Entities that the task changes beside the VM, such as the source image. */
+  readonly locks?: readonly string[]
 }
 
 /**
@@ -112,13 +114,14 @@ export function changeOf<F extends PartField, B>(
   )
   const handle = async (
     ctx: WriteContext<unknown, 'vmExtId'>,
-    { path, body }: PartRequest<B>,
+    { path, body, locks = [] }: PartRequest<B>,
   ): Promise<TaskStarted> => {
     const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
     const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
     if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx.store, vm, input)
     const affected = [{ extId: input.partExtId, rel: resource.rel as string }, affectedVm(vm)]
-    return ctx.startTask(task, input, { ...taskOf(operation, vm), affected })
+    const locked = [...affected.map(({ extId }) => extId), ...locks]
+    return ctx.startTask(task, input, { ...taskOf(operation, vm), affected, locks: locked })
   }
   return { task, handle }
 }
