@@ -175,9 +175,17 @@ export const Vm = resource(
           }),
         ),
       ),
-      /** Disks that were added or resized after the VM was created, and the bytes that each held at that time. */
+      /** Disks that were added, resized or filled anew after the VM was created: the bytes that each held at that time. */
       diskFills: s.optional(
-        s.arrayOf(s.object('', { diskExtId: s.uuid(), since: s.timestamp(), writtenBytes: s.integer({ minimum: 0 }) })),
+        s.arrayOf(
+          s.object('', {
+            diskExtId: s.uuid(),
+            since: s.timestamp(),
+            writtenBytes: s.integer({ minimum: 0 }),
+            /** Absent: as old as the VM. */
+            addedAt: s.optional(s.timestamp()),
+          }),
+        ),
       ),
       addedDriveExtId: s.optional(s.uuid()),
       hostSilentSince: s.optional(s.timestamp()),

@@ -57,8 +57,14 @@ function subjectOf(vm: VmEntity, runs: readonly Run[]): Subject {
 
 const subjectDisk = (vm: VmEntity, disk: DiskEntity): SubjectDisk => ({
   capacityBytes: fileOf(disk)?.diskSizeBytes ?? 0,
+  ...addedAtOf(vm, disk),
   usedBytesAt: (at) => writtenTo(vm, disk, at * 1000),
 })
+
+function addedAtOf({ diskFills = [] }: VmEntity, { extId }: DiskEntity): Pick<SubjectDisk, 'addedAt'> {
+  const { addedAt } = diskFills.find(({ diskExtId }) => diskExtId === extId) ?? {}
+  return addedAt === undefined ? {} : { addedAt: (parseTime(addedAt) ?? 0) / 1000 }
+}
 
 function runsOf(journal: readonly Event[], now: number): Run[] {
   const events = journal.map((event) => ({ ...event, at: parseTime(event.time) ?? 0 })).sort((a, b) => a.at - b.at)

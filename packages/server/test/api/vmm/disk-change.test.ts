@@ -51,10 +51,10 @@ const at = (busType: string, index?: number) => ({
 const slotOf = ({ diskAddress }: any) => `${diskAddress.busType} ${diskAddress.index}`
 const fileFact = (extId: string) => diskFacts(app.world).get(extId)
 const ofDomain = (vm: string) => domainFacts(app.world).get(vm)?.domain.diskExtIds
-const usedBytes = async (): Promise<number> =>
-  (await poolUsage({ store: app.store, clock: app.clock, drivers: app.drivers }, cluster.extId)).containers.get(
-    cluster.containerExtId,
-  )?.logicalBytes ?? 0
+const usedBytes = async ({ extId, containerExtId }: NativeCluster): Promise<number> => {
+  const pool = await poolUsage({ store: app.store, clock: app.clock, drivers: app.drivers }, extId)
+  return pool.containers.get(containerExtId)?.logicalBytes ?? 0
+}
 async function aContainer(more: object = {}): Promise<string> {
   const extId = randomUUID()
   const row = { extId, containerExtId: extId, name: `c-${extId}`, clusterExtId: cluster.extId, replicationFactor: 1 }
@@ -274,23 +274,46 @@ test('a disk grows while its VM runs, and never shrinks', async () => {
 })
 
 test('the usage of the container rises with writes alone, and falls with the disk', async () => {
-  const { extId: vm } = await aVm(app, cluster)
+  const own = await aNativeCluster(app)
+  const { extId: vm } = await aVm(app, own)
   await changed(app, vm, 'power-on')
-  await advance(app, 20 * 24 * 3600)
-  const before = await usedBytes()
+  const days = 24 * 60
+  await advance(app, 20 * days)
+  const images = await usedBytes(own)
   const disk = await aDisk(vm, emptyDisk(100 * GiB))
-  assert.equal(await usedBytes(), before)
-  await advance(app, 20 * 24 * 3600)
-  const written = (await usedBytes()) - before
-  assert.ok(written > 40 * GiB && written < 66 * GiB, String(written))
+  assert.equal(await usedBytes(own), images)
+  await advance(app, 20 * days)
+  const written = (await usedBytes(own)) - images
+  assert.ok(written > 40 * GiB && written < 42 * GiB, String(written))
   await succeeded(app, put(vm, disk, emptyDisk(400 * GiB)))
-  assert.equal((await usedBytes()) - before, written)
-  await advance(app, 24 * 3600)
-  assert.ok((await usedBytes()) - before > written + GiB)
+  assert.equal((await usedBytes(own)) - images, written)
+  await advance(app, days)
+  const later = (await usedBytes(own)) - images - written
+  assert.ok(later > 10 * GiB && later < 12 * GiB, String(later))
   await succeeded(app, remove(vm, disk))
-  assert.ok((await usedBytes()) - before < GiB)
+  assert.equal(await usedBytes(own), images)
   assert.equal((await app.store.get(Vm, vm))?.diskFills, undefined)
-  await changed(app, vm, 'delete')
+})
+
+test('the statistics of a disk follow its size, and begin with the disk', async () => {
+  const { extId: vm } = await aVm(app, cluster)
+  await advance(app, 60)
+  const disk = await aDisk(vm)
+  await advance(app, 60)
+  await succeeded(app, put(vm, disk, emptyDisk(2 * GiB)))
+  const now = app.clock.now()
+  const iso = (millis: number): string => new Date(millis).toISOString()
+  const [from, to] = [iso(now - 2 * 3600_000), iso(now)].map(encodeURIComponent)
+  const pointsAt = async (path: string): Promise<any[]> => {
+    const { data, errors } = await app.call('GET', `/vmm/v4.2/ahv/stats/vms/${path}?$startTime=${from}&$endTime=${to}`)
+    assert.deepEqual(errors, [])
+    return data.stats
+  }
+  const points = await pointsAt(`${vm}/disks/${disk}`)
+  const first = Date.parse(points[0].timestamp)
+  assert.ok(points.length > 100 && first > now - 3600_000, `${points.length} points from ${iso(first)}`)
+  const capacities = (await pointsAt(vm)).map(({ diskCapacityBytes }) => diskCapacityBytes)
+  assert.deepEqual([capacities[0], capacities.at(-1)], [0, 2 * GiB])
 })
 
 test('a container that is full fails the task with the code of storage, and nothing is left', async () => {
@@ -480,8 +503,8 @@ test('viewers and operators are refused every change with 403; a storage admin m
 
 test('a loop of disks leaves containers, files and machine as they were', async () => {
   const { extId: vm } = await aVm(app, cluster)
-  const before = [await usedBytes(), diskFacts(app.world).all().size]
+  const before = [await usedBytes(cluster), diskFacts(app.world).all().size]
   for (let count = 0; count < 20; count++) await succeeded(app, remove(vm, await aDisk(vm, bootDisk(cluster))))
-  assert.deepEqual([await usedBytes(), diskFacts(app.world).all().size], before)
+  assert.deepEqual([await usedBytes(cluster), diskFacts(app.world).all().size], before)
   await checkInvariants(app)
 })

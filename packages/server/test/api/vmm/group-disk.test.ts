@@ -107,7 +107,7 @@ test('the volume group that the VM boots from cannot be detached through its dis
 test('who may change the VM and not the volume group is refused with 403', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const group = await ownGroup()
-  const as = await aUser(app, ['Virtual Machine Admin'])
+  const as = await aUser(app, ['Management Connector'])
   assert.ok([403, 404].includes((await post(vm, ofGroup(group), { as })).status))
   const disk = (await succeeded(app, post(vm, ofGroup(group)))).entitiesAffected[0].extId
   assert.equal((await remove(vm, disk, { as })).status, 403)

@@ -79,7 +79,7 @@ const create = changeOf<'disks', Plan>(
       record: async (ctx: RecordContext<Drivers>, input: PartChange<Plan>) => {
         await store.record?.(ctx, input, undefined)
         await releaseFile(ctx, input)
-        await noteFill(ctx, input.vmExtId, input.partExtId, 0)
+        await noteFill(ctx, input, { writtenBytes: 0, addedAt: ctx.clock.iso() })
       },
     }
     return { ...task, steps: [reserveStep('reserve', 30), makeStep('make', 70), plug], onUndone: endWithoutFile }
@@ -177,7 +177,7 @@ function extending(task: PartTask<Plan>): PartTask<Plan> {
           const written = await writtenNow(ctx, input)
           await store.record?.(ctx, input, undefined)
           await releaseFile(ctx, input)
-          if (written !== undefined) await noteFill(ctx, input.vmExtId, input.partExtId, written)
+          if (written !== undefined) await noteFill(ctx, input, { writtenBytes: written })
         },
       },
       {
@@ -253,13 +253,13 @@ async function writtenNow(ctx: RecordContext<Drivers>, input: PartChange<Plan>):
 
 async function noteFill(
   ctx: RecordContext<Drivers>,
-  vmExtId: string,
-  diskExtId: string,
-  writtenBytes: number,
+  { vmExtId, partExtId: diskExtId }: PartChange<Plan>,
+  changes: { readonly writtenBytes: number; readonly addedAt?: string },
 ): Promise<void> {
   const { diskFills = [] } = await present(ctx.store, vmExtId)
-  const others = diskFills.filter((fill) => fill.diskExtId !== diskExtId)
-  await ctx.store.update(Vm, vmExtId, { diskFills: [...others, { diskExtId, since: ctx.clock.iso(), writtenBytes }] })
+  const former = diskFills.find((fill) => fill.diskExtId === diskExtId)
+  const fill = { ...former, diskExtId, since: ctx.clock.iso(), ...changes }
+  await ctx.store.update(Vm, vmExtId, { diskFills: [...diskFills.filter((one) => one !== former), fill] })
 }
 
 async function forgetFill(ctx: RecordContext<Drivers>, vmExtId: string, diskExtId: string): Promise<void> {
