@@ -44,7 +44,7 @@ for (const operation of operations) {
   test(`${operation.key}: a body that breaks a rule and names something unknown is 400; without the fault it is 404`, async () => {
     const path = typeof one.path === 'string' ? one.path : await one.path(app)
     const base = `/${operation.namespace}/${operation.versions[0]}`
-    const owner = path.replace(/\/\$actions\/.*/, '')
+    const owner = one.tagOf ?? path.replace(/\/\$actions\/.*/, '')
     const { etag } = owner === operation.path ? {} : await app.call('GET', base + owner)
     const send = (body: object) =>
       app.call(operation.method, base + path, {

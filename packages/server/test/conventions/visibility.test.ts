@@ -63,13 +63,13 @@ async function existing(operation: Operation): Promise<Record<string, string> | 
     const parentId = kind.parent === undefined ? undefined : valueAt(entity, kind.parent.field)
     if (kind.parent !== undefined && parentId !== undefined) values[kind.parent.param] = parentId
   }
-  const last = /\{(\w+)\}$/.exec(operation.path)?.[1]
+  const last = /\{(\w+)\}(?:\/\$actions\/[\w-]+)?$/.exec(operation.path)?.[1]
   return last === undefined || values[last] !== undefined ? values : await derived(operation, last)
 }
 
 /** A row that is not stored under its own id: one of its parent's list, else one of the parent's document. */
 async function derived(operation: Operation, parameter: string): Promise<Record<string, string> | undefined> {
-  const [, parentParameter, rows] = /\{(\w+)\}\/([\w-]+)\/\{\w+\}$/.exec(operation.path) ?? []
+  const [, parentParameter, rows] = /\{(\w+)\}\/([\w-]+)\/\{\w+\}(?:\/|$)/.exec(operation.path) ?? []
   const parentKind = resources.get(operation.pathKinds[parentParameter ?? ''] ?? '')
   if (parentParameter === undefined || parentKind === undefined || parentKind.derived === true) return undefined
   const kind = operation.pathKinds[parameter]
@@ -104,14 +104,13 @@ async function asked(operation: Operation, path: string, apiKey: string) {
   })
 }
 
-/** The demo has no restore sources, no certificate authorities of users and no CD-ROMs. */
+/** The demo has no restore sources and no certificate authorities of users. */
 const absentFromDemo = [
   'platform.listRestorableDomainManagers',
   'platform.listRestorePoints',
   'platform.getRestorePointById',
   'platform.deleteRestoreSourceById',
   'iam.deleteCertAuthProviderById',
-  'vmm.getCdRomById',
 ]
 
 test('a custom role with a single operation finds nothing under an entity that it may not see', async () => {

@@ -31,6 +31,8 @@ export interface OrderCase {
   readonly body: object | (() => Promise<object>)
   /** Fields whose values break a rule of the kind. */
   readonly broken: object
+  /** Path below the version of the entity whose tag is sent, where `path` is a list. */
+  readonly tagOf?: string
 }
 
 /** `restartScenarios`, by task definition: prepares the world, and answers the request that starts the task. */

@@ -1,9 +1,18 @@
 /** Requests by which suites that cover every kind reach CD-ROM drives of VMs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { Asked } from '../../restart/asked.ts'
+import { createdPath, named } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm, bootDisk, type NativeCluster, tagOf } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import type { Creation, RestartScenario } from '../kind.ts'
+import {
+  type Creation,
+  type FieldBase,
+  GiB,
+  nativeCluster,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 /** OFF. */
@@ -11,6 +20,46 @@ const source = `${vms}/${seedId('vm/template-source')}`
 
 export const creations: Readonly<Record<string, Creation>> = {
   'vmm.createCdRom': { path: `${source}/cd-roms`, body: () => ({}), tagOf: source },
+}
+
+/** The path of an empty drive of a VM of its own. */
+async function anEmptyDrive(app: TestApp): Promise<string> {
+  const path = await createdPath(app, vms, { name: named(), cluster: { extId: nativeCluster }, cdRoms: [{}] })
+  return `${path}/cd-roms/${(await app.call('GET', path)).data.cdRoms[0].extId}`
+}
+const imageExtId = seedId('image/ubuntu-24.04-live.iso')
+const ofImage = (extId = imageExtId) => ({
+  dataSource: { reference: { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: extId } },
+})
+
+const relative = source.slice('/vmm/v4.2'.length)
+export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'vmm.createCdRom': {
+    path: `${relative}/cd-roms`,
+    tagOf: relative,
+    body: { backingInfo: ofImage(unknown) },
+    broken: { diskAddress: { busType: 'IDE', index: 4 } },
+  },
+  'vmm.insertCdRomById': {
+    path: async (app) => `${(await anEmptyDrive(app)).slice('/vmm/v4.2'.length)}/$actions/insert`,
+    body: { backingInfo: ofImage(unknown) },
+    broken: { backingInfo: { storageContainer: { extId: unknown } } },
+  },
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.createCdRom': [
+    async (app) => {
+      const path = (await anEmptyDrive(app)).replace(/\/cd-roms\/.*/, '')
+      return { path: `${path}/cd-roms`, readPath: path, body: { backingInfo: { diskSizeBytes: GiB } } }
+    },
+  ],
+  'vmm.insertCdRomById': [
+    async (app) => {
+      const readPath = await anEmptyDrive(app)
+      return { path: `${readPath}/$actions/insert`, readPath, body: { backingInfo: ofImage() } }
+    },
+  ],
 }
 
 /** A request about the last of two drives. */

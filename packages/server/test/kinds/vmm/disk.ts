@@ -18,8 +18,6 @@ import {
 const vms = '/vmm/v4.2/ahv/config/vms'
 /** OFF. */
 const source = `${vms}/${seedId('vm/template-source')}`
-const image = seedId('image/ubuntu-24.04.qcow2')
-const imageReference = { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: image }
 const file = (sizeBytes = GiB) => ({
   backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: sizeBytes },
 })
@@ -28,10 +26,21 @@ export const creations: Readonly<Record<string, Creation>> = {
   'vmm.createDisk': { path: `${source}/disks`, body: () => emptyDisk(), tagOf: source },
 }
 
+const relative = source.slice('/vmm/v4.2'.length)
+const nowhere = { ...file().backingInfo, storageContainer: { extId: unknown } }
 export const orderCases: Readonly<Record<string, OrderCase>> = {
   'vmm.createDisk': {
-    path: source.slice('/vmm/v4.2'.length) + '/disks',
-    body: { backingInfo: { ...file().backingInfo, storageContainer: { extId: unknown } } },
+    path: `${relative}/disks`,
+    tagOf: relative,
+    body: { backingInfo: nowhere },
+    broken: { customAttributes: ['none'] },
+  },
+  'vmm.updateDiskById': {
+    path: async (app) => {
+      const vm = await fieldVm(app)
+      return `${vm.slice('/vmm/v4.2'.length)}/disks/${(await app.call('GET', vm)).data.disks[0].extId}`
+    },
+    body: { backingInfo: nowhere },
     broken: { customAttributes: ['none'] },
   },
 }
@@ -95,21 +104,22 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   },
 }
 
-const fieldVm = (app: TestApp): Promise<string> =>
-  once(app, 'VM with a disk', () =>
-    createdPath(app, vms, { name: named(), cluster: { extId: nativeCluster }, disks: [file()] }),
-  )
+const fieldVm = (app: TestApp): Promise<string> => once(app, 'VM with a disk', () => aFieldVm(app))
+const aFieldVm = (app: TestApp): Promise<string> =>
+  createdPath(app, vms, { name: named(), cluster: { extId: nativeCluster }, disks: [file()] })
+const acting =
+  (action: string, isDisk: boolean, body: object): FieldBase =>
+  async (app) => {
+    const vm = await fieldVm(app)
+    const disk = `${vm}/disks/${(await app.call('GET', vm)).data.disks[0].extId}`
+    return { path: `${isDisk ? disk : vm}/$actions/${action}`, readPath: vm, body }
+  }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.createDisk': [
     async (app) => {
-      const path = await fieldVm(app)
-      const dataSource = { reference: imageReference }
-      return {
-        path: `${path}/disks`,
-        readPath: path,
-        body: { backingInfo: { ...file(4 * GiB).backingInfo, dataSource } },
-      }
+      const path = await aFieldVm(app)
+      return { path: `${path}/disks`, readPath: path, body: { ...file(4 * GiB), diskAddress: { busType: 'SATA' } } }
     },
   ],
   'vmm.updateDiskById': [
@@ -118,4 +128,20 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       return { path: `${path}/disks/${(await app.call('GET', path)).data.disks[0].extId}` }
     },
   ],
+  'vmm.addVmCustomAttributes': [acting('add-custom-attributes', false, { customAttributes: ['a:1'] })],
+  'vmm.removeVmCustomAttributes': [acting('remove-custom-attributes', false, { customAttributes: ['a:1'] })],
+  'vmm.addVmDiskCustomAttributes': [acting('add-custom-attributes', true, { customAttributes: ['a:1'] })],
+  'vmm.removeVmDiskCustomAttributes': [acting('remove-custom-attributes', true, { customAttributes: ['a:1'] })],
+  'vmm.migrateVmDisks': [
+    acting('migrate-vm-disks', false, {
+      migrateDisks: {
+        $objectType: 'vmm.v4.ahv.config.AllDisksMigrationPlan',
+        storageContainer: { extId: goldId },
+      },
+    }),
+  ],
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'vmm.migrateVmDisks migrateDisks<AllDisksMigrationPlan>/storageContainer/extId': [goldId],
 }

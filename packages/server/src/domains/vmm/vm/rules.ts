@@ -1,7 +1,7 @@
 /** Rules between the fields of a body; none needs the store. Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9. */
 
 import { ApiError } from '../../../core/api-error.ts'
-import { type DiskEntity, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
+import { type DiskEntity, type FileBacking, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { serialFaults } from './parts/serial-port.ts'
 
@@ -9,6 +9,7 @@ const MiB = 1024 ** 2
 const TiB = 1024 ** 4
 const maximumVcpus = 240
 const maximumMemoryBytes = 16 * TiB
+const maximumDiskBytes = 64 * TiB
 export const maximumCustomAttributes = 64
 
 /** A name is stored as it is sent. `../` is refused, because other programs may use the name as a path. */
@@ -110,16 +111,16 @@ export function diskFaults(disk: Omit<DiskEntity, 'extId'>, path: string): ApiEr
       faults.push(fault(`${path}customAttributes`, 'none for a volume group', disk.customAttributes))
     return faults
   }
-  if (backing['diskSizeBytes'] === undefined && backing['dataSource'] === undefined) {
-    faults.push(fault(`${path}backingInfo`, 'diskSizeBytes or dataSource', backing))
-  }
-  return [...faults, ...sizeFaults(disk, path)]
+  return [...faults, ...fileFaults(backing, path)]
 }
 
-export function sizeFaults(disk: Omit<DiskEntity, 'extId'>, path: string): ApiError[] {
-  const sizeBytes = (disk.backingInfo as { diskSizeBytes?: number } | undefined)?.diskSizeBytes ?? 0
-  return sizeBytes > 64 * TiB ? [fault(`${path}backingInfo/diskSizeBytes`, 'at most 64 TiB', sizeBytes)] : []
+export function fileFaults(backing: FileBacking, path: string): ApiError[] {
+  const isSized = backing.diskSizeBytes !== undefined || backing.dataSource !== undefined
+  return isSized ? sizeFaults(backing, path) : [fault(`${path}backingInfo`, 'diskSizeBytes or dataSource', backing)]
 }
+
+export const sizeFaults = ({ diskSizeBytes = 0 }: FileBacking, path: string): ApiError[] =>
+  diskSizeBytes > maximumDiskBytes ? [fault(`${path}backingInfo/diskSizeBytes`, 'at most 64 TiB', diskSizeBytes)] : []
 
 export function attributeFaults(path: string, attributes: readonly string[] | undefined): ApiError[] {
   if (attributes === undefined) return []

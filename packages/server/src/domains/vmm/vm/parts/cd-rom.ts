@@ -10,7 +10,7 @@ import { implement, parentOf, type WriteContext } from '../../../context.ts'
 import type { CdRomEntity, FileBacking } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { presentVms } from '../present.ts'
-import { busFaultsAt } from '../rules.ts'
+import { busFaultsAt, fileFaults } from '../rules.ts'
 import { refuseUnbuiltSource } from '../unbuilt.ts'
 import { changeOf, distinctAddresses, type PartChange, type PartKind, type PartTask, readsOf } from './part.ts'
 import {
@@ -171,7 +171,7 @@ const contentFaults = (backing: FileBacking | undefined): ApiError[] =>
 function creationFaults({ body }: { readonly body: DriveBody }): ApiError[] {
   refuseUnbuiltSource('createCdRom', body.backingInfo)
   return [
-    ...(body.backingInfo === undefined ? [] : contentFaults(body.backingInfo)),
+    ...(body.backingInfo === undefined ? [] : fileFaults(body.backingInfo, '')),
     ...addressFaults(wishOf('', body.diskAddress, 'IDE')),
   ]
 }

@@ -18,7 +18,7 @@ import {
 import { fault } from '../../../virtual-machines/fault.ts'
 import { present } from '../admission.ts'
 import { copyImages, diskOf, requireRoom, storeCopies } from '../files.ts'
-import { busFaultsAt, diskFaults, sizeFaults } from '../rules.ts'
+import { attributeFaults, busFaultsAt, diskFaults, sizeFaults } from '../rules.ts'
 import { refuseUnbuiltSource } from '../unbuilt.ts'
 import { attributesOfDisk } from './custom-attributes.ts'
 import { attachGroup, attachTask, detachGroup, detachTask } from './group-disk.ts'
@@ -306,8 +306,9 @@ function creationFaults({ body }: { readonly body: DiskBody }): ApiError[] {
 
 function updateFaults({ body }: { readonly body: DiskBody }): ApiError[] {
   refuseUnbuiltSource('updateDiskById', body.backingInfo)
-  const isFile = body.backingInfo !== undefined
-  return [...(isFile ? [] : [fault('backingInfo', 'a VmDisk', undefined)]), ...sizeFaults(body, '')]
+  const faults = attributeFaults('customAttributes', body.customAttributes)
+  if (body.backingInfo === undefined) return [...faults, fault('backingInfo', 'a VmDisk', undefined)]
+  return [...faults, ...sizeFaults(body.backingInfo as FileBacking, '')]
 }
 
 export const disk = implement(
