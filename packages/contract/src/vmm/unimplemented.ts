@@ -32,14 +32,6 @@ export const unimplemented: Unimplemented = {
     updateGuestToolsById: 'PUT',
     upgradeVmGuestTools: 'POST /$actions/upgrade',
   },
-  '/ahv/config/vms/{vmExtId}/cd-roms': {
-    disableVmCdRomHydration: 'disable-hydration',
-    enableVmCdRomHydration: 'enable-hydration',
-  },
-  '/ahv/config/vms/{vmExtId}/disks': {
-    disableVmDiskHydration: 'disable-hydration',
-    enableVmDiskHydration: 'enable-hydration',
-  },
   '/ahv/config/vms/{vmExtId}/gpus': { Gpu: 'list create get delete' },
   '/ahv/config/vms/{vmExtId}/nics': {
     Nic: 'create update delete',

@@ -43,6 +43,7 @@ export const driverCalls = {
     deleteDisk: true,
     endCustomization: true,
     fenceVm: true,
+    hydrateDisk: true,
     migrateVm: true,
     moveDisk: true,
     observeGuests: true,

@@ -37,6 +37,10 @@ export interface Disks {
    * throws, the disk stays where it is. @throws DriverError, final, when the disk does not exist
    */
   moveDisk(diskExtId: string, containerExtId: string, report: (share: number) => Promise<void>): Promise<void>
+  /** Starts or stops copying the rest of an external source. Without one: no effect. */
+  hydrateDisk(diskExtId: string, isEnabled: boolean): Promise<void>
+  /** Disks whose external source is not copied completely; from memory. */
+  hydrations(diskExtIds: readonly string[]): ReadonlyMap<string, Hydration>
   /** Containers without free space, whose writers are paused; from memory. */
   fullContainers(): readonly string[]
   /** Resumes the writers. */
@@ -84,6 +88,14 @@ export type DiskSource =
   /** The simulated world derives the guest from `name`. */
   | { readonly kind: 'image'; readonly extId: string; readonly name: string }
   | { readonly kind: 'volumeDisk'; readonly extId: string }
+  /** Read from the repository on demand, and copied in the background if `isHydrated`. */
+  | { readonly kind: 'external'; readonly repository: string; readonly path: string; readonly isHydrated: boolean }
+
+export interface Hydration {
+  /** FAILED: the repository does not answer. */
+  readonly status: 'IN_PROGRESS' | 'FAILED' | 'DISABLED'
+  readonly remainingBytes: number
+}
 
 export interface Domain {
   readonly extId: string

@@ -116,6 +116,9 @@ export function createContentSource(
 
 const gone = (cause: string): DriverError => new DriverError(cause, { retryable: false })
 
+export const isServerAway = (world: SimulatedWorld, host: string): boolean =>
+  isUnreachable(host) || world.collection<ServerFault>('content.faults').get(host) !== undefined
+
 /** For URLs that `URL` does not parse, such as `nfs://host/path` and `host:port/path`. */
 const hostOf = (url: string): string =>
   url

@@ -13,6 +13,7 @@ import {
   type RestartScenario,
   unknown,
 } from '../kind.ts'
+import { externalDisk } from './disk.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 /** OFF. */
@@ -75,6 +76,11 @@ async function onDrive(
   return { ...request, ifMatch: await tagOf(app, vm.extId) }
 }
 
+const hydrating = async (app: TestApp, verb: 'enable' | 'disable'): Promise<Asked> => {
+  const vm = await aVm(app, await aNativeCluster(app), { cdRoms: [externalDisk(false)] })
+  return { method: 'POST', path: `${vms}/${vm.extId}/cd-roms/${vm.cdRoms[0].extId}/$actions/${verb}-hydration` }
+}
+
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.create-cd-rom': (app) =>
     onDrive(app, false, (path, _, cluster) => ({ method: 'POST', path, body: bootDisk(cluster) })),
@@ -86,4 +92,6 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     })),
   'vmm.eject-cd-rom': (app) => onDrive(app, true, (_, drive) => ({ method: 'POST', path: `${drive}/$actions/eject` })),
   'vmm.delete-cd-rom': (app) => onDrive(app, true, (_, path) => ({ method: 'DELETE', path })),
+  'vmm.enable-vm-cd-rom-hydration': (app) => hydrating(app, 'enable'),
+  'vmm.disable-vm-cd-rom-hydration': (app) => hydrating(app, 'disable'),
 }

@@ -69,6 +69,25 @@ const attributed = async (app: TestApp, path: string, verb: 'add' | 'remove'): P
   return { method: 'POST', path: `${action}${verb}-custom-attributes`, body: { customAttributes: ['site:a'] } }
 }
 
+/** Not copied yet. */
+export const externalDisk = (isHydrated: boolean) => ({
+  backingInfo: {
+    diskSizeBytes: GiB,
+    dataSource: {
+      reference: {
+        $objectType: 'vmm.v4.ahv.config.ExternalDataSourceDiskReference',
+        externalRepositoryExtId: 'store.example',
+        externalDiskRelativePath: 'disks/linux.img',
+        shouldEnableBackgroundHydration: isHydrated,
+      },
+    },
+  },
+})
+const hydrating = async (app: TestApp, verb: 'enable' | 'disable'): Promise<Asked> => {
+  const vm = await aVm(app, await aNativeCluster(app), { disks: [externalDisk(false)] })
+  return { method: 'POST', path: `${vms}/${vm.extId}/disks/${vm.disks[0].extId}/$actions/${verb}-hydration` }
+}
+
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.create-disk': async (app) => {
     const { vm, cluster } = await aDisk(app)
@@ -94,6 +113,8 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.remove-vm-custom-attributes': async (app) => attributed(app, (await aDisk(app)).vm, 'remove'),
   'vmm.add-vm-disk-custom-attributes': async (app) => attributed(app, (await aDisk(app)).disk, 'add'),
   'vmm.remove-vm-disk-custom-attributes': async (app) => attributed(app, (await aDisk(app)).disk, 'remove'),
+  'vmm.enable-vm-disk-hydration': (app) => hydrating(app, 'enable'),
+  'vmm.disable-vm-disk-hydration': (app) => hydrating(app, 'disable'),
   'vmm.migrate-vm-disks': async (app) => {
     const name = named()
     const disks = [{ backingInfo: { diskSizeBytes: GiB } }, { backingInfo: { diskSizeBytes: GiB } }]

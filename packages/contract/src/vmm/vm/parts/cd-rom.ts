@@ -34,6 +34,7 @@ export const CdRomInsertParams = s.object('vmm.v4.ahv.config.CdRomInsertParams',
 
 const view = { iam: 'View_Virtual_Machine_CD_ROM', roles: vmReaders }
 const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
+const setting = { of: CdRom, roles: vmWriters, rateLimit: vmMutationRate } as const
 
 export const cdRomOperations = {
   listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, { ...view, rateLimit: listRate }),
@@ -60,5 +61,13 @@ export const cdRomOperations = {
     iam: 'Eject_Virtual_Machine_CD_ROM',
     of: CdRom,
     roles: [...vmOperators, 'Management Connector'],
+  }),
+  enableVmCdRomHydration: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/enable-hydration', {
+    ...setting,
+    iam: 'Enable_Virtual_Machine_CD_ROM_Hydration',
+  }),
+  disableVmCdRomHydration: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/disable-hydration', {
+    ...setting,
+    iam: 'Disable_Virtual_Machine_CD_ROM_Hydration',
   }),
 }

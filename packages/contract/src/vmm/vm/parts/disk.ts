@@ -145,4 +145,12 @@ export const diskOperations = {
     iam: 'Remove_Virtual_Machine_Disk_Custom_Attributes',
     body: UpdateCustomAttributesParams,
   }),
+  enableVmDiskHydration: action('/ahv/config/vms/{vmExtId}/disks/{extId}/$actions/enable-hydration', {
+    ...setting,
+    iam: 'Enable_Virtual_Machine_Disk_Hydration',
+  }),
+  disableVmDiskHydration: action('/ahv/config/vms/{vmExtId}/disks/{extId}/$actions/disable-hydration', {
+    ...setting,
+    iam: 'Disable_Virtual_Machine_Disk_Hydration',
+  }),
 }

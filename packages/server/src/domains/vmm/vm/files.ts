@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ApiError } from '../../../core/api-error.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
+import { DriverError, type StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { VirtualDisk } from '../../../drivers/hypervisor.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
@@ -43,6 +43,20 @@ export async function diskOf(store: Reader, file: FileBacking): Promise<VirtualD
     containerExtId: file.storageContainer?.extId as string,
     sizeBytes: file.diskSizeBytes ?? 0,
     ...(resolved === undefined ? {} : { source: resolved.source }),
+  }
+}
+
+/** @throws ApiError 404 when the source no longer exists; SOURCE_UNAVAILABLE when its repository does not answer */
+export async function createFile(ctx: StepContext<Drivers>, file: FileBacking): Promise<void> {
+  const disk = await diskOf(ctx.store, file)
+  try {
+    await ctx.drivers.hypervisor.createDisk(disk)
+  } catch (error) {
+    const isFinal = error instanceof DriverError && !error.retryable
+    if (!isFinal || disk.source?.kind !== 'external') throw error
+    const { repository, path } = disk.source
+    const values = { action: 'Creating the disk', source: `${repository}/${path}`, cause: error.message }
+    throw new ApiError('SOURCE_UNAVAILABLE', values, { cause: error })
   }
 }
 

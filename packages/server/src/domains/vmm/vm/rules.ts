@@ -26,6 +26,9 @@ export function configurationFaults(vm: VmBody): ApiError[] {
     ...serialFaults(vm),
     ...attributeFaults('customAttributes', vm.customAttributes),
     ...(vm.disks ?? []).flatMap((disk, index) => diskFaults(disk, `disks[${index}]/`)),
+    ...(vm.cdRoms ?? []).flatMap(({ backingInfo }, index) =>
+      backingInfo === undefined ? [] : fileFaults(backingInfo, `cdRoms[${index}]/`),
+    ),
     ...(vm.categories ?? []).flatMap(({ extId }, index) =>
       extId === undefined ? [fault(`categories[${index}]/extId`, 'the id of a category', extId)] : [],
     ),
@@ -115,7 +118,11 @@ export function diskFaults(disk: Omit<DiskEntity, 'extId'>, path: string): ApiEr
 }
 
 export function fileFaults(backing: FileBacking, path: string): ApiError[] {
-  const isSized = backing.diskSizeBytes !== undefined || backing.dataSource !== undefined
+  const { diskSizeBytes, dataSource } = backing
+  const isExternal = dataSource?.reference?.$objectType === 'vmm.v4.ahv.config.ExternalDataSourceDiskReference'
+  if (isExternal && diskSizeBytes === undefined)
+    return [fault(`${path}backingInfo/diskSizeBytes`, 'the size of the disk in the repository', undefined)]
+  const isSized = diskSizeBytes !== undefined || dataSource !== undefined
   return isSized ? sizeFaults(backing, path) : [fault(`${path}backingInfo`, 'diskSizeBytes or dataSource', backing)]
 }
 

@@ -4,7 +4,6 @@ import type { VmBody } from '../../virtual-machines/entity.ts'
 import { isEmulated } from './parts/nics.ts'
 
 const unbuiltSources: Readonly<Record<string, string>> = {
-  'vmm.v4.ahv.config.ExternalDataSourceDiskReference': 'a disk of an external repository',
   'vmm.v4.ahv.config.VmDiskRecoveryPointReference': 'a disk of a VM recovery point',
   'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference': 'a disk of a volume group recovery point',
 }

@@ -3,6 +3,7 @@ import type { placeFaults } from '@hyperplane/contract/control/world-happening'
 import type { AuthorityFact } from '../authority.ts'
 import type { ServerFault } from '../content-source.ts'
 import type { DirectoryHost } from '../directory.ts'
+import { setRepositoryAway } from '../hypervisor/hydration.ts'
 import type { Bucket, ClusterDoor, PlaceFault, S3Service } from '../place-doors.ts'
 import type { WebFaultFact } from '../web.ts'
 import type { SimulatedWorld } from '../world.ts'
@@ -125,5 +126,7 @@ export async function setContentFault(
   if ((before === undefined) === (fault === undefined) && before?.status === fault?.status) return false
   if (fault === undefined) await faults.remove(host)
   else await faults.put(host, fault)
+  // Disks may read their content from the same host.
+  await setRepositoryAway(world, host, fault !== undefined)
   return true
 }

@@ -1,9 +1,11 @@
 /** Simulated virtual disks, as copy-on-write layers. Source: behaviour vmm.md 3.3. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Disks, VirtualDisk } from '../../hypervisor.ts'
+import type { Disks, Hydration, VirtualDisk } from '../../hypervisor.ts'
+import { isServerAway } from '../content-source.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
+import { changeHydration, hydrationOf } from './hydration.ts'
 
 const bytesPerSecond = 1e9
 const reports = 10
@@ -33,7 +35,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
     async createDisk(disk) {
       if (disks.get(disk.extId) !== undefined) return
       hosts.requireAnswer('createDisk', [hosts.clusterOf(disk.containerExtId)])
-      await disks.stage(disk.extId, diskFactOf(disk, disks, world.clock.now()))
+      await disks.stage(disk.extId, diskFactOf(disk, disks, world))
     },
     async deleteDisk(diskExtId) {
       const fact = disks.get(diskExtId)
@@ -65,18 +67,39 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
       }
       await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
     },
+    async hydrateDisk(diskExtId, isEnabled) {
+      present(diskExtId, 'hydrateDisk')
+      await changeHydration(world, diskExtId, { isEnabled })
+    },
+    hydrations(diskExtIds) {
+      const found = new Map<string, Hydration>()
+      for (const extId of diskExtIds) {
+        const fact = disks.get(extId)
+        const hydration = fact === undefined ? undefined : hydrationOf(fact, world.clock.now())
+        if (hydration !== undefined) found.set(extId, hydration)
+      }
+      return found
+    },
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }
 }
 
 /** A layer has the guest of the disk below it; an image's guest follows from its name. */
-function diskFactOf(disk: VirtualDisk, disks: Collection<DiskFact>, createdAt: number): DiskFact {
+function diskFactOf(disk: VirtualDisk, disks: Collection<DiskFact>, world: SimulatedWorld): DiskFact {
   const { containerExtId, sizeBytes, source } = disk
-  const fact = { containerExtId, sizeBytes, createdAt }
+  const since = world.clock.now()
+  const fact = { containerExtId, sizeBytes, createdAt: since }
   if (source === undefined) return fact
   if (source.kind === 'image') return { ...fact, os: /windows|\bwin/i.test(source.name) ? 'windows' : 'linux' }
   if (source.kind === 'volumeDisk') return { ...fact, os: 'linux' }
+  if (source.kind === 'external') {
+    const repository = source.repository.toLowerCase()
+    if (isServerAway(world, repository))
+      throw new DriverError(`the repository ${repository} cannot be reached`, { retryable: false })
+    const hydration = { repository, isEnabled: source.isHydrated, isAway: false, remainingBytes: sizeBytes, since }
+    return { ...fact, hydration, os: /windows|\bwin/i.test(source.path) ? 'windows' : 'linux' }
+  }
   const parent = disks.get(source.extId)
   if (parent === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
   return { ...fact, parentExtId: source.extId, ...(parent.os && { os: parent.os }) }

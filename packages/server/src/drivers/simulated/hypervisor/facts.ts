@@ -35,8 +35,19 @@ export interface DiskFact {
   readonly parentExtId?: string
   readonly os?: GuestOs
   readonly createdAt: number
+  readonly hydration?: HydrationFact
   /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean
+}
+
+/** Copying of an external source. */
+export interface HydrationFact {
+  readonly repository: string
+  readonly isEnabled: boolean
+  readonly isAway: boolean
+  /** At `since`, milliseconds since 1970. */
+  readonly remainingBytes: number
+  readonly since: number
 }
 
 export const domainFacts = (world: SimulatedWorld): Collection<DomainFact> => world.collection('domains')

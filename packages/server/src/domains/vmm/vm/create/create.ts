@@ -27,7 +27,7 @@ import {
 } from '../../../virtual-machines/entity.ts'
 import { type OfVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
-import { copyImages, diskOf, imagesToCopy, requireRoom, storeCopies, underWay } from '../files.ts'
+import { copyImages, createFile, diskOf, imagesToCopy, requireRoom, storeCopies, underWay } from '../files.ts'
 import { requireMayAttach } from '../parts/group-disk.ts'
 import { ethernetNicsOf, releaseNics, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
 import { bootDeviceFaults } from '../rules.ts'
@@ -106,7 +106,7 @@ export const makeVm = defineTask<NewVm>({
       acts: async (_, { isDiskless }) => isDiskless !== true,
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
-        for (const file of filesOf(vm)) await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file))
+        for (const file of filesOf(vm)) await createFile(ctx, file)
         for (const firmware of firmwareDisks(vm)) await ctx.drivers.hypervisor.createDisk(firmware)
       },
       undo: async (ctx, input) => removeDisks(ctx, await coming(ctx.store, input)),

@@ -63,6 +63,7 @@ export async function withSources(ctx: WriteContext, given: readonly GivenFile[]
 }
 
 async function mayRefer(ctx: WriteContext, { owner }: ResolvedSource): Promise<boolean> {
+  if (owner === undefined) return true
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
   return isInScope(scope, owner.entity)
 }
@@ -76,7 +77,7 @@ export async function fileConstraints(
   for (const { path, backing, source } of files) {
     // An image is copied to a cluster that the body names; without a name, a cluster that holds the image is chosen.
     const isCopied = source?.source.kind === 'image' && hasCluster
-    if (source !== undefined && !isCopied) {
+    if (source?.owner !== undefined && !isCopied) {
       constraints.push({
         path,
         what: `the ${source.owner.kind.title} of its source`,

@@ -12,6 +12,7 @@ import { fault } from '../../../virtual-machines/fault.ts'
 import { presentVms } from '../present.ts'
 import { busFaultsAt, fileFaults } from '../rules.ts'
 import { refuseUnbuiltSource } from '../unbuilt.ts'
+import { hydrationOfCdRom } from './hydration.ts'
 import { changeOf, distinctAddresses, type PartChange, type PartKind, type PartTask, readsOf } from './part.ts'
 import {
   endWithoutFile,
@@ -178,7 +179,8 @@ function creationFaults({ body }: { readonly body: DriveBody }): ApiError[] {
 
 function insertFaults({ body }: { readonly body: { readonly backingInfo?: FileBacking } }): ApiError[] {
   refuseUnbuiltSource('insertCdRomById', body.backingInfo)
-  return contentFaults(body.backingInfo)
+  const faults = contentFaults(body.backingInfo)
+  return faults.length > 0 ? faults : fileFaults(body.backingInfo as FileBacking, '')
 }
 
 export const cdRom = implement(
@@ -197,10 +199,12 @@ export const cdRom = implement(
     deleteCdRomById: (ctx, { path }) => remove.handle(ctx, { path, body: undefined }),
     insertCdRomById: (ctx, { path, body }) => insertContent(ctx, path, body.backingInfo as FileBacking),
     ejectCdRomById: (ctx, { path }) => eject.handle(ctx, { path, body: undefined }),
+    enableVmCdRomHydration: hydrationOfCdRom.enable,
+    disableVmCdRomHydration: hydrationOfCdRom.disable,
   },
   {
     rules: { createCdRom: creationFaults, insertCdRomById: insertFaults },
-    tasks: [create.task, insert.task, eject.task, remove.task],
+    tasks: [create.task, insert.task, eject.task, remove.task, ...hydrationOfCdRom.tasks],
     invariants: [distinctAddresses(cdRoms)],
   },
 )

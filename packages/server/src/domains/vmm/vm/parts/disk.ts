@@ -17,11 +17,13 @@ import {
 } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { present } from '../admission.ts'
-import { copyImages, diskOf, requireRoom, storeCopies } from '../files.ts'
+import { copyImages, createFile, requireRoom, storeCopies } from '../files.ts'
+import { withHydration } from '../hydrated.ts'
 import { attributeFaults, busFaultsAt, diskFaults, sizeFaults } from '../rules.ts'
 import { refuseUnbuiltSource } from '../unbuilt.ts'
 import { attributesOfDisk } from './custom-attributes.ts'
 import { attachGroup, attachTask, detachGroup, detachTask } from './group-disk.ts'
+import { hydrationOfDisk } from './hydration.ts'
 import { changeOf, distinctAddresses, type PartChange, type PartKind, type PartTask, readsOf } from './part.ts'
 import {
   endWithoutFile,
@@ -60,7 +62,7 @@ const disks: PartKind<'disks'> = {
 }
 
 // The disks of the VM itself, and the volume groups that are attached to it.
-const reads = readsOf(Disk, 'disks', ({ store }, vms) => withVolumeGroups(store, vms))
+const reads = readsOf(Disk, 'disks', async (ctx, vms) => withHydration(ctx, await withVolumeGroups(ctx.store, vms)))
 
 const create = changeOf<'disks', Plan>(
   disks,
@@ -155,17 +157,18 @@ function extending(task: PartTask<Plan>): PartTask<Plan> {
           if (file === undefined) return
           await requireRoom(ctx, [file])
           await copyImages(ctx, [file], vm.cluster?.extId as string)
-          await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file))
+          await createFile(ctx, file)
         },
         record: async (ctx, { vmExtId, body: { file } }) => {
           const vm = await present(ctx.store, vmExtId)
           if (file !== undefined) await storeCopies(ctx.store, [file], vm.cluster?.extId as string)
         },
         // The guest has not seen the new size yet.
-        undo: async (ctx, { vmExtId, partExtId, body: { file } }) => {
+        undo: async (ctx, { vmExtId, partExtId, body: { disk, file } }) => {
           const vm = await ctx.store.get(Vm, vmExtId)
-          const sizeBytes = vm === undefined ? undefined : currentFile(vm, partExtId)?.diskSizeBytes
-          if (sizeBytes !== undefined) await ctx.drivers.hypervisor.resizeDisk(partExtId, sizeBytes)
+          const former = vm === undefined ? undefined : currentFile(vm, partExtId)?.diskSizeBytes
+          const { diskSizeBytes = 0 } = disk.backingInfo as FileBacking
+          if (former !== undefined && diskSizeBytes > former) await ctx.drivers.hypervisor.resizeDisk(partExtId, former)
           if (file !== undefined) await ctx.drivers.hypervisor.deleteDisk(file.diskExtId as string)
         },
       },
@@ -325,6 +328,8 @@ export const disk = implement(
     },
     addVmDiskCustomAttributes: attributesOfDisk.add,
     removeVmDiskCustomAttributes: attributesOfDisk.remove,
+    enableVmDiskHydration: hydrationOfDisk.enable,
+    disableVmDiskHydration: hydrationOfDisk.disable,
   },
   {
     rules: {
@@ -333,7 +338,15 @@ export const disk = implement(
       addVmDiskCustomAttributes: attributesOfDisk.faults,
       removeVmDiskCustomAttributes: attributesOfDisk.faults,
     },
-    tasks: [create.task, update.task, remove.task, attachTask, detachTask, ...attributesOfDisk.tasks],
+    tasks: [
+      create.task,
+      update.task,
+      remove.task,
+      attachTask,
+      detachTask,
+      ...attributesOfDisk.tasks,
+      ...hydrationOfDisk.tasks,
+    ],
     invariants: [distinctAddresses(disks)],
   },
 )

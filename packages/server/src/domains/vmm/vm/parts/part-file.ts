@@ -12,7 +12,7 @@ import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { endUnchanged, present } from '../admission.ts'
 import { chooseCluster } from '../create/clusters.ts'
 import { fileConstraints, placed, withSources } from '../create/plan-disks.ts'
-import { copyImages, diskOf, imagesToCopy, requireRoom, storeCopies, underWay, without } from '../files.ts'
+import { copyImages, createFile, imagesToCopy, requireRoom, storeCopies, underWay, without } from '../files.ts'
 import type { PartChange, PartTask } from './part.ts'
 import { assignSlots, type Slot, type SlotWish, slotsTaken } from './slots.ts'
 
@@ -83,7 +83,7 @@ export const makeStep = (name: string, progress: number): Step<Drivers, FileChan
   seconds: [0.4, 1],
   acts: async (_, { body }) => body.file !== undefined,
   run: async (ctx, { body: { file } }) => {
-    if (file !== undefined) await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file))
+    if (file !== undefined) await createFile(ctx, file)
   },
   undo: async (ctx, { body: { file } }) => {
     if (file !== undefined) await ctx.drivers.hypervisor.deleteDisk(file.diskExtId as string)
