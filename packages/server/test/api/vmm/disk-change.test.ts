@@ -424,6 +424,7 @@ test('a request that an earlier one made impossible fails when its turn comes, w
     ['VMM-10000', (vm, disk) => [() => put(vm, disk, emptyDisk(3 * GiB)), () => put(vm, disk, emptyDisk(2 * GiB))], 1],
     ['VMM-30101', (vm) => [() => change(app, vm, 'power-on'), () => post(vm, { ...emptyDisk(), ...at('IDE') })], 1],
     ['VMM-20005', (vm) => [() => change(app, vm, 'delete'), () => post(vm, emptyDisk())], 0],
+    ['PLAT-10009', (vm, disk) => [() => put(vm, disk, emptyDisk(4 * GiB)), () => put(vm, disk, bootDisk(cluster))], 1],
   ]
   for (const [code, requests, left] of cases) {
     const { extId: vm } = await aVm(app, cluster, { disks: [emptyDisk()] })

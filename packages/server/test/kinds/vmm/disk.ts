@@ -128,7 +128,8 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 const fieldVm = (app: TestApp): Promise<string> => once(app, 'VM with a disk', () => aFieldVm(app))
 const aFieldVm = (app: TestApp): Promise<string> =>
   createdPath(app, vms, { name: named(), cluster: { extId: nativeCluster }, disks: [file()] })
-const acting =
+/** An action of a VM, or of its only disk. */
+export const acting =
   (action: string, isDisk: boolean, body: object): FieldBase =>
   async (app) => {
     const vm = await fieldVm(app)
@@ -149,20 +150,6 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       return { path: `${path}/disks/${(await app.call('GET', path)).data.disks[0].extId}` }
     },
   ],
-  'vmm.addVmCustomAttributes': [acting('add-custom-attributes', false, { customAttributes: ['a:1'] })],
-  'vmm.removeVmCustomAttributes': [acting('remove-custom-attributes', false, { customAttributes: ['a:1'] })],
   'vmm.addVmDiskCustomAttributes': [acting('add-custom-attributes', true, { customAttributes: ['a:1'] })],
   'vmm.removeVmDiskCustomAttributes': [acting('remove-custom-attributes', true, { customAttributes: ['a:1'] })],
-  'vmm.migrateVmDisks': [
-    acting('migrate-vm-disks', false, {
-      migrateDisks: {
-        $objectType: 'vmm.v4.ahv.config.AllDisksMigrationPlan',
-        storageContainer: { extId: goldId },
-      },
-    }),
-  ],
-}
-
-export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  'vmm.migrateVmDisks migrateDisks<AllDisksMigrationPlan>/storageContainer/extId': [goldId],
 }

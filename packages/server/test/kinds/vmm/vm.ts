@@ -10,6 +10,7 @@ import { happen } from '../../support/events.ts'
 import { address, creating, named, updating } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm as aVmOn, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { goldId } from '../../support/volumes.ts'
 import {
   type Creation,
   type FactOwner,
@@ -21,6 +22,7 @@ import {
   unknown,
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
+import { acting } from './disk.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
 const fieldVm = (more: object = {}) => ({
@@ -128,6 +130,13 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     creating(vms, () => fieldVm({ ...withMac, bootConfig: bootedFrom('LegacyBoot', 'BootDeviceNic', mac) })),
     creating(vms, () => fieldVm({ ...withMac, bootConfig: bootedFrom('UefiBoot', 'BootDeviceNic', mac) })),
   ],
+  'vmm.addVmCustomAttributes': [acting('add-custom-attributes', false, { customAttributes: ['a:1'] })],
+  'vmm.removeVmCustomAttributes': [acting('remove-custom-attributes', false, { customAttributes: ['a:1'] })],
+  'vmm.migrateVmDisks': [
+    acting('migrate-vm-disks', false, {
+      migrateDisks: { $objectType: 'vmm.v4.ahv.config.AllDisksMigrationPlan', storageContainer: { extId: goldId } },
+    }),
+  ],
   'vmm.updateVmById': [
     updating(vms, fieldVm),
     updating(vms, () =>
@@ -144,6 +153,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  'vmm.migrateVmDisks migrateDisks<AllDisksMigrationPlan>/storageContainer/extId': [goldId],
   '* hardwareClockTimezone': ['Europe/Paris'],
   '* memorySizeBytes': [2 * GiB],
   '* numQueues': [2],

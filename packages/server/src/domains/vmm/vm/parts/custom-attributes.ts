@@ -19,31 +19,31 @@ interface Body {
   readonly customAttributes: readonly string[]
 }
 
-type Apply = (present: readonly string[], given: readonly string[]) => readonly string[]
+type Apply = (before: readonly string[], given: readonly string[]) => readonly string[]
 
 const keyOf = (attribute: string): string => attribute.slice(0, attribute.indexOf(':'))
 
-const added: Apply = (present, given) => {
+const added: Apply = (before, given) => {
   const keys = new Set(given.map(keyOf))
-  const attributes = [...present.filter((attribute) => !keys.has(keyOf(attribute))), ...given]
+  const attributes = [...before.filter((attribute) => !keys.has(keyOf(attribute))), ...given]
   if (attributes.length <= maximumCustomAttributes) return attributes
   const [maximum, found] = [maximumCustomAttributes, attributes.length]
   throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'customAttributes', maximum, found })
 }
 
-const removed: Apply = (present, given) => present.filter((attribute) => !given.includes(attribute))
+const removed: Apply = (before, given) => before.filter((attribute) => !given.includes(attribute))
 
 function changedFields(vm: VmEntity, { diskExtId, attributes }: Change, apply: Apply): Partial<VmEntity> {
-  const next = (present: readonly string[] = []): string[] | undefined => {
-    const list = [...apply(present, attributes)]
+  const next = (before: readonly string[] = []): string[] | undefined => {
+    const list = [...apply(before, attributes)]
     return list.length === 0 ? undefined : list
   }
   if (diskExtId === undefined) return { customAttributes: next(vm.customAttributes) } as Partial<VmEntity>
   if (vm.disks?.some(({ extId }) => extId === diskExtId) !== true) throw notFound(Disk, Disk.kind, diskExtId, 'extId')
   const disks = vm.disks.map((disk) => {
     if (disk.extId !== diskExtId) return disk
-    const { customAttributes: before, ...rest } = disk
-    const after = next(before)
+    const { customAttributes, ...rest } = disk
+    const after = next(customAttributes)
     return after === undefined ? rest : { ...rest, customAttributes: after }
   })
   return { disks }

@@ -1,7 +1,7 @@
 /** Disks of a VM: files, and volume groups (`group-disk.ts`). Source: behaviour vmm.md 1.2, 1.16. */
 import { Disk, diskOperations } from '@hyperplane/contract/vmm/vm/parts/disk'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
+import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { canonicalJson } from '../../../../core/idempotency.ts'
 import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
@@ -94,6 +94,7 @@ const update = changeOf<'disks', Plan>(
   async ({ body, before }) => {
     const current = fileOf(before as DiskEntity) as FileBacking
     refuseAll(changeFaults(body, before as DiskEntity, current))
+    requirePlanFits(body.file, current)
     const { diskSizeBytes, storageConfig } = body.disk.backingInfo as FileBacking
     const { storageConfig: _, ...rest } = current
     const file = {
@@ -229,6 +230,14 @@ function changeFaults({ disk, file }: Plan, before: DiskEntity, current: FileBac
       fault('diskAddress', `${diskAddress?.busType} ${diskAddress?.index}, which does not change`, disk.diskAddress),
     )
   return faults
+}
+
+/** An earlier task may have resized or moved the disk since the new file was planned. @throws ApiError 409 */
+function requirePlanFits(file: FileBacking | undefined, current: FileBacking): void {
+  if (file === undefined) return
+  const isLargeEnough = (file.diskSizeBytes ?? 0) >= (current.diskSizeBytes ?? 0)
+  if (isLargeEnough && file.storageContainer?.extId === current.storageContainer?.extId) return
+  throw new ApiError('CONFLICT', { fault: 'The disk changed while the request waited. Read it again and retry.' })
 }
 
 /** Answers repeat `$objectType` in each object; bodies need not. */
