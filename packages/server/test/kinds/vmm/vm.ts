@@ -105,6 +105,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     creating(vms, () =>
       fieldVm({
         disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: GiB } }],
+        cdRoms: [{ backingInfo: { diskSizeBytes: GiB } }],
         nics: [{ networkInfo: { subnet: { extId: seedId('subnet/vlan-100-app') } } }],
       }),
     ),
