@@ -4,15 +4,12 @@ import type { Unimplemented } from '../unimplemented.ts'
 export const unimplemented: Unimplemented = {
   '/ahv/config/vm-guest-customization-profiles': { VmGuestCustomizationProfile: 'list create get update delete' },
   '/ahv/config/vms': {
-    addVmCustomAttributes: 'add-custom-attributes',
     crossClusterMigrateVm: 'migrate',
     customizeGuestVm: 'customize-guest',
     generateConsoleTokenById: 'generate-console-token',
-    migrateVmDisks: 'migrate-vm-disks',
     powerCycleVm: 'power-cycle',
     rebootGuestVm: 'guest-reboot',
     rebootVm: 'reboot',
-    removeVmCustomAttributes: 'remove-custom-attributes',
     shutdownGuestVm: 'guest-shutdown',
   },
   '/ahv/config/vms/{extId}/guest-tools': {
@@ -22,20 +19,6 @@ export const unimplemented: Unimplemented = {
     uninstallVmGuestTools: 'POST /$actions/uninstall',
     updateGuestToolsById: 'PUT',
     upgradeVmGuestTools: 'POST /$actions/upgrade',
-  },
-  '/ahv/config/vms/{vmExtId}/cd-roms': {
-    CdRom: 'create delete',
-    disableVmCdRomHydration: 'disable-hydration',
-    ejectCdRomById: 'eject',
-    enableVmCdRomHydration: 'enable-hydration',
-    insertCdRomById: 'insert',
-  },
-  '/ahv/config/vms/{vmExtId}/disks': {
-    Disk: 'create update delete',
-    addVmDiskCustomAttributes: 'add-custom-attributes',
-    disableVmDiskHydration: 'disable-hydration',
-    enableVmDiskHydration: 'enable-hydration',
-    removeVmDiskCustomAttributes: 'remove-custom-attributes',
   },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
   '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },

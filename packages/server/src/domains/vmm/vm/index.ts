@@ -25,6 +25,8 @@ import {
   ownerFaults,
   ownerTasks,
 } from './owner.ts'
+import { attributesOfVm } from './parts/custom-attributes.ts'
+import { migrateDisks, migrateTask, migrationFaults } from './parts/disk-migration.ts'
 import { maximumNics } from './parts/nics.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
 import { presentVms } from './present.ts'
@@ -49,6 +51,9 @@ export const vm = implement(
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
     shutdownVm: (ctx) => shutdown(ctx),
+    addVmCustomAttributes: attributesOfVm.add,
+    removeVmCustomAttributes: attributesOfVm.remove,
+    migrateVmDisks: (ctx, { body }) => migrateDisks(ctx, body),
   },
   {
     rules: {
@@ -59,6 +64,9 @@ export const vm = implement(
       migrateVmToHost: ({ body }) => hostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
+      addVmCustomAttributes: attributesOfVm.faults,
+      removeVmCustomAttributes: attributesOfVm.faults,
+      migrateVmDisks: migrationFaults,
     },
     tasks: [
       makeVm,
@@ -70,6 +78,8 @@ export const vm = implement(
       removeVm,
       restartVm,
       startHeldVm,
+      migrateTask,
+      ...attributesOfVm.tasks,
       ...powerTasks,
     ],
     present: [[Vm, presentVms]],

@@ -13,14 +13,19 @@ export class GuestBoots {
   }
 
   timesOf(fact: DomainFact): BootTimes {
-    const { domain, startedAt = 0 } = this.settled(fact)
+    const settled = this.settled(fact)
+    const { domain, startedAt = 0 } = settled
     return bootTimes({
       seed: `${this.#world.seed}/${domain.extId}/${startedAt}`,
       startedAt,
-      os: guestOf(domain, diskFacts(this.#world)),
+      os: this.guestOf(settled),
       hasPendingCustomization: domain.hasPendingCustomization,
       isInstant: this.#isInstant,
     })
+  }
+
+  guestOf({ bootedOs, domain }: DomainFact): GuestOs | undefined {
+    return bootedOs === undefined ? guestOn(domain, diskFacts(this.#world)) : bootedOs === 'none' ? undefined : bootedOs
   }
 
   /** Treats a reboot by the guest like any other start. A customisation runs in one boot only. */
@@ -28,7 +33,8 @@ export class GuestBoots {
     const { restartedAt, ...before } = fact
     if (restartedAt === undefined) return fact
     const domain = { ...fact.domain, hasPendingCustomization: !this.isCustomizationDone(before, restartedAt) }
-    return { ...before, domain, startedAt: restartedAt }
+    const { bootedOs: _, ...rebooted } = before
+    return { ...rebooted, domain, startedAt: restartedAt }
   }
 
   /** @param at milliseconds since 1970 */
@@ -38,7 +44,7 @@ export class GuestBoots {
 }
 
 /** The guest on the first bootable device of the boot order. */
-function guestOf({ bootOrder, diskExtIds, isoExtIds }: Domain, disks: Collection<DiskFact>): GuestOs | undefined {
+function guestOn({ bootOrder, diskExtIds, isoExtIds }: Domain, disks: Collection<DiskFact>): GuestOs | undefined {
   for (const device of bootOrder) {
     const candidates = device === 'DISK' ? diskExtIds : device === 'CDROM' ? isoExtIds : []
     const os = candidates.map((extId) => disks.get(extId)?.os).find((candidate) => candidate !== undefined)

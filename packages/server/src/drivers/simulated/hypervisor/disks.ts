@@ -1,13 +1,20 @@
 /** Simulated virtual disks, as copy-on-write layers. Source: behaviour vmm.md 3.3, 3.4. */
+import { defined } from '../../../core/defined.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Disks, VirtualDisk } from '../../hypervisor.ts'
+import type { Disks, Hydration, VirtualDisk } from '../../hypervisor.ts'
+import { serverState } from '../content-source.ts'
+import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
-import { frozen, layersOf, merged, over } from './layers.ts'
+import { changeHydration, hydrationOf } from './hydration.ts'
+import { frozen, layersOf, merged, over, resized } from './layers.ts'
 
-export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks {
+const bytesPerSecond = 1e9
+const reports = 10
+
+export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInstant: boolean): Disks {
   const disks = diskFacts(world)
   const full = fullFacts(world)
   const now = (): number => world.clock.now()
@@ -27,12 +34,20 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
     }
   }
 
+  function present(diskExtId: string, call: string): DiskFact {
+    const fact = disks.get(diskExtId)
+    if (fact === undefined || fact.isHidden === true)
+      throw new DriverError(`no virtual disk ${diskExtId}`, { retryable: false })
+    hosts.requireAnswer(call, [hosts.clusterOf(fact.containerExtId)])
+    return fact
+  }
+
   return {
     async createDisk(disk) {
       if (disks.get(disk.extId) !== undefined) return
       hosts.requireAnswer('createDisk', [hosts.clusterOf(disk.containerExtId)])
-      if (disk.source?.kind !== 'disk') return disks.stage(disk.extId, diskFactOf(disk, now()))
-      await disks.putAll(layered(disk, disk.source.extId, disks, now()))
+      if (disk.source?.kind === 'disk') await disks.putAll(layered(disk, disk.source.extId, disks, now()))
+      else await disks.stage(disk.extId, diskFactOf(disk, world))
     },
     async snapshotDisks(snapshots) {
       const facts = new Map<string, DiskFact>()
@@ -55,19 +70,64 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
       await collapse()
     },
     layers: (at = now()) => layersOf(disks, at),
+    async resizeDisk(diskExtId, sizeBytes) {
+      await disks.put(diskExtId, resized(present(diskExtId, 'resizeDisk'), sizeBytes, now()))
+    },
+    async replaceDisk(diskExtId, byExtId) {
+      const other = disks.get(byExtId)
+      if (other !== undefined && other.isHidden !== true) {
+        const former = present(diskExtId, 'replaceDisk')
+        await disks.putAll(
+          new Map([
+            [diskExtId, other],
+            [byExtId, { ...former, isHidden: true }],
+          ]),
+        )
+      }
+      await collapse()
+    },
+    async moveDisk(diskExtId, containerExtId, report) {
+      const fact = present(diskExtId, 'moveDisk')
+      if (fact.containerExtId === containerExtId) return
+      for (let part = 1; part <= reports; part++) {
+        if (!isInstant) await world.clock.sleep((1000 * fact.sizeBytes) / bytesPerSecond / reports)
+        await report(part / reports)
+      }
+      await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
+    },
+    async hydrateDisk(diskExtId, isEnabled) {
+      present(diskExtId, 'hydrateDisk')
+      await changeHydration(world, diskExtId, { isEnabled })
+    },
+    hydrations(diskExtIds) {
+      const found = new Map<string, Hydration>()
+      for (const extId of diskExtIds) {
+        const fact = disks.get(extId)
+        const hydration = fact === undefined ? undefined : hydrationOf(fact, now())
+        if (hydration !== undefined) found.set(extId, hydration)
+      }
+      return found
+    },
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }
 }
 
-/** The guest on an image follows from its name. */
-function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, createdAt: number): DiskFact {
-  const fact = { containerExtId, sizeBytes, createdAt }
-  if (source?.kind === 'image') return { ...fact, os: /windows|\bwin/i.test(source.name) ? 'windows' : 'linux' }
-  return source?.kind === 'volumeDisk' ? { ...fact, os: 'linux' } : fact
+/** The guest on an image follows from its name, and that on an external disk from its path. */
+function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, world: SimulatedWorld): DiskFact {
+  const since = world.clock.now()
+  const fact = { containerExtId, sizeBytes, createdAt: since }
+  const guestOf = (name: string): GuestOs => (/windows|\bwin/i.test(name) ? 'windows' : 'linux')
+  if (source?.kind === 'image') return { ...fact, os: guestOf(source.name) }
+  if (source?.kind !== 'external') return source?.kind === 'volumeDisk' ? { ...fact, os: 'linux' } : fact
+  const repository = source.repository.toLowerCase()
+  const server = serverState(world, repository)
+  if (server === 'away') throw new DriverError(`the repository ${repository} cannot be reached`, { retryable: false })
+  const hydration = { repository, isEnabled: source.isHydrated, server, remainingBytes: sizeBytes, since }
+  return { ...fact, hydration, os: guestOf(source.path) }
 }
 
-/** A layer over what the source holds now, with the guest of the source. A disk in use is frozen under a layer of its own. */
+/** A layer over what the source holds now, with its guest and hydration. A disk in use is frozen under a layer of its own. */
 function layered(
   { extId, containerExtId, sizeBytes }: VirtualDisk,
   sourceExtId: string,
@@ -76,7 +136,8 @@ function layered(
 ): ReadonlyMap<string, DiskFact> {
   const source = disks.get(sourceExtId)
   if (source === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
-  const fact = { containerExtId, sizeBytes, createdAt: now, ...(source.os && { os: source.os }) }
+  const { os, hydration } = source
+  const fact = { containerExtId, sizeBytes, createdAt: now, ...defined({ os, hydration }) }
   if (source.frozenBytes !== undefined) return new Map([[extId, over(fact, sourceExtId, now)]])
   const layerExtId = derivedId('layer', extId)
   return new Map([

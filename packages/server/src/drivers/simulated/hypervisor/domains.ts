@@ -23,13 +23,16 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
   const holds = holdFacts(world)
   return {
     async defineVm(domain) {
-      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
       const fact = domains.get(domain.extId)
+      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(fact)])
       await domains.stage(domain.extId, {
         state: 'OFF',
         ...fact,
         domain,
-        ...(fact?.state === 'ON' && { nicChanges: nicChangesOf(fact, domain, clock.now()) }),
+        ...(fact?.state === 'ON' && {
+          nicChanges: nicChangesOf(fact, domain, clock.now()),
+          bootedOs: boots.guestOf(boots.settled(fact)) ?? ('none' as const),
+        }),
       })
     },
     async undefineVm(vmExtId) {
@@ -56,7 +59,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('resetVm', hosts.placesOf(fact))
       if (fact.lastReset === callKey || fact.state === 'OFF') return
-      const { restartedAt, hungSince, ...running } = fact
+      const { restartedAt, hungSince, bootedOs, ...running } = fact
       const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
       await domains.put(vmExtId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
     },

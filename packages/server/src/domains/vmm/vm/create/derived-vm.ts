@@ -64,12 +64,12 @@ export async function deriveVm<I extends NewVm>(
     ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(body))),
   ])
   const files = [
-    ...(body.disks ?? []).map((_, index): [string, string] => [`disks[${index}]`, fileIdOf(fileDisksOf(spec)[index])]),
+    ...fileDisksOf(spec).map((disk, index): [string, string] => [`disks[${index}]`, fileIdOf(disk)]),
     ...(spec.cdRoms ?? []).flatMap(({ backingInfo }, index): [string, string][] =>
       backingInfo === undefined ? [] : [[`cdRoms[${index}]`, backingInfo.diskExtId as string]],
     ),
   ]
-  const contents = new Map(files.map(([path, fileExtId]) => [path, contentOf(fileExtId)]))
+  const contents = new Map(files.map(([path, fileExtId]) => [`${path}/backingInfo`, contentOf(fileExtId)]))
   const isBootKept = overrides.bootConfig === undefined && overrides.nics === undefined
   return newVm(ctx, body, { ...origin, contents, bootNic: isBootKept ? bootNicOf(spec) : undefined })
 }
