@@ -274,6 +274,8 @@ export interface Operation {
   readonly rowType?: string
   /** An empty list is `data: []` in the public profile too; other operations omit `data` there. */
   readonly showsEmptyList?: true
+  /** A `read` of fields of the target: the answer carries the target's entity tag. */
+  readonly carriesTag?: true
   readonly apply?: readonly string[]
   /** Further query parameters, such as `$startTime`. */
   readonly query: Readonly<Record<string, s.AnySchema>>
@@ -597,7 +599,7 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
       declared,
       names(`
         clusterId, own, maximumBodyBytes, form, maximumItems, orderedBy, filter, orderby, select, expand, expandedType,
-        rowType, showsEmptyList, apply, produces, alsoProduces, deprecated
+        rowType, showsEmptyList, carriesTag, apply, produces, alsoProduces, deprecated
       `),
     ),
   }

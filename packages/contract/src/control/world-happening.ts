@@ -24,6 +24,8 @@ export const placeFaults = names(`
   ACCESS_DENIED, BIT_FLIP, FULL, LOSES_COMPLETE, SLOW, SLOW_DOWN, TORN_UPLOAD, UNREACHABLE
 `)
 
+export const guestFaults = names('IGNORES_ACPI, LOGIN_REFUSED, SCRIPT_FAILS, TOOLS_CRASH')
+
 const happenings = [
   happening('HOST_FAILS', { host: named }),
   happening('HOST_RETURNS', { host: named }),
@@ -115,6 +117,7 @@ const happenings = [
   happening('GUEST_CRASHES', { vm: named }),
   happening('GUEST_HALTS', { vm: named }),
   happening('GUEST_HANGS', { vm: named }),
+  happening('GUEST_FAILS', { vm: named, fault: s.withDefault(s.enumeration(guestFaults), 'IGNORES_ACPI') }),
   happening('GUEST_RECOVERS', { vm: named }),
   happening('VM_JOINS_LEGACY_POLICY', {
     vm: named,

@@ -22,6 +22,23 @@ export const vmmErrors = {
     group: 'INTERNAL_ERROR',
     message: 'The guest did not respond to {operation} in time; VM {name} is still ON. Power it off instead.',
   },
+  GUEST_REFUSED_LOGIN: {
+    code: 'VMM-30001',
+    status: 500,
+    group: 'INTERNAL_ERROR',
+    message: 'The guest of VM {name} refused the login of {username}. Send a credential that the guest accepts.',
+  },
+  GUEST_SCRIPT_FAILED: {
+    code: 'VMM-30001',
+    status: 500,
+    group: 'INTERNAL_ERROR',
+    message: 'The power script of the guest of VM {name} failed before {operation}; the VM is still ON.',
+  },
+  GUEST_TOOLS_CURRENT: {
+    code: 'VMM-30103',
+    status: 409,
+    message: 'The version {version} of the guest tools of VM {name} is already upgraded.',
+  },
   GUEST_TOOLS_NOT_READY: {
     code: 'VMM-30103',
     status: 409,

@@ -13,6 +13,7 @@ import { vmAntiAffinityPolicyOperations } from './policies/vm-anti-affinity-poli
 import { vmHostAffinityPolicyOperations } from './policies/vm-host-affinity-policy.ts'
 import { vmStartupPolicyOperations } from './policies/vm-startup-policy.ts'
 import { unimplemented } from './unimplemented.ts'
+import { guestToolsOperations } from './vm/guest/guest-tools-operations.ts'
 import { cdRomOperations } from './vm/parts/cd-rom.ts'
 import { diskOperations } from './vm/parts/disk.ts'
 import { gpuOperations } from './vm/parts/gpu.ts'
@@ -33,6 +34,7 @@ export const vmm = namespace({
     'cd-rom': cdRomOperations,
     disk: diskOperations,
     gpu: gpuOperations,
+    'guest-tools': guestToolsOperations,
     image: imageOperations,
     'image-placement-policy': imagePlacementPolicyOperations,
     'image-rate-limit-policy': imageRateLimitPolicyOperations,

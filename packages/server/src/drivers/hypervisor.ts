@@ -14,8 +14,10 @@ export interface Domains {
   stopVm(vmExtId: string): Promise<void>
   /** Host and addresses stay. Repeated calls with the same `callKey` reset once. */
   resetVm(vmExtId: string, callKey: string): Promise<void>
-  /** Presses the power button. `ignored`: still up after 60 s, because the guest hangs or has not booted. */
-  requestShutdown(vmExtId: string): Promise<'down' | 'ignored'>
+  /** `ignored`: still up after 60 s, because the guest hangs, has not booted, or does not listen to `through`. */
+  requestShutdown(vmExtId: string, through: GuestSignal): Promise<'done' | 'ignored'>
+  /** As `requestShutdown`; host and addresses stay. Repeated calls with the same `callKey` reboot once. */
+  requestReboot(vmExtId: string, through: GuestSignal, callKey: string): Promise<'done' | 'ignored'>
   /**
    * Cuts the domain off from disks and network, and makes its silent host forget it before the host answers again: the
    * domain is stopped and cannot run twice. Repeated calls give the same answer; undefined: the host answers.
@@ -64,6 +66,14 @@ export interface Guests {
   watch(changed: () => void): () => void
   /** The control plane has recorded the halt or reboot: `unaskedStates` leaves it out from now on. */
   acknowledge(vmExtId: string): Promise<void>
+  /** Copies the tools from their ISO into the guest. */
+  copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
+  /** Sets the copied tools up. They start with the next boot. Repeated calls with the same `callKey` do it once. */
+  setUpTools(vmExtId: string, callKey: string): Promise<GuestSystem>
+  /** Undoes `setUpTools`: tools that ran before run again. */
+  revertTools(vmExtId: string): Promise<void>
+  /** The script that a guest keeps for changes of its power. */
+  runPowerScript(vmExtId: string): Promise<'succeeded' | 'failed'>
   /** Domains that do not run are left out. */
   observeGuests(vmExtIds: readonly string[]): Promise<ReadonlyMap<string, GuestView>>
 }
@@ -111,6 +121,23 @@ export interface Layer {
   readonly containerExtId: string
   /** Bytes that no other layer holds. */
   readonly ownBytes: number
+}
+
+/** The power button, the guest tools, or a command that runs inside the guest. */
+export type GuestSignal = 'ACPI' | 'COMMAND' | 'TOOLS'
+
+export interface GuestCredential {
+  readonly username: string
+  readonly password: string
+}
+
+export interface GuestSystem {
+  /** `linux:64:Ubuntu 24.04` */
+  readonly version: string
+  readonly fullName: string
+  readonly buildNumber: string
+  readonly dnsName: string
+  readonly virtIoVersion: string
 }
 
 export interface UnaskedState {
@@ -196,6 +223,8 @@ export interface GuestView {
   /** NIC id -> addresses seen on it. */
   readonly learnedAddresses: ReadonlyMap<string, readonly string[]>
   readonly areToolsReachable: boolean
+  /** Reported by the guest tools. */
+  readonly system: GuestSystem | undefined
   readonly isCustomizationDone: boolean
   /** End of the boot; milliseconds since 1970. */
   readonly upSince: number | undefined

@@ -216,7 +216,8 @@ class SeedTasks {
     const outputs: Record<string, unknown> = {}
     for (const step of definition.steps) {
       const context = this.#step(extId, step.name, outputs)
-      const output = await step.run?.(context, input)
+      const acts = step.acts === undefined || (await step.acts(context, input))
+      const output = acts ? await step.run?.(context, input) : undefined
       const recorded = await step.record?.(context, input, output)
       outputs[step.name] = recorded === undefined ? output : recorded.keep
     }

@@ -310,6 +310,11 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     await made('POST', `${path}/$actions/clone`, { guestCustomization: withScript() }, { tagOf: path })
   },
   'vmm.createImage': () => made('POST', images, withImage()),
+  'vmm.installVmGuestTools': () => {
+    const path = `${vms}/${seedId('vm/web-01')}`
+    const credential = { username: 'root', password: secret() }
+    return made('POST', `${path}/guest-tools/$actions/install`, { credential }, { tagOf: path })
+  },
   'vmm.createVm': async () => {
     await made('POST', vms, vmBody())
     isFailing = true

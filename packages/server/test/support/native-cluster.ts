@@ -6,6 +6,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { workingTools } from '../../src/seeds/demo/vm.ts'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 
 export const MiB = 1024 ** 2
@@ -130,7 +131,7 @@ export const tagOf = async (app: TestApp, extId: string): Promise<string> =>
 export async function change(
   app: TestApp,
   extId: string,
-  what: 'delete' | 'power-on' | 'power-off' | 'reset' | 'shutdown' | { put: object },
+  what: 'delete' | 'power-cycle' | 'power-on' | 'power-off' | 'reboot' | 'reset' | 'shutdown' | { put: object },
   options: CallOptions = {},
 ): Promise<CallResult> {
   const sent = { requestId: randomUUID(), ifMatch: await tagOf(app, extId), ...options }
@@ -146,6 +147,21 @@ export const changed = async (
   what: Parameters<typeof change>[2],
   options: CallOptions = {},
 ): Promise<any> => app.task(await change(app, extId, what, options))
+
+/** Powers the VM on, and waits until its guest and tools are up. */
+export async function booted(app: TestApp, extId: string): Promise<void> {
+  const task = await changed(app, extId, 'power-on')
+  if (task.status !== 'SUCCEEDED') throw new Error(JSON.stringify(task.errorMessages))
+  await app.clock.advance(1000)
+}
+
+/** A VM with a booted guest whose tools answer. */
+export async function aVmWithTools(app: TestApp, cluster: NativeCluster, body: object = {}): Promise<any> {
+  const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], ...body })
+  await app.store.transaction((store) => store.observe(Vm, vm.extId, { guestTools: workingTools('linux') }))
+  await booted(app, vm.extId)
+  return readVm(app, vm.extId)
+}
 
 /** Starts an action of the VM that has a body, with the VM's current tag. */
 export const act = async (

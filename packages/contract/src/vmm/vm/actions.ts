@@ -17,6 +17,15 @@ export const RevertParams = s.object('vmm.v4.ahv.config.RevertParams', {
     }),
   ),
 })
+
+export const GuestPowerOptions = s.object('vmm.v4.ahv.config.GuestPowerOptions', {
+  guestPowerStateTransitionConfig: s.optional(
+    s.object('vmm.v4.ahv.config.GuestPowerStateTransitionConfig', {
+      shouldEnableScriptExec: s.withDefault(s.boolean(), false),
+      shouldFailOnScriptFailure: s.withDefault(s.boolean(), false),
+    }),
+  ),
+})
 export const VmMigrateToHostParams = s.object('vmm.v4.ahv.config.VmMigrateToHostParams', {
   host: s.object('vmm.v4.ahv.config.HostReference', { extId: s.optional(s.referenceTo('Host')) }),
 })

@@ -29,6 +29,7 @@ import {
 import {
   AssociateVmCategoriesParams,
   DisassociateVmCategoriesParams,
+  GuestPowerOptions,
   RevertParams,
   VmMigrateToHostParams,
 } from './actions.ts'
@@ -198,10 +199,12 @@ export const Vm = resource(
       ),
       addedDriveExtId: s.optional(s.uuid()),
       hostSilentSince: s.optional(s.timestamp()),
+      /** The guest reboots then, to start its new tools. */
+      toolsRebootAt: s.optional(s.timestamp()),
       /** The task of a live migration that a user started. */
       migrationTaskExtId: s.optional(s.taskId()),
     },
-    indexed: ['hasCustomizationIso', 'hostSilentSince'],
+    indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
@@ -320,5 +323,22 @@ export const vmOperations = {
     roles: vmWriters,
     rateLimit: vmSlowMutationRate,
     body: DiskMigrationParams,
+  }),
+  rebootVm: action('/ahv/config/vms/{extId}/$actions/reboot', { ...operating, iam: 'ACPI_Reboot_Virtual_Machine' }),
+  powerCycleVm: action('/ahv/config/vms/{extId}/$actions/power-cycle', {
+    ...operating,
+    iam: 'Power_Cycle_Virtual_Machine',
+  }),
+  shutdownGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-shutdown', {
+    ...operating,
+    body: GuestPowerOptions,
+    iam: 'Guest_Shutdown_Virtual_Machine',
+    envelope: 'vmm.v4.ahv.config.ShutdownVmApiResponse',
+  }),
+  rebootGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-reboot', {
+    ...operating,
+    body: GuestPowerOptions,
+    iam: 'Guest_Reboot_Virtual_Machine',
+    envelope: 'vmm.v4.ahv.config.RebootVmApiResponse',
   }),
 }

@@ -80,7 +80,7 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
   // A `read` operation that returns the target entity itself counts as a GET of it and carries its ETag.
   const isOwn = operation.verb === 'read' && targets.row !== undefined && extIdOf(result) === targets.row.entity.extId
   const etag =
-    operation.verb === 'get' || isOwn
+    operation.verb === 'get' || isOwn || operation.carriesTag === true
       ? (tagOf(tags, call, targets) ?? tags.of(operation.key, extIdOf(result) ?? '', hashOf(result)))
       : undefined
   return {

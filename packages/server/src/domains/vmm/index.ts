@@ -8,6 +8,7 @@ import { legacyVmAntiAffinityPolicy } from './policies/legacy-vm-anti-affinity-p
 import { vmStartupPolicy } from './policies/startup/vm-startup-policy.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
 import { vmHostAffinityPolicy } from './policies/vm-host-affinity-policy.ts'
+import { guestTools } from './vm/guest/guest-tools.ts'
 import { vm } from './vm/index.ts'
 import { cdRom } from './vm/parts/cd-rom.ts'
 import { disk } from './vm/parts/disk.ts'
@@ -24,6 +25,7 @@ export const vmm = {
   cdRom,
   disk,
   gpu,
+  guestTools,
   image,
   imagePlacementPolicy,
   imageRateLimitPolicy,

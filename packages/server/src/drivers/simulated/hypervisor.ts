@@ -19,6 +19,7 @@ export {
   diskFacts,
   domainFacts,
   fullFacts,
+  type GuestFault,
   haltGuest,
   restarted,
   type StallFact,
@@ -41,6 +42,6 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     ...createMigration(world, hosts, isInstant),
     ...createStartHolds(world),
     ...createVmGroups(world, hosts),
-    ...createFreezing(world, hosts, boots),
+    ...createFreezing(hosts, boots),
   }
 }

@@ -141,7 +141,7 @@ test('when a whole cluster comes back, VMs wait for their dependees on hosts tha
   for (const host of [first, second]) await fail(host)
   await seconds(40)
   const { effects } = await back(second)
-  assert.match(effects.join(), /1 guest of it began anew; its startup policies hold 1 guest/)
+  assert.match(effects.join(), /1 guest of it restarted; its startup policies hold 1 guest/)
   assert.equal(domainFacts(app.world).get(dependent.extId)?.state, 'OFF', 'it does not start with its host')
   await seconds(10)
   assert.deepEqual(await states([other, dependent]), ['ON', 'UNDETERMINED'])
@@ -176,7 +176,7 @@ test('after a short loss of power the dependents start once their dependees run;
   await fail(host)
   await seconds(5)
   const { effects } = await back(host)
-  assert.match(effects.join(), /2 guests of it began anew\.$/)
+  assert.match(effects.join(), /2 guests of it restarted\.$/)
 })
 
 test('a waiting VM starts when its policy is deleted; user power operations ignore policies', async () => {

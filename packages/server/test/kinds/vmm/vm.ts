@@ -10,7 +10,7 @@ import * as walk from '../../restart/walks/request-parts.ts'
 import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
-import { aNativeCluster, aVm as aVmOn, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
+import { aNativeCluster, aVm as aVmOn, aVmWithTools, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
@@ -95,6 +95,15 @@ async function aRunningVm(app: TestApp, more: object = {}): Promise<string> {
   return vm
 }
 
+/** Its guest is up, with tools. */
+async function aBootedVm(app: TestApp): Promise<string> {
+  return (await aVmWithTools(app, await aNativeCluster(app))).extId
+}
+const askingGuest =
+  (action: string): FieldBase =>
+  async (app) => ({ path: `${vms}/${await aBootedVm(app)}/$actions/${action}`, body: withScript })
+const withScript = { guestPowerStateTransitionConfig: { shouldEnableScriptExec: true } }
+
 const vm = { name: 'by-order', memorySizeBytes: 1024 ** 3, categories: [{ extId: unknown }] }
 
 export const creations: Readonly<Record<string, Creation>> = {
@@ -164,6 +173,8 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       return { path: `${vms}/${vm}/$actions/revert`, body: { vmRecoveryPointExtId: point } }
     },
   ],
+  'vmm.rebootGuestVm': [askingGuest('guest-reboot')],
+  'vmm.shutdownGuestVm': [askingGuest('guest-shutdown')],
   'vmm.migrateVmToHost': [
     async (app) => {
       const path = `${vms}/${await aRunningVm(app)}`
@@ -291,6 +302,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`
     return tagged(app, 'DELETE', vm)
   },
+  'vmm.power-cycle-vm': async (app) => act(app, await aRunningVm(app), 'power-cycle'),
+  'vmm.reboot-vm': async (app) => act(app, await aBootedVm(app), 'reboot'),
+  'vmm.reboot-guest-vm': async (app) => actWith(app, await aBootedVm(app), 'guest-reboot', withScript),
+  'vmm.shutdown-guest-vm': async (app) => actWith(app, await aBootedVm(app), 'guest-shutdown', withScript),
   'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app), 'power-off'),
   // With a customisation, whose ISO lies in a drive from then on.
   'vmm.power-on-vm': async (app) => act(app, await aFullVm(app, { guestCustomization }), 'power-on'),

@@ -1,5 +1,6 @@
 /** Rules of faults, of every effect at every place where it can be; and events below the interface. */
 
+import { guestFaults } from '@hyperplane/contract/control/world-happening'
 import fc from 'fast-check'
 import { names } from '../../../src/control/faults/names.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
@@ -125,6 +126,7 @@ const happenings = fc.oneof(
   happening('GUEST_CRASHES', { vm }),
   happening('GUEST_HALTS', { vm }),
   happening('GUEST_HANGS', { vm }),
+  happening('GUEST_FAILS', { vm, fault: fc.constantFrom(...guestFaults) }),
   drift('VM', 'batch-01', 'powerState', 'OFF'),
   drift('VM', 'web-02', 'memoryBytes', 1024 ** 3),
   drift('SUBNET', 'vlan-100-app', 'tag', 77),

@@ -1,6 +1,10 @@
-/** Source: catalogue vmm.json; behaviour vmm.md 1.5. */
+/** Guest tools of a VM. VMs on external hypervisors share the fields. Source: catalogue vmm.json; behaviour vmm.md 1.5, 2. */
 import * as s from '../../../schema.ts'
 import { FQDN } from '../../../shapes.ts'
+
+const capabilities = s.optional(
+  s.arrayOf(s.enumeration(['SELF_SERVICE_RESTORE', 'VSS_SNAPSHOT']), { maxItems: 2, uniqueItems: true }),
+)
 
 export const guestInfo = {
   guestOsFullName: s.optional(s.text()),
@@ -13,7 +17,7 @@ export const guestInfo = {
 
 export const guestTools = {
   isEnabled: s.optional(s.boolean()),
-  capabilities: s.optional(s.arrayOf(s.enumeration(['SELF_SERVICE_RESTORE', 'VSS_SNAPSHOT']), { maxItems: 2 })),
+  capabilities,
   availableVersion: s.readOnly(s.text()),
   version: s.readOnly(s.text()),
   guestOsVersion: s.readOnly(s.text()),
@@ -29,3 +33,39 @@ export const GuestTools = s.object('vmm.v4.ahv.config.GuestTools', {
   isCommunicationActiveOverSerialPort: s.readOnly(s.boolean()),
   guestInfo: s.readOnly(s.object('vmm.v4.ahv.config.GuestInfo', guestInfo)),
 })
+
+/** `type`: name of the type without its last word, as in `RebootPreferenceSchedule`. */
+const rebootPreference = (type: string) =>
+  s.optional(
+    s.object(type, {
+      scheduleType: s.optional(s.enumeration(['SKIP', 'IMMEDIATE', 'LATER'])),
+      /** For LATER. */
+      schedule: s.optional(s.object(`${type}Schedule`, { startTime: s.optional(s.timestamp()) })),
+    }),
+  )
+
+/** Bodies of the actions. `prefix`: what the names of their types begin with. */
+export const guestToolsBodies = (prefix: string) => ({
+  insert: { capabilities },
+  install: {
+    capabilities,
+    credential: s.optional(
+      s.object(`${prefix}Credential`, {
+        username: s.optional(s.text({ maxLength: 256 })),
+        password: s.secret(s.text({ maxLength: 1024 })),
+      }),
+    ),
+    rebootPreference: rebootPreference(`${prefix}RebootPreference`),
+  },
+  upgrade: { rebootPreference: rebootPreference(`${prefix}RebootPreference`) },
+})
+
+const bodies = guestToolsBodies('vmm.v4.ahv.config.')
+
+export const GuestToolsInsertConfig = s.object('vmm.v4.ahv.config.GuestToolsInsertConfig', {
+  ...bodies.insert,
+  /** For tools that are installed: inserts the ISO with their configuration. */
+  isConfigOnly: s.withDefault(s.boolean(), false),
+})
+export const GuestToolsInstallConfig = s.object('vmm.v4.ahv.config.GuestToolsInstallConfig', bodies.install)
+export const GuestToolsUpgradeConfig = s.object('vmm.v4.ahv.config.GuestToolsUpgradeConfig', bodies.upgrade)

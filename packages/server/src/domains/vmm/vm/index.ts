@@ -28,7 +28,8 @@ import {
 import { attributesOfVm } from './parts/custom-attributes.ts'
 import { migrateDisks, migrateTask, migrationFaults } from './parts/disk-migration.ts'
 import { maximumNics } from './parts/nics.ts'
-import { powerOff, powerOn, powerTasks, reset, shutdown } from './power/power.ts'
+import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
+import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
 import { presentVms } from './present.ts'
 import { revert, revertVm } from './recovery-points/revert.ts'
 import { resumeWriters } from './room.ts'
@@ -54,6 +55,10 @@ export const vm = implement(
     addVmCustomAttributes: attributesOfVm.add,
     removeVmCustomAttributes: attributesOfVm.remove,
     migrateVmDisks: (ctx, { body }) => migrateDisks(ctx, body),
+    rebootVm: (ctx) => reboot(ctx),
+    powerCycleVm: (ctx) => powerCycle(ctx),
+    shutdownGuestVm: (ctx, { body }) => shutdownGuest(ctx, body),
+    rebootGuestVm: (ctx, { body }) => rebootGuest(ctx, body),
   },
   {
     rules: {
@@ -81,6 +86,7 @@ export const vm = implement(
       migrateTask,
       ...attributesOfVm.tasks,
       ...powerTasks,
+      ...guestPowerTasks,
     ],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],

@@ -2,12 +2,12 @@
 
 import { Derivation } from '../../../core/derivation.ts'
 import { seedId } from '../../../core/ids/named-id.ts'
-import { formatTime } from '../../../core/time/clock.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
 import { attachmentsWith, withAttached } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { isIsoEjected, withoutIso } from './guest/customization.ts'
+import { seenTools } from './guest/tools-of.ts'
 import { withHydration } from './hydrated.ts'
 
 const localZone = { extId: seedId('availability-zone/local') }
@@ -38,6 +38,7 @@ const inputsOf = ({ nics = [] }: VmEntity, view: GuestView | undefined): readonl
     : [
         view.areToolsReachable,
         view.bootedAt,
+        view.system?.dnsName,
         view.isCustomizationDone,
         ...nics.map(({ extId }) => view.learnedAddresses.get(extId as string)?.join(' ')),
       ]
@@ -49,7 +50,7 @@ function shown(stored: VmEntity, view: GuestView | undefined, isEjected: boolean
     ...rest,
     availabilityZone: localZone,
     ...(nics === undefined ? {} : { nics: nics.map((nic) => withLearned(nic, view)) }),
-    ...(guestTools === undefined ? {} : { guestTools: toolsOf(guestTools, view) }),
+    ...(guestTools === undefined ? {} : { guestTools: seenTools(vm, view) }),
     ...(vmGuestCustomizationStatus === undefined || view?.isCustomizationDone === true
       ? {}
       : { vmGuestCustomizationStatus }),
@@ -66,14 +67,4 @@ function withLearned(nic: NicEntity, view: GuestView | undefined): NicEntity {
     networkInfo: { ...nic.networkInfo, ipv4Info },
     nicNetworkInfo: { ...nic.nicNetworkInfo, ipv4Info },
   } as NicEntity
-}
-
-function toolsOf(tools: NonNullable<VmEntity['guestTools']>, view: GuestView | undefined): VmEntity['guestTools'] {
-  const isReachable = view?.areToolsReachable === true
-  const bootedAt = isReachable && view.bootedAt !== undefined ? formatTime(view.bootedAt) : undefined
-  return {
-    ...tools,
-    isReachable,
-    ...(bootedAt === undefined ? {} : { guestInfo: { ...tools.guestInfo, lastBootUpTime: bootedAt } }),
-  }
 }

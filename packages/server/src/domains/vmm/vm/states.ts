@@ -7,8 +7,13 @@ type PowerState = NonNullable<VmEntity['powerState']>
 const statesFor = {
   delete: ['OFF', 'ON', 'PAUSED'],
   'migrate-to-host': ['ON'],
+  'guest-reboot': ['ON'],
+  'guest-shutdown': ['ON'],
+  'install-guest-tools': ['ON'],
+  'power-cycle': ['ON', 'PAUSED'],
   'power-off': ['ON', 'PAUSED'],
   'power-on': ['OFF', 'PAUSED'],
+  reboot: ['ON'],
   reset: ['ON', 'PAUSED'],
   revert: ['OFF', 'ON', 'PAUSED'],
   shutdown: ['ON'],

@@ -1,5 +1,5 @@
 /** Guests that crash, hang or halt. Source: behaviour vmm.md 1.1 (transitions by the world), 3.3, 3.8. */
-import { type DomainFact, domainFacts, haltGuest, restarted } from '../hypervisor.ts'
+import { type DomainFact, domainFacts, type GuestFault, haltGuest, restarted } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
 
@@ -26,10 +26,21 @@ export async function hangGuest(world: SimulatedWorld, vm: Target): Promise<bool
   return true
 }
 
+/** Lasts over reboots. */
+export async function setGuestFault(world: SimulatedWorld, vm: Target, fault: GuestFault): Promise<boolean> {
+  const fact = domainFacts(world).get(vm.extId)
+  if (fact === undefined) throw new CannotHappen(`No host knows the VM "${vm.name}".`)
+  const { guestFaults = [] } = fact
+  if (guestFaults.includes(fault)) return false
+  await domainFacts(world).put(vm.extId, { ...fact, guestFaults: [...guestFaults, fault] })
+  return true
+}
+
+/** Ends a hang and all faults of the guest. */
 export async function recoverGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   const fact = domainFacts(world).get(vm.extId)
-  if (fact?.hungSince === undefined) return false
-  const { hungSince: _, ...recovered } = fact
+  if (fact?.hungSince === undefined && fact?.guestFaults === undefined) return false
+  const { hungSince: _, guestFaults: _faults, ...recovered } = fact
   await domainFacts(world).put(vm.extId, recovered)
   return true
 }

@@ -5,7 +5,7 @@ import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
 import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
-import { crashGuest, endGuest, hangGuest, recoverGuest } from './guests.ts'
+import { crashGuest, endGuest, hangGuest, recoverGuest, setGuestFault } from './guests.ts'
 import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
 import { changeUplinks, setBgpPeerSilent, setControllerState, setRemoteFault } from './links.ts'
 import {
@@ -307,6 +307,12 @@ export const catalogue: Catalogue = {
     about: ofVm,
     until: 'GUEST_RECOVERS',
     happen: ({ world, target }) => said(hangGuest(world, target), `The guest of ${target.name} hangs.`),
+  },
+  GUEST_FAILS: {
+    about: ofVm,
+    until: 'GUEST_RECOVERS',
+    happen: ({ world, target, event: { fault = 'IGNORES_ACPI' } }) =>
+      said(setGuestFault(world, target, fault), `The guest of ${target.name}: ${fault}.`),
   },
   GUEST_RECOVERS: {
     about: ofVm,

@@ -1,7 +1,12 @@
-import type { Domain } from '../../hypervisor.ts'
+import type { Domain, GuestSystem } from '../../hypervisor.ts'
 import { type BootTimes, bootTimes, type GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
-import { type DiskFact, type DomainFact, diskFacts } from './facts.ts'
+import { type DiskFact, type DomainFact, diskFacts, hasFault } from './facts.ts'
+
+const systems = {
+  linux: { version: 'linux:64:Ubuntu 24.04', fullName: 'Ubuntu 24.04', buildNumber: '6.8.0-31' },
+  windows: { version: 'windows:64:Windows Server 2022', fullName: 'Windows Server 2022', buildNumber: '20348' },
+} as const
 
 export class GuestBoots {
   readonly #world: SimulatedWorld
@@ -35,6 +40,26 @@ export class GuestBoots {
     const domain = { ...fact.domain, hasPendingCustomization: !this.isCustomizationDone(before, restartedAt) }
     const { bootedOs: _, ...rebooted } = before
     return { ...rebooted, domain, startedAt: restartedAt }
+  }
+
+  areToolsReachable(fact: DomainFact): boolean {
+    const { toolsFrom = 0, hungSince } = fact
+    if (!fact.domain.hasGuestTools || hungSince !== undefined || hasFault(fact, 'TOOLS_CRASH')) return false
+    const { startedAt = 0 } = this.settled(fact)
+    return startedAt >= toolsFrom && this.#world.clock.now() >= this.timesOf(fact).toolsAt
+  }
+
+  systemOf(fact: DomainFact): GuestSystem | undefined {
+    const { domain } = fact
+    const os = this.guestOf(this.settled(fact))
+    if (os === undefined || os === 'installer') return undefined
+    const dnsName = `${
+      domain.name
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, '-')
+        .replace(/^-+|-+$/g, '') || 'guest'
+    }.local`
+    return { ...systems[os], dnsName, virtIoVersion: '1.2.4' }
   }
 
   /** @param at milliseconds since 1970 */

@@ -2,17 +2,14 @@
 import { defined } from '../../../core/defined.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Disks, Hydration, VirtualDisk } from '../../hypervisor.ts'
+import type { Disks, VirtualDisk } from '../../hypervisor.ts'
 import { serverState } from '../content-source.ts'
 import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
+import { createDiskChanges, presentDisk } from './disk-changes.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
-import { changeHydration, hydrationOf } from './hydration.ts'
-import { frozen, layersOf, merged, over, resized } from './layers.ts'
-
-const bytesPerSecond = 1e9
-const reports = 10
+import { frozen, layersOf, merged, over } from './layers.ts'
 
 export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInstant: boolean): Disks {
   const disks = diskFacts(world)
@@ -34,14 +31,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
     }
   }
 
-  function present(diskExtId: string, call: string): DiskFact {
-    const fact = disks.get(diskExtId)
-    if (fact === undefined || fact.isHidden === true)
-      throw new DriverError(`no virtual disk ${diskExtId}`, { retryable: false })
-    hosts.requireAnswer(call, [hosts.clusterOf(fact.containerExtId)])
-    return fact
-  }
-
+  const present = presentDisk(world, hosts)
   return {
     async createDisk(disk) {
       if (disks.get(disk.extId) !== undefined) return
@@ -70,9 +60,6 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
       await collapse()
     },
     layers: (at = now()) => layersOf(disks, at),
-    async resizeDisk(diskExtId, sizeBytes) {
-      await disks.put(diskExtId, resized(present(diskExtId, 'resizeDisk'), sizeBytes, now()))
-    },
     async replaceDisk(diskExtId, byExtId) {
       const other = disks.get(byExtId)
       if (other !== undefined && other.isHidden !== true) {
@@ -86,28 +73,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
       }
       await collapse()
     },
-    async moveDisk(diskExtId, containerExtId, report) {
-      const fact = present(diskExtId, 'moveDisk')
-      if (fact.containerExtId === containerExtId) return
-      for (let part = 1; part <= reports; part++) {
-        if (!isInstant) await world.clock.sleep((1000 * fact.sizeBytes) / bytesPerSecond / reports)
-        await report(part / reports)
-      }
-      await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
-    },
-    async hydrateDisk(diskExtId, isEnabled) {
-      present(diskExtId, 'hydrateDisk')
-      await changeHydration(world, diskExtId, { isEnabled })
-    },
-    hydrations(diskExtIds) {
-      const found = new Map<string, Hydration>()
-      for (const extId of diskExtIds) {
-        const fact = disks.get(extId)
-        const hydration = fact === undefined ? undefined : hydrationOf(fact, now())
-        if (hydration !== undefined) found.set(extId, hydration)
-      }
-      return found
-    },
+    ...createDiskChanges(world, present, isInstant),
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }

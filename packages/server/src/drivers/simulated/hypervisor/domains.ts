@@ -1,10 +1,10 @@
 /** Source: behaviour vmm.md 3.1, 3.4. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Domains } from '../../hypervisor.ts'
+import type { Domain, Domains, GuestSignal } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { holdFacts, stopped } from './facts.ts'
+import { type DomainFact, hasFault, holdFacts, stopped } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { nicChangesOf } from './nics.ts'
 
@@ -21,19 +21,40 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
   const { clock } = world
   const { domains } = hosts
   const holds = holdFacts(world)
+
+  /** A running guest notices new NICs later, and other boot disks at its next start. */
+  const seenByGuest = (before: DomainFact, domain: Domain): Pick<DomainFact, 'bootedOs' | 'nicChanges'> => ({
+    nicChanges: nicChangesOf(before, domain, clock.now()),
+    bootedOs: boots.guestOf(boots.settled(before)) ?? 'none',
+  })
+
+  async function restart(fact: DomainFact, callKey: string): Promise<void> {
+    const { restartedAt, hungSince, bootedOs, ...running } = fact
+    const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
+    await domains.put(domain.extId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
+  }
+
+  /** After the time that the guest takes, or that the host waits for it. */
+  async function isObeyed(fact: DomainFact, through: GuestSignal): Promise<boolean> {
+    const obeys =
+      through === 'TOOLS'
+        ? boots.areToolsReachable(fact)
+        : phaseAt(boots.timesOf(fact), clock.now()) === 'running' &&
+          fact.hungSince === undefined &&
+          !(through === 'ACPI' && hasFault(fact, 'IGNORES_ACPI'))
+    const [least, most] = obeys ? shutdownSeconds : [patienceSeconds, patienceSeconds]
+    if (!isInstant) await clock.sleep(500 * (least + most))
+    return obeys
+  }
+
   return {
     async defineVm(domain) {
-      const fact = domains.get(domain.extId)
-      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(fact)])
-      await domains.stage(domain.extId, {
-        state: 'OFF',
-        ...fact,
-        domain,
-        ...(fact?.state === 'ON' && {
-          nicChanges: nicChangesOf(fact, domain, clock.now()),
-          bootedOs: boots.guestOf(boots.settled(fact)) ?? ('none' as const),
-        }),
-      })
+      const before = domains.get(domain.extId)
+      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(before)])
+      const startsTools = before?.state === 'ON' && domain.hasGuestTools && !before.domain.hasGuestTools
+      const seen = before?.state === 'ON' ? seenByGuest(before, domain) : {}
+      const fact = { state: 'OFF', ...before, domain, ...seen } as const
+      await domains.stage(domain.extId, startsTools ? { ...fact, toolsFrom: clock.now() } : fact)
     },
     async undefineVm(vmExtId) {
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))
@@ -59,21 +80,25 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('resetVm', hosts.placesOf(fact))
       if (fact.lastReset === callKey || fact.state === 'OFF') return
-      const { restartedAt, hungSince, bootedOs, ...running } = fact
-      const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
-      await domains.put(vmExtId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
+      await restart(fact, callKey)
     },
-    async requestShutdown(vmExtId) {
+    async requestShutdown(vmExtId, through) {
       const fact = hosts.domain(vmExtId)
-      if (fact.state === 'OFF') return 'down'
+      if (fact.state === 'OFF') return 'done'
       hosts.requireAnswer('requestShutdown', hosts.placesOf(fact))
-      const hasBooted = phaseAt(boots.timesOf(fact), clock.now()) === 'running'
-      const obeys = hasBooted && fact.hungSince === undefined
-      const [least, most] = obeys ? shutdownSeconds : [patienceSeconds, patienceSeconds]
-      if (!isInstant) await clock.sleep(500 * (least + most))
-      if (!obeys) return 'ignored'
+      if (!(await isObeyed(fact, through))) return 'ignored'
       await domains.put(vmExtId, stopped(hosts.domain(vmExtId)))
-      return 'down'
+      return 'done'
+    },
+    async requestReboot(vmExtId, through, callKey) {
+      const fact = hosts.domain(vmExtId)
+      if (fact.lastReset === callKey) return 'done'
+      hosts.requireAnswer('requestReboot', hosts.placesOf(fact))
+      const isDone = fact.state === 'ON' && (await isObeyed(fact, through))
+      const now = hosts.domain(vmExtId)
+      if (!isDone || now.state === 'OFF') return 'ignored'
+      await restart(now, callKey)
+      return 'done'
     },
     async fenceVm(vmExtId, hostExtId) {
       const fact = hosts.domain(vmExtId)

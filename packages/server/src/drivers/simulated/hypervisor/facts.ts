@@ -1,3 +1,4 @@
+import type { guestFaults } from '@hyperplane/contract/control/world-happening'
 import { defined } from '../../../core/defined.ts'
 import type { Domain, DomainNic } from '../../hypervisor.ts'
 import type { ServerState } from '../content-source.ts'
@@ -22,6 +23,10 @@ export interface DomainFact {
   readonly fencedFrom?: string
   /** Until the next reboot. */
   readonly hungSince?: number
+  /** The tools run only in boots that started at this time or later. */
+  readonly toolsFrom?: number
+  readonly lastSetup?: string
+  readonly guestFaults?: readonly GuestFault[]
   /** The guest has stopped its writes for a recovery point. */
   readonly isFrozen?: boolean
   /** By NIC id: changes while the domain runs, which the guest notices later. */
@@ -35,6 +40,10 @@ export interface NicChange {
   /** Absent: the NIC is new. */
   readonly before?: DomainNic
 }
+
+export type GuestFault = (typeof guestFaults)[number]
+
+export const hasFault = ({ guestFaults = [] }: DomainFact, fault: GuestFault): boolean => guestFaults.includes(fault)
 
 /** A storage container that does not serve I/O. Milliseconds since 1970. */
 export interface StallFact {
@@ -85,8 +94,8 @@ export const fullFacts = (world: SimulatedWorld): Collection<StallFact> => world
 /** By VM id: domains that do not start with their host. */
 export const holdFacts = (world: SimulatedWorld): Collection<object> => world.collection('startHolds')
 
-export function stopped({ domain, lastReset }: DomainFact): DomainFact {
-  return { domain, state: 'OFF', ...(lastReset && { lastReset }) }
+export function stopped({ domain, lastReset, guestFaults }: DomainFact): DomainFact {
+  return { domain, state: 'OFF', ...(lastReset && { lastReset }), ...(guestFaults && { guestFaults }) }
 }
 
 export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise<void> {

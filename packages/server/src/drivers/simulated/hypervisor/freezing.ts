@@ -1,20 +1,18 @@
 /** Guests that stop their writes for a recovery point. Source: behaviour vmm.md 1.6. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Guests } from '../../hypervisor.ts'
-import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
 export type Freezing = Pick<Guests, 'freezeGuest' | 'thawGuest'>
 
-export function createFreezing({ clock }: SimulatedWorld, hosts: SimulatedHosts, boots: GuestBoots): Freezing {
+export function createFreezing(hosts: SimulatedHosts, boots: GuestBoots): Freezing {
   const { domains } = hosts
   return {
     async freezeGuest(vmExtId) {
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('freezeGuest', hosts.placesOf(fact))
-      const hasTools = fact.domain.hasGuestTools && clock.now() >= boots.timesOf(fact).toolsAt
-      if (fact.state !== 'ON' || !hasTools || fact.hungSince !== undefined)
+      if (fact.state !== 'ON' || !boots.areToolsReachable(fact))
         throw new DriverError('the guest did not stop its writes within 10 s', { retryable: false })
       await domains.put(vmExtId, { ...fact, isFrozen: true })
     },

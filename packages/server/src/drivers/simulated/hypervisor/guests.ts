@@ -1,17 +1,19 @@
 /** Source: behaviour vmm.md 3.1, 3.7. */
+import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { type DomainFact, diskFacts, fullFacts, stallFacts, stopped } from './facts.ts'
+import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped } from './facts.ts'
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { seenNic } from './nics.ts'
 
 /** The host pauses a guest whose storage has not answered for this long. */
 const stallSeconds = 30
+const scriptMillis = 3000
 
 export interface GuestParts {
   readonly hosts: SimulatedHosts
@@ -50,7 +52,8 @@ export function createGuests(
     return {
       phase: phaseAt(times, now),
       learnedAddresses: isNetworkUp ? await learnedAddresses(fact) : new Map(),
-      areToolsReachable: fact.domain.hasGuestTools && fact.hungSince === undefined && now >= times.toolsAt,
+      areToolsReachable: boots.areToolsReachable(fact),
+      system: boots.systemOf(fact),
       isCustomizationDone: boots.isCustomizationDone(fact),
       upSince: now >= times.ends.customization ? times.ends.customization : undefined,
       bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
@@ -65,6 +68,31 @@ export function createGuests(
         await domains.put(vmExtId, { ...fact, domain: { ...fact.domain, isoExtIds, hasPendingCustomization: false } })
       }
       await disks.remove(isoDiskExtId)
+    },
+    async copyTools(vmExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('copyTools', hosts.placesOf(fact))
+      return hasFault(fact, 'LOGIN_REFUSED') ? 'refused' : 'copied'
+    },
+    async setUpTools(vmExtId, callKey) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('setUpTools', hosts.placesOf(fact))
+      const system = boots.systemOf(fact)
+      if (fact.state === 'OFF' || system === undefined)
+        throw new DriverError('no guest runs that could have tools', { retryable: false })
+      if (fact.lastSetup !== callKey)
+        await domains.put(vmExtId, { ...fact, lastSetup: callKey, toolsFrom: world.clock.now() })
+      return system
+    },
+    async revertTools(vmExtId) {
+      const { toolsFrom: _, ...fact } = hosts.domain(vmExtId)
+      await domains.put(vmExtId, fact)
+    },
+    async runPowerScript(vmExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('runPowerScript', hosts.placesOf(fact))
+      if (!isInstant) await world.clock.sleep(scriptMillis)
+      return hasFault(fact, 'SCRIPT_FAILS') ? 'failed' : 'succeeded'
     },
     async unaskedStates() {
       const states = new Map<string, UnaskedState>()

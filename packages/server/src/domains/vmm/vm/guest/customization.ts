@@ -3,64 +3,31 @@
  * drive that was added for the ISO is then removed. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 1.3, 3.3.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { ApiError } from '../../../../core/api-error.ts'
 import type { ScheduleContext } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestView } from '../../../../drivers/hypervisor.ts'
-import type { CdRomEntity, FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
-import { assignSlots, type Slot, slotsTaken } from '../parts/slots.ts'
+import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
+import { addedDrive, ejectedIso, insertedIso, isoIn } from './iso.ts'
 
 const isoBytes = 1024 ** 2
 const keptAfterBootMillis = 30_000
-const maximumDrives = 10
+const type = 'GUEST_CUSTOMIZATION'
 
-const isIso = ({ isoType }: CdRomEntity): boolean => isoType === 'GUEST_CUSTOMIZATION'
-
-export const isoOf = (vm: VmEntity): FileBacking | undefined => vm.cdRoms?.find(isIso)?.backingInfo
+export const isoOf = (vm: VmEntity): FileBacking | undefined => isoIn(vm, type)
 
 /** Inserts the ISO into the first empty drive, else into an added one. @throws ApiError ADDRESS_IN_USE if full */
 export function withIso(vm: VmEntity, containerExtId: string, newId: () => string): Partial<VmEntity> {
-  const drives = vm.cdRoms ?? []
-  const iso = {
-    backingInfo: { diskExtId: newId(), diskSizeBytes: isoBytes, storageContainer: { extId: containerExtId } },
-    isoType: 'GUEST_CUSTOMIZATION',
-  } as const
-  const empty = drives.findIndex(({ backingInfo }) => backingInfo === undefined)
-  if (empty >= 0) {
-    return {
-      cdRoms: drives.map((drive, index) => (index === empty ? { ...drive, ...iso } : drive)),
-      hasCustomizationIso: true,
-    }
-  }
-  const added: CdRomEntity = { extId: newId(), diskAddress: freeSlot(vm) as CdRomEntity['diskAddress'], ...iso }
-  return { cdRoms: [...drives, added], hasCustomizationIso: true, addedDriveExtId: added.extId as string }
-}
-
-function freeSlot(vm: VmEntity): Slot {
-  const buses = vm.machineType === 'Q35' ? (['SATA'] as const) : (['IDE', 'SATA'] as const)
-  for (const busType of buses) {
-    const [slot] = assignSlots([{ path: 'cdRoms', busType }], slotsTaken(vm)).slots
-    if (slot !== undefined && (vm.cdRoms ?? []).length < maximumDrives) return slot
-  }
-  throw new ApiError('ADDRESS_IN_USE', {
-    kind: 'CD-ROM drive',
-    fields: 'place: the ISO of the staged customisation needs an empty drive, or a place for one more',
-  })
+  const iso = { diskExtId: newId(), diskSizeBytes: isoBytes, storageContainer: { extId: containerExtId } }
+  const inserted = insertedIso(vm, type, iso)
+  if (inserted !== undefined) return { ...inserted, hasCustomizationIso: true }
+  const addedDriveExtId = newId()
+  return { ...addedDrive(vm, addedDriveExtId, type, iso), hasCustomizationIso: true, addedDriveExtId }
 }
 
 export function withoutIso(vm: VmEntity): Partial<VmEntity> {
   if (vm.hasCustomizationIso !== true) return {}
-  const drives = (vm.cdRoms ?? []).flatMap((drive): CdRomEntity[] => {
-    if (!isIso(drive)) return [drive]
-    if (drive.extId === vm.addedDriveExtId) return []
-    const { backingInfo: _ejected, ...empty } = drive
-    return [{ ...empty, isoType: 'OTHER' }]
-  })
-  return {
-    cdRoms: drives.length === 0 ? undefined : drives,
-    hasCustomizationIso: undefined,
-    addedDriveExtId: undefined,
-  } as Partial<VmEntity>
+  const { cdRoms } = ejectedIso(vm, type, vm.addedDriveExtId)
+  return { cdRoms, hasCustomizationIso: undefined, addedDriveExtId: undefined } as Partial<VmEntity>
 }
 
 /** Deletes the file of the ISO; a start creates it again if the customisation is still pending. */

@@ -1,10 +1,9 @@
-/** powerOnVm, powerOffVm, resetVm, shutdownVm. Source: behaviour vmm.md 1.1 (Power), 1.16, 3.2. */
+/** powerOnVm, powerOffVm, powerCycleVm, resetVm. Source: behaviour vmm.md 1.1 (Power), 1.16, 3.2. */
 
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { RecordContext, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
+import type { RecordContext, Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
@@ -35,8 +34,8 @@ export async function powerOff(ctx: WriteContext<VmEntity>): Promise<TaskStarted
 }
 export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'ResetVm', 'reset', beginAnew)
-export const shutdown = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
-  startPower(ctx, 'ShutdownVm', 'shutdown', pressButton)
+export const powerCycle = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
+  startPower(ctx, 'PowerCycleVm', 'power-cycle', offAndOn)
 
 /** A migration that has not switched over yet gives way to a power-off. */
 async function cancelMigration(ctx: WriteContext<VmEntity>): Promise<void> {
@@ -57,67 +56,77 @@ export async function bringUp(
   await drivers.hypervisor.startVm(vm.extId, hostExtId)
 }
 
+/** Progress in percent after each step. */
+interface Start {
+  readonly chosen: number
+  readonly iso: number
+  readonly started: number
+}
+
+/** The steps from OFF, or PAUSED, to ON. */
+const startingSteps = ({ chosen, iso, started }: Start): readonly Step<Drivers, OfVm>[] => [
+  {
+    name: 'place',
+    progress: chosen,
+    record: async (ctx, { vmExtId }) => {
+      await place(ctx, await present(ctx.store, vmExtId, 'power-on'))
+    },
+    unrecord: async (ctx, { vmExtId }) => {
+      const vm = await ctx.store.get(Vm, vmExtId)
+      // A paused VM keeps the reservation that it had before this task.
+      if (vm?.host === undefined) await giveBack(ctx.store, vmExtId)
+    },
+  },
+  {
+    name: 'customisation ISO',
+    progress: iso,
+    record: async (ctx, { vmExtId }) => {
+      const vm = await present(ctx.store, vmExtId)
+      if (vm.vmGuestCustomizationStatus !== 'PENDING' || vm.powerState === 'PAUSED') return
+      const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
+      await ctx.store.update(
+        Vm,
+        vmExtId,
+        withIso(vm, container.extId, () => ctx.ids.uuid()),
+      )
+    },
+    unrecord: async (ctx, { vmExtId }) => {
+      const vm = await ctx.store.get(Vm, vmExtId)
+      if (vm !== undefined && vm.powerState !== 'PAUSED') await ctx.store.update(Vm, vmExtId, withoutIso(vm))
+    },
+  },
+  {
+    name: 'start',
+    progress: started,
+    seconds: [2, 4],
+    run: async (ctx, { vmExtId }) => {
+      const vm = await present(ctx.store, vmExtId)
+      await bringUp(ctx, vm, await heldHost(ctx, vmExtId))
+    },
+    undo: async (ctx, { vmExtId }) => {
+      const vm = await ctx.store.get(Vm, vmExtId)
+      // The hypervisor itself pauses the VM again while its storage stalls or is full.
+      if (vm?.powerState === 'PAUSED') return
+      await ctx.drivers.hypervisor.stopVm(vmExtId)
+      if (vm === undefined || isoOf(vm) === undefined) return
+      await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, { ...vm, ...withoutIso(vm) }))
+      await deleteIso(ctx, vm)
+    },
+  },
+  {
+    name: 'confirm',
+    progress: 100,
+    record: async (ctx, { vmExtId }) => {
+      const hostExtId = await heldHost(ctx, vmExtId)
+      const vm = await present(ctx.store, vmExtId)
+      await becomeOn(ctx, vm, hostExtId)
+    },
+  },
+]
+
 const switchOn = defineTask<OfVm>({
   name: 'vmm.power-on-vm',
-  steps: [
-    {
-      name: 'place',
-      progress: 20,
-      record: async (ctx, { vmExtId }) => {
-        await place(ctx, await present(ctx.store, vmExtId, 'power-on'))
-      },
-      unrecord: async (ctx, { vmExtId }) => {
-        const vm = await ctx.store.get(Vm, vmExtId)
-        // A paused VM keeps the reservation that it had before this task.
-        if (vm?.host === undefined) await giveBack(ctx.store, vmExtId)
-      },
-    },
-    {
-      name: 'customisation ISO',
-      progress: 40,
-      record: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId)
-        if (vm.vmGuestCustomizationStatus !== 'PENDING' || vm.powerState === 'PAUSED') return
-        const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
-        await ctx.store.update(
-          Vm,
-          vmExtId,
-          withIso(vm, container.extId, () => ctx.ids.uuid()),
-        )
-      },
-      unrecord: async (ctx, { vmExtId }) => {
-        const vm = await ctx.store.get(Vm, vmExtId)
-        if (vm !== undefined && vm.powerState !== 'PAUSED') await ctx.store.update(Vm, vmExtId, withoutIso(vm))
-      },
-    },
-    {
-      name: 'start',
-      progress: 80,
-      seconds: [2, 4],
-      run: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId)
-        await bringUp(ctx, vm, await heldHost(ctx, vmExtId))
-      },
-      undo: async (ctx, { vmExtId }) => {
-        const vm = await ctx.store.get(Vm, vmExtId)
-        // The hypervisor itself pauses the VM again while its storage stalls or is full.
-        if (vm?.powerState === 'PAUSED') return
-        await ctx.drivers.hypervisor.stopVm(vmExtId)
-        if (vm === undefined || isoOf(vm) === undefined) return
-        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, { ...vm, ...withoutIso(vm) }))
-        await deleteIso(ctx, vm)
-      },
-    },
-    {
-      name: 'confirm',
-      progress: 100,
-      record: async (ctx, { vmExtId }) => {
-        const hostExtId = await heldHost(ctx, vmExtId)
-        const vm = await present(ctx.store, vmExtId)
-        await becomeOn(ctx, vm, hostExtId)
-      },
-    },
-  ],
+  steps: startingSteps({ chosen: 20, iso: 40, started: 80 }),
   onUndone: endUnchanged,
 })
 
@@ -128,38 +137,28 @@ const switchOff = defineTask<OfVm>({
       name: 'force off',
       progress: 90,
       seconds: [0.5, 1],
-      run: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId, 'power-off')
-        const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
-        await ctx.drivers.hypervisor.stopVm(vmExtId)
-        await deleteIso(ctx, vm)
-        return { isConsumed }
-      },
+      run: (ctx, { vmExtId }) => cutPower(ctx, vmExtId, 'power-off'),
       // No undo: powering the VM on again would be another boot.
       isIrreversible: true,
     },
-    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'force off') },
+    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, ctx.outputs['force off']) },
   ],
   onUndone: endUnchanged,
 })
 
-const pressButton = defineTask<OfVm>({
-  name: 'vmm.shutdown-vm',
+/** A start that fails leaves the VM OFF. */
+const offAndOn = defineTask<OfVm>({
+  name: 'vmm.power-cycle-vm',
   steps: [
     {
-      name: 'signal and wait',
-      progress: 90,
-      run: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId, 'shutdown')
-        const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
-        const outcome = await ctx.drivers.hypervisor.requestShutdown(vmExtId)
-        if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: 'shutdown' })
-        await deleteIso(ctx, vm)
-        return { isConsumed }
-      },
-      isIrreversible: true,
+      name: 'off',
+      progress: 40,
+      seconds: [0.5, 1],
+      run: (ctx, { vmExtId }) => cutPower(ctx, vmExtId, 'power-cycle'),
+      record: (ctx, input, output) => recordOff(ctx, input, output),
+      // No undo: powering the VM on again would be another boot.
     },
-    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'signal and wait') },
+    ...startingSteps({ chosen: 50, iso: 60, started: 90 }),
   ],
   onUndone: endUnchanged,
 })
@@ -180,20 +179,38 @@ const beginAnew = defineTask<OfVm>({
     {
       name: 'store',
       progress: 100,
-      record: async (ctx, { vmExtId }) => {
-        await setPower(ctx, await present(ctx.store, vmExtId), 'RESET', { powerState: 'ON' })
-      },
+      record: recordRestart,
     },
   ],
   onUndone: endUnchanged,
 })
 
-async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, step: string): Promise<void> {
-  const output = ctx.outputs[step] as { readonly isConsumed?: boolean } | undefined
-  await becomeOff(ctx, await present(ctx.store, vmExtId), output?.isConsumed === true)
+/** Whether the guest has run its staged customisation. */
+interface Stopped {
+  readonly isConsumed: boolean
 }
 
-async function isCustomizationConsumed(ctx: StepContext<Drivers>, vmExtId: string): Promise<boolean> {
+async function cutPower(ctx: StepContext<Drivers>, vmExtId: string, operation: StateBound): Promise<Stopped> {
+  const vm = await present(ctx.store, vmExtId, operation)
+  const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
+  await ctx.drivers.hypervisor.stopVm(vmExtId)
+  await deleteIso(ctx, vm)
+  return { isConsumed }
+}
+
+export async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, output: unknown): Promise<void> {
+  const { isConsumed = false } = (output as Stopped | undefined) ?? {}
+  await becomeOff(ctx, await present(ctx.store, vmExtId), isConsumed)
+}
+
+export async function recordRestart(ctx: RecordContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
+  await setPower(ctx, await present(ctx.store, vmExtId), 'RESET', { powerState: 'ON' })
+}
+
+export async function isCustomizationConsumed(
+  ctx: Pick<StepContext<Drivers>, 'drivers'>,
+  vmExtId: string,
+): Promise<boolean> {
   return (await ctx.drivers.hypervisor.observeGuests([vmExtId])).get(vmExtId)?.isCustomizationDone === true
 }
 
@@ -203,4 +220,4 @@ async function heldHost(ctx: Pick<StepContext<Drivers>, 'store'>, vmExtId: strin
   return held.hostExtId
 }
 
-export const powerTasks = [switchOn, switchOff, pressButton, beginAnew]
+export const powerTasks = [switchOn, switchOff, offAndOn, beginAnew]

@@ -41,9 +41,10 @@ export const snapshotsOf = ({ diskRecoveryPoints = [], driveRecoveryPoints = [] 
     layerExtId: diskRecoveryPointExtId as string,
   }))
 
-/** The captured VM; `contentOf` names the layers of the recovery point. */
+/** The captured VM without devices of the host; `contentOf` names the layers of the recovery point. */
 export function blueprintOf(point: Point): Blueprint {
-  const spec = { ...point.vm, pinnedHostExtId: point.pinnedHostExtId } as VmEntity
+  const { gpus: _gpus, pcieDevices: _devices, ...captured } = point.vm ?? {}
+  const spec = { ...captured, pinnedHostExtId: point.pinnedHostExtId } as VmEntity
   const files = new Map(filesOf(spec).map((file) => [file.diskExtId, file]))
   const layers = new Map(snapshotsOf(point).map(({ diskExtId, layerExtId }) => [diskExtId, layerExtId]))
   return {

@@ -1,0 +1,120 @@
+/** shutdownVm, rebootVm, shutdownGuestVm, rebootGuestVm: the guest does it. Source: behaviour vmm.md 1.1 (Power), 1.16. */
+import type { ValueOf } from '@hyperplane/contract'
+import type { GuestPowerOptions } from '@hyperplane/contract/vmm/vm/actions'
+import { ApiError } from '../../../../core/api-error.ts'
+import type { TaskStarted } from '../../../../core/handlers.ts'
+import type { Step, TaskDefinition } from '../../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { GuestSignal, Hypervisor } from '../../../../drivers/hypervisor.ts'
+import { defineTask, type WriteContext } from '../../../context.ts'
+import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import { requireReachable } from '../../guest-tools/guest-tools.ts'
+import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { deleteIso } from '../guest/customization.ts'
+import { toolsOf } from '../guest/tools-of.ts'
+import { isCustomizationConsumed, recordOff, recordRestart } from './power.ts'
+
+export type PowerOptions = ValueOf<typeof GuestPowerOptions>
+type Change = 'shutdown' | 'reboot' | 'guest-shutdown' | 'guest-reboot'
+
+interface GuestPower extends OfVm {
+  readonly runsScript?: boolean
+  readonly failsWithScript?: boolean
+}
+
+const signalled = 'signal and wait'
+
+const script = (change: Change): Step<Drivers, GuestPower> => ({
+  name: 'script',
+  progress: 20,
+  run: async ({ drivers, store }, { vmExtId, runsScript, failsWithScript }) => {
+    const vm = await present(store, vmExtId, change)
+    requireReachable(await toolsOf(drivers, vm), change)
+    const hasFailed = runsScript === true && (await drivers.hypervisor.runPowerScript(vmExtId)) === 'failed'
+    if (hasFailed && failsWithScript === true)
+      throw new ApiError('GUEST_SCRIPT_FAILED', { name: vm.name, operation: change })
+    return { hasFailed }
+  },
+  record: async (ctx, _, output) => {
+    const { hasFailed } = (output ?? {}) as { readonly hasFailed?: boolean }
+    if (hasFailed === true) ctx.warn('The power script of the guest failed.')
+  },
+})
+
+async function ask(hypervisor: Hypervisor, change: Change, vmExtId: string, callKey: string): Promise<boolean> {
+  const through: GuestSignal = change.startsWith('guest-') ? 'TOOLS' : 'ACPI'
+  const outcome = change.endsWith('shutdown')
+    ? await hypervisor.requestShutdown(vmExtId, through)
+    : await hypervisor.requestReboot(vmExtId, through, callKey)
+  return outcome === 'done'
+}
+
+function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, GuestPower> {
+  const endsOff = change.endsWith('shutdown')
+  const isThroughTools = change.startsWith('guest-')
+  return defineTask<GuestPower>({
+    name,
+    steps: [
+      ...(isThroughTools ? [script(change)] : []),
+      {
+        name: signalled,
+        progress: 90,
+        run: async ({ drivers, store, callKey }, { vmExtId }) => {
+          const vm = await present(store, vmExtId, change)
+          const isConsumed = await isCustomizationConsumed({ drivers }, vmExtId)
+          if (!(await ask(drivers.hypervisor, change, vmExtId, callKey)))
+            throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: change })
+          if (endsOff) await deleteIso({ drivers }, vm)
+          return { isConsumed }
+        },
+        isIrreversible: true,
+      },
+      {
+        name: 'store',
+        progress: 100,
+        record: (ctx, input) => (endsOff ? recordOff(ctx, input, ctx.outputs[signalled]) : recordRestart(ctx, input)),
+      },
+    ],
+    onUndone: endUnchanged,
+  })
+}
+
+const tasks = {
+  shutdown: powerOfGuest('vmm.shutdown-vm', 'shutdown'),
+  reboot: powerOfGuest('vmm.reboot-vm', 'reboot'),
+  'guest-shutdown': powerOfGuest('vmm.shutdown-guest-vm', 'guest-shutdown'),
+  'guest-reboot': powerOfGuest('vmm.reboot-guest-vm', 'guest-reboot'),
+} as const satisfies Readonly<Record<Change, TaskDefinition<Drivers, GuestPower>>>
+
+export const guestPowerTasks = Object.values(tasks)
+
+export async function shutdown(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
+  const vm = await admit(ctx, ctx.target, 'shutdown')
+  return ctx.startTask(tasks.shutdown, { vmExtId: vm.extId }, taskOf('ShutdownVm', vm))
+}
+
+export async function reboot(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
+  const vm = await admit(ctx, ctx.target, 'reboot')
+  return ctx.startTask(tasks.reboot, { vmExtId: vm.extId }, taskOf('RebootVm', vm))
+}
+
+export const shutdownGuest = (ctx: WriteContext<VmEntity>, options: PowerOptions): Promise<TaskStarted> =>
+  throughTools(ctx, 'guest-shutdown', 'ShutdownGuestVm', options)
+export const rebootGuest = (ctx: WriteContext<VmEntity>, options: PowerOptions): Promise<TaskStarted> =>
+  throughTools(ctx, 'guest-reboot', 'RebootGuestVm', options)
+
+async function throughTools(
+  ctx: WriteContext<VmEntity>,
+  change: 'guest-shutdown' | 'guest-reboot',
+  operation: string,
+  { guestPowerStateTransitionConfig: transition }: PowerOptions,
+): Promise<TaskStarted> {
+  const vm = await admit(ctx, ctx.target, change)
+  if (ctx.services.runner.queueAhead(vm.extId) === 0) requireReachable(await toolsOf(ctx.drivers, vm), change)
+  const input = {
+    vmExtId: vm.extId,
+    runsScript: transition?.shouldEnableScriptExec === true,
+    failsWithScript: transition?.shouldFailOnScriptFailure === true,
+  }
+  return ctx.startTask(tasks[change], input, taskOf(operation, vm))
+}
