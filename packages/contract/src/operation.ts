@@ -80,6 +80,8 @@ export interface Parent {
   readonly field: string
   /** The field of the parent whose list holds these entities, if they have no rows of their own. */
   readonly listedIn?: string
+  /** Kind whose rows are further entries of that list; they name the parent in the same `field`. */
+  readonly orRowOf?: string
 }
 
 export interface OfCluster {

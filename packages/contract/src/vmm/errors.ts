@@ -10,6 +10,12 @@ export const vmmErrors = {
     status: 422,
     message: 'The content does not have the checksum that was given: expected {expected}, found {found}.',
   },
+  DISK_MIGRATION_STOPPED: {
+    code: 'VMM-30001',
+    status: 500,
+    group: 'INTERNAL_ERROR',
+    message: 'The disk {disk} stays in the storage container {container}. Moved before, and not moved back: {moved}.',
+  },
   GUEST_DID_NOT_RESPOND: {
     code: 'VMM-30001',
     status: 500,

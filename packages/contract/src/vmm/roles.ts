@@ -57,7 +57,7 @@ export const getRate = perSecond(20, 20, 40)
 export const listRate = perSecond(5, 5, 10)
 export const vmListRate = perSecond(10, 10, 20)
 export const vmMutationRate = perSecond(5, 5, 10)
-/** Migrations, revert, customisation of guests, recovery points. */
+/** Migrations of VMs and of disks, revert, customisation of guests, recovery points. */
 export const vmSlowMutationRate = perSecond(2, 2, 5)
 export const policyMutationRate = perSecond(2, 2, 5)
 /** Source: specification 8 (getNicStatsById); the other statistics of one thing by decision. */

@@ -3,25 +3,8 @@ import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
   '/ahv/config/vms': {
-    addVmCustomAttributes: 'add-custom-attributes',
     crossClusterMigrateVm: 'migrate',
     generateConsoleTokenById: 'generate-console-token',
-    migrateVmDisks: 'migrate-vm-disks',
-    removeVmCustomAttributes: 'remove-custom-attributes',
-  },
-  '/ahv/config/vms/{vmExtId}/cd-roms': {
-    CdRom: 'create delete',
-    disableVmCdRomHydration: 'disable-hydration',
-    ejectCdRomById: 'eject',
-    enableVmCdRomHydration: 'enable-hydration',
-    insertCdRomById: 'insert',
-  },
-  '/ahv/config/vms/{vmExtId}/disks': {
-    Disk: 'create update delete',
-    addVmDiskCustomAttributes: 'add-custom-attributes',
-    disableVmDiskHydration: 'disable-hydration',
-    enableVmDiskHydration: 'enable-hydration',
-    removeVmDiskCustomAttributes: 'remove-custom-attributes',
   },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
   '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },

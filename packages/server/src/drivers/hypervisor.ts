@@ -4,7 +4,7 @@ import type { Vlan } from './network-fabric.ts'
 export interface Hypervisor extends Domains, Disks, Guests, Migration, StartHolds, VmGroups {}
 
 export interface Domains {
-  /** Creates or reconfigures it; a running domain gets new memory, CPUs, NICs and serial ports at once. */
+  /** Creates or reconfigures it; a running domain gets new memory, CPUs, disks, NICs and serial ports at once. */
   defineVm(domain: Domain): Promise<void>
   /** An absent domain is no fault. @throws DriverError, final, when it runs */
   undefineVm(vmExtId: string): Promise<void>
@@ -34,6 +34,19 @@ export interface Disks {
   deleteDisk(diskExtId: string): Promise<void>
   /** Layers with others below or above them, by id; from memory. @param at milliseconds since 1970, default: now */
   layers(at?: number): ReadonlyMap<string, Layer>
+  /** Also of a running domain, which sees the new size at once. @throws DriverError, final, when the disk does not exist */
+  resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
+  /** The other disk takes the place and the id of this one, whose content is deleted. Without the other: no effect. */
+  replaceDisk(diskExtId: string, byExtId: string): Promise<void>
+  /**
+   * Moves the content to another container of the cluster while the domain runs. `report` gets the progress, 0 to 1; if it
+   * throws, the disk stays where it is. @throws DriverError, final, when the disk does not exist
+   */
+  moveDisk(diskExtId: string, containerExtId: string, report: (share: number) => Promise<void>): Promise<void>
+  /** Starts or stops copying the rest of an external source. Without one: no effect. */
+  hydrateDisk(diskExtId: string, isEnabled: boolean): Promise<void>
+  /** Disks whose external source is not copied completely; from memory. */
+  hydrations(diskExtIds: readonly string[]): ReadonlyMap<string, Hydration>
   /** Containers without free space, whose writers are paused; from memory. */
   fullContainers(): readonly string[]
   /** Resumes the writers. */
@@ -155,6 +168,14 @@ export type DiskSource =
   /** The simulated world derives the guest from `name`. */
   | { readonly kind: 'image'; readonly extId: string; readonly name: string }
   | { readonly kind: 'volumeDisk'; readonly extId: string }
+  /** Read from the repository on demand, and copied in the background if `isHydrated`. */
+  | { readonly kind: 'external'; readonly repository: string; readonly path: string; readonly isHydrated: boolean }
+
+export interface Hydration {
+  /** FAILED: the repository does not answer. */
+  readonly status: 'IN_PROGRESS' | 'FAILED' | 'DISABLED'
+  readonly remainingBytes: number
+}
 
 export interface Domain {
   readonly extId: string

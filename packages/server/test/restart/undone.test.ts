@@ -34,6 +34,7 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
+  'vmm.migrate-vm-disks': 'disks that were moved stay there',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
   'vmm.install-vm-guest-tools': 'the guest was rebooted',
   'vmm.power-cycle-vm': 'the VM was powered off first',

@@ -14,8 +14,9 @@ import { pathOf } from '../../src/core/standard.ts'
 import { unfinished } from '../../src/core/tasks/runner.ts'
 import { brokenInvariants } from '../../src/domains/invariants/invariants.ts'
 import { storeTables } from '../../src/domains/tables.ts'
-import type { VmEntity } from '../../src/domains/virtual-machines/entity.ts'
+import { fileOf, type VmEntity } from '../../src/domains/virtual-machines/entity.ts'
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
+import type { DiskFact } from '../../src/drivers/simulated/hypervisor.ts'
 import { anyOf } from '../../src/odata/index.ts'
 import { miscounted } from '../../src/store/sqlite/referrer-counts.ts'
 import { factOwners } from '../kinds/collected.ts'
@@ -135,7 +136,8 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
   const faults: Faults = []
   const entities = await entityReader(app)
   const vms = await entities.all(Vm)
-  for (const [collection, facts] of await factsById(app)) {
+  const factsOf = await factsById(app)
+  for (const [collection, facts] of factsOf) {
     const owner = serversOutside.test(collection) ? 'nobody' : factOwners[collection]
     if (owner === undefined)
       faults.push(`${collection}: export its owner as "factOwners" from a file of packages/server/test/kinds`)
@@ -157,12 +159,33 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
       else if (fact.state === 'ON' && vm.host?.extId !== fact.hostExtId)
         faults.push(`"${vm.name}" is on ${vm.host?.extId}, its domain on ${fact.hostExtId}`)
       if (portsIn(fact?.domain) !== portsIn(vm)) faults.push(`"${vm.name}" has other serial ports than its domain`)
+      faults.push(...diskFaults(vm, fact?.domain, factsOf.get('virtualDisks')))
     }
   }
   return faults
 }
 
+/** The domain has the disks of the row, and each file has its size and container. */
+function diskFaults(
+  vm: VmEntity,
+  domain: WithPorts | undefined,
+  facts: ReadonlyMap<string, unknown> | undefined,
+): Faults {
+  const files = (vm.disks ?? []).flatMap((disk) => fileOf(disk) ?? [])
+  const faults: Faults = []
+  if (files.map(({ diskExtId }) => diskExtId).join() !== (domain?.diskExtIds ?? []).join())
+    faults.push(`"${vm.name}" has other disks than its domain`)
+  for (const { diskExtId = '', diskSizeBytes, storageContainer } of files) {
+    const fact = facts?.get(diskExtId) as DiskFact | undefined
+    if (fact?.sizeBytes !== diskSizeBytes || fact?.containerExtId !== storageContainer?.extId)
+      faults.push(`the disk ${diskExtId} of "${vm.name}" differs from its file`)
+  }
+  if (vm.filesUnderWay !== undefined) faults.push(`"${vm.name}" has files under way without a task`)
+  return faults
+}
+
 interface WithPorts {
+  readonly diskExtIds?: readonly string[]
   readonly serialPorts?: VmEntity['serialPorts']
 }
 const portsIn = (machine: WithPorts | undefined): string =>

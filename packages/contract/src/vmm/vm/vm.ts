@@ -38,7 +38,8 @@ import { CloneOverrideParams } from './clone.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { GuestTools } from './guest/guest-tools.ts'
 import { CdRom } from './parts/cd-rom.ts'
-import { customAttributes, Disk, HydrationStatus } from './parts/disk.ts'
+import { customAttributes, Disk, HydrationStatus, UpdateCustomAttributesParams } from './parts/disk.ts'
+import { DiskMigrationParams } from './parts/disk-migration.ts'
 import { Gpu } from './parts/gpu.ts'
 import { Nic } from './parts/nic.ts'
 import { PcieDevice } from './parts/pcie-device.ts'
@@ -172,10 +173,30 @@ export const Vm = resource(
       pinnedHostExtId: s.optional(s.uuid()),
       /** Preferred at the next start. */
       lastHostExtId: s.optional(s.uuid()),
-      /** Images that the running creation reads cannot be deleted until it ends. */
-      imagesRead: s.optional(s.arrayOf(s.referenceTo('Image'))),
       /** The ISO of a pending customisation is in a drive. */
       hasCustomizationIso: s.optional(s.boolean()),
+      /** Files that a task creates or moves, with the entities that cannot be deleted until it ends. */
+      filesUnderWay: s.optional(
+        s.arrayOf(
+          s.object('', {
+            diskExtId: s.uuid(),
+            imageExtId: s.optional(s.referenceTo('Image')),
+            containerExtId: s.optional(s.referenceTo('StorageContainer')),
+          }),
+        ),
+      ),
+      /** Disks that were added, resized or filled anew after the VM was created: the bytes that each held at that time. */
+      diskFills: s.optional(
+        s.arrayOf(
+          s.object('', {
+            diskExtId: s.uuid(),
+            since: s.timestamp(),
+            writtenBytes: s.integer({ minimum: 0 }),
+            /** Absent: as old as the VM. */
+            addedAt: s.optional(s.timestamp()),
+          }),
+        ),
+      ),
       addedDriveExtId: s.optional(s.uuid()),
       hostSilentSince: s.optional(s.timestamp()),
       /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
@@ -203,6 +224,7 @@ const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const
 const acting = { ...mutation, of: Vm, ifMatch: 'required' } as const
 const switching = { ...mutation, of: Vm, roles: vmSwitchers, ifMatch: 'required' } as const
 const operating = { ...switching, roles: vmOperators }
+const attributing = { of: Vm, roles: vmWriters, rateLimit: vmMutationRate, body: UpdateCustomAttributesParams } as const
 
 export const vmOperations = {
   listVms: list('/ahv/config/vms', Vm, {
@@ -300,6 +322,21 @@ export const vmOperations = {
   shutdownVm: action('/ahv/config/vms/{extId}/$actions/shutdown', {
     ...operating,
     iam: 'ACPI_Shutdown_Virtual_Machine',
+  }),
+  addVmCustomAttributes: action('/ahv/config/vms/{extId}/$actions/add-custom-attributes', {
+    ...attributing,
+    iam: 'Add_Virtual_Machine_Custom_Attributes',
+  }),
+  removeVmCustomAttributes: action('/ahv/config/vms/{extId}/$actions/remove-custom-attributes', {
+    ...attributing,
+    iam: 'Remove_Virtual_Machine_Custom_Attributes',
+  }),
+  migrateVmDisks: action('/ahv/config/vms/{extId}/$actions/migrate-vm-disks', {
+    ...switching,
+    iam: 'Migrate_Virtual_Machine_Disk',
+    roles: vmWriters,
+    rateLimit: vmSlowMutationRate,
+    body: DiskMigrationParams,
   }),
   rebootVm: action('/ahv/config/vms/{extId}/$actions/reboot', { ...operating, iam: 'ACPI_Reboot_Virtual_Machine' }),
   powerCycleVm: action('/ahv/config/vms/{extId}/$actions/power-cycle', {

@@ -27,7 +27,8 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
   for (const [parameter, id] of Object.entries(path)) {
     const kindName = operation.pathKinds[parameter]
     const kind = kindName === undefined ? undefined : kinds.resource(kindName)
-    if (kind?.parent?.listedIn !== undefined) requireListed(kind, kind.parent.listedIn, parents[kind.parent.param], id)
+    if (kind?.parent?.listedIn !== undefined)
+      await requireListed(machinery, reader, kind, parents[kind.parent.param], id)
     if (kind === undefined || kind.derived === true) continue
     const isTarget = parameter === operation.target
     if (isTarget) noteTarget(request.trace, kind, id)
@@ -62,9 +63,19 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
   return { row, parents, named, judged }
 }
 
-function requireListed(kind: Resource, field: string, parent: AnyEntity | undefined, id: string): void {
-  const listed = ((parent as Document | undefined)?.[field] ?? []) as readonly { readonly extId: string }[]
-  if (!listed.some(({ extId }) => extId === id)) throw notFound(kind, kind.kind, id, 'extId')
+async function requireListed<D>(
+  { kinds }: MutationMachinery<D>,
+  reader: Reader,
+  kind: Resource,
+  parent: AnyEntity | undefined,
+  id: string,
+): Promise<void> {
+  const { listedIn = '', orRowOf = '', field = '' } = kind.parent ?? {}
+  const listed = ((parent as Document | undefined)?.[listedIn] ?? []) as readonly { readonly extId: string }[]
+  if (listed.some(({ extId }) => extId === id)) return
+  const rows = kinds.resource(orRowOf)
+  const row = rows === undefined ? undefined : await reader.get(rows, id)
+  if (row === undefined || valueAt(row, field) !== parent?.extId) throw notFound(kind, kind.kind, id, 'extId')
 }
 
 interface Named {

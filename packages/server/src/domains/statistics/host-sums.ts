@@ -3,7 +3,7 @@ import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { HostReading, Telemetry } from '../../drivers/telemetry.ts'
 import { systemMemoryBytes } from '../scheduling/placement.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
-import type { Subject } from './series.ts'
+import { isPresent, type Subject } from './series.ts'
 
 /** Over hosts that were up: at one time, or on average. */
 export interface HostSums extends Io {
@@ -62,7 +62,9 @@ export async function sumsOfHosts(
       const { hostExtId, vcpus, memoryBytes } = reading.run
       const load = loads.get(hostExtId)?.[index]
       if (load === undefined) continue
-      load.io = sumOf([load.io, ...reading.disks.map(ioOf)])
+      const at = (times[index] as number) / 1000
+      const disks = reading.disks.filter((_, disk) => isPresent(subject.disks[disk], at))
+      load.io = sumOf([load.io, ...disks.map(ioOf)])
       load.cpuHz += Math.floor((reading.cpuPpm * vcpus * (hertz.get(hostExtId) as number)) / 1e6)
       load.memoryBytes += Math.floor((reading.hypervisorMemoryPpm * memoryBytes) / 1e6)
     }

@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { type Clock, parseTime } from '../../core/time/clock.ts'
 import type { Run } from '../../drivers/telemetry.ts'
 import type { Reader } from '../../store/store.ts'
-import { filled } from '../storage-space/capacity.ts'
+import { writtenTo } from '../storage-space/capacity.ts'
 import { type DiskEntity, fileOf, type VmEntity } from '../virtual-machines/entity.ts'
 import { PowerEvent, powerHistory } from '../virtual-machines/power-journal.ts'
 import type { Subject, SubjectDisk } from './series.ts'
@@ -38,7 +38,7 @@ function subjectOf(vm: VmEntity, runs: readonly Run[]): Subject {
   return {
     createdAt: createdAt / 1000,
     hypervisorType: 'AHV',
-    disks: disks.map((disk) => subjectDisk(fileOf(disk)?.diskSizeBytes ?? 0, createdAt)),
+    disks: disks.map((disk) => subjectDisk(vm, disk)),
     vm: {
       extId: vm.extId,
       name: vm.name,
@@ -55,10 +55,16 @@ function subjectOf(vm: VmEntity, runs: readonly Run[]): Subject {
   }
 }
 
-const subjectDisk = (capacityBytes: number, createdAt: number): SubjectDisk => ({
-  capacityBytes,
-  usedBytesAt: (at) => filled(capacityBytes, Math.max(0, at * 1000 - createdAt)),
+const subjectDisk = (vm: VmEntity, disk: DiskEntity): SubjectDisk => ({
+  capacityBytes: fileOf(disk)?.diskSizeBytes ?? 0,
+  ...addedAtOf(vm, disk),
+  usedBytesAt: (at) => writtenTo(vm, disk, at * 1000),
 })
+
+function addedAtOf({ diskFills = [] }: VmEntity, { extId }: DiskEntity): Pick<SubjectDisk, 'addedAt'> {
+  const { addedAt } = diskFills.find(({ diskExtId }) => diskExtId === extId) ?? {}
+  return addedAt === undefined ? {} : { addedAt: (parseTime(addedAt) ?? 0) / 1000 }
+}
 
 function runsOf(journal: readonly Event[], now: number): Run[] {
   const events = journal.map((event) => ({ ...event, at: parseTime(event.time) ?? 0 })).sort((a, b) => a.at - b.at)

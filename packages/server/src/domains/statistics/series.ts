@@ -14,6 +14,8 @@ export interface Subject {
 }
 
 export interface SubjectDisk {
+  /** Seconds since 1970; absent: it is as old as the VM. */
+  readonly addedAt?: number
   readonly capacityBytes: number
   /** @param at seconds since 1970 */
   readonly usedBytesAt: (at: number) => number
@@ -37,7 +39,9 @@ export async function pointsOf(
   wanted: Wanted,
 ): Promise<Values[]> {
   const points: Values[] = []
-  const known = buckets.map((bucket) => bucket.times.filter((time) => time > subject.createdAt))
+  const addedAt = wanted.disk === undefined ? 0 : (subject.disks[wanted.disk]?.addedAt ?? 0)
+  const since = Math.max(subject.createdAt, addedAt)
+  const known = buckets.map((bucket) => bucket.times.filter((time) => time > since))
   const readings = await telemetry.read(
     subject.vm,
     known.flatMap((times) => times.map((time) => time * 1000)),
@@ -147,16 +151,21 @@ function figuresOf({ running, off, blank }: Prepared, moment: Moment, timestamp:
 
 /** Without readings the VM is off, and only its storage has values. */
 function momentOf(subject: Subject, disk: number | undefined, at: number, readings: readonly VmReading[]): Moment {
-  const disks = disk === undefined ? subject.disks : subject.disks.slice(disk, disk + 1)
-  const storage = storageOf(disks, at)
-  if (readings.length === 0) return { at, storage, io: noIo }
-  const from = disk ?? 0
-  const parts = disks.map((_, index) =>
-    meanOf(readings.map((reading) => ioOf(reading.disks[from + index] as DiskReading))),
+  const indexes = (disk === undefined ? [...subject.disks.keys()] : [disk]).filter((index) =>
+    isPresent(subject.disks[index], at),
   )
+  const storage = storageOf(
+    indexes.map((index) => subject.disks[index] as SubjectDisk),
+    at,
+  )
+  if (readings.length === 0) return { at, storage, io: noIo }
+  const parts = indexes.map((index) => meanOf(readings.map((reading) => ioOf(reading.disks[index] as DiskReading))))
   const io = sumOf(parts)
   return { at, storage, io, running: runningOf(subject, io, readings) }
 }
+
+/** @param at seconds since 1970 */
+export const isPresent = (disk: SubjectDisk | undefined, at: number): boolean => (disk?.addedAt ?? 0) < at
 
 function storageOf(disks: readonly SubjectDisk[], at: number): StorageUse {
   let [capacityBytes, usedBytes] = [0, 0]

@@ -188,13 +188,12 @@ async function writtenBytes(
   }
   const layers = new Map(ctx.drivers.hypervisor.layers(now))
   for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
-    const ageMillis = ageOf(vm.createTime, now)
-    for (const disk of (vm.disks ?? []) as readonly { readonly extId?: string; readonly backingInfo?: unknown }[]) {
-      const backing = disk.backingInfo as { diskSizeBytes?: number; storageContainer?: { extId?: string } } | undefined
-      const data = { extId: disk.extId ?? vm.extId, ageMillis }
+    for (const disk of vm.disks ?? []) {
+      const backing = disk.backingInfo as { storageContainer?: { extId?: string } } | undefined
+      const data = { extId: disk.extId ?? vm.extId, ageMillis: ageOf(fillOf(vm, disk)?.since ?? vm.createTime, now) }
       const layer = layers.get(data.extId)
       layers.delete(data.extId)
-      add(backing?.storageContainer?.extId, layer?.ownBytes ?? filled(backing?.diskSizeBytes ?? 0, ageMillis), data)
+      add(backing?.storageContainer?.extId, layer?.ownBytes ?? writtenTo(vm, disk, now), data)
     }
   }
   // The layers of recovery points, and those that clones share.
@@ -240,4 +239,20 @@ const ageOf = (time: string | undefined, now: number): number | undefined => {
 export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
   const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
   return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))
+}
+
+type VmEntity = EntityOf<typeof Vm>
+type DiskEntity = NonNullable<VmEntity['disks']>[number]
+
+const fillOf = ({ diskFills = [] }: VmEntity, { extId }: DiskEntity) =>
+  diskFills.find(({ diskExtId }) => diskExtId === extId)
+
+/** Bytes that the guest has written to its disk. @param at milliseconds since 1970 */
+export function writtenTo(vm: VmEntity, disk: DiskEntity, at: number): number {
+  const sizeBytes = (disk.backingInfo as { diskSizeBytes?: number } | undefined)?.diskSizeBytes ?? 0
+  const { since, writtenBytes } = fillOf(vm, disk) ?? { since: vm.createTime, writtenBytes: 0 }
+  const start = since === undefined ? undefined : parseTime(since)
+  const written = filled(sizeBytes, start === undefined ? undefined : Math.max(0, at - start))
+  const full = filled(sizeBytes)
+  return full === 0 ? 0 : Math.max(writtenBytes, writtenBytes + Math.floor(written * (1 - writtenBytes / full)))
 }

@@ -33,7 +33,7 @@ export interface ServerFault {
 
 const MiB = 1024 ** 2
 const bytesPerSecond = 1e9
-const slowBytesPerSecond = 1e6
+export const slowBytesPerSecond = 1e6
 /** At most, between two readings of the rate limit. */
 const secondsAtOnce = 5
 const reports = 10
@@ -172,6 +172,15 @@ const adoptions = (files: Files, move: Move): Pick<ContentSource, 'adopt' | 'rel
 })
 
 const gone = (cause: string): DriverError => new DriverError(cause, { retryable: false })
+
+/** `away`: no disk can read its content from there. */
+export type ServerState = 'away' | 'slow' | 'well'
+
+export function serverState(world: SimulatedWorld, host: string): ServerState {
+  const kind = world.collection<ServerFault>('content.faults').get(host)?.kind
+  if (kind === 'slow' && !isUnreachable(host)) return 'slow'
+  return isUnreachable(host) || kind === 'cut' || kind === 'down' || kind === 'status' ? 'away' : 'well'
+}
 
 /** For URLs that `URL` does not parse, such as `nfs://host/path` and `host:port/path`. */
 const hostOf = (url: string): string =>

@@ -37,7 +37,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
   const boots = new GuestBoots(world, isInstant)
   return {
     ...createDomains(world, { hosts, boots, isInstant }),
-    ...createDisks(world, hosts),
+    ...createDisks(world, hosts, isInstant),
     ...createGuests(world, { hosts, boots, isInstant, networkFabric: settings.networkFabric }),
     ...createMigration(world, hosts, isInstant),
     ...createStartHolds(world),

@@ -22,9 +22,10 @@ import {
 import { happen } from '../../support/events.ts'
 import { aFault, removeFault, unavailable } from '../../support/faults.ts'
 import { aUser } from '../../support/identities.ts'
-import { aNativeCluster, postVm } from '../../support/native-cluster.ts'
+import { aNativeCluster, aVm, emptyDisk, postVm } from '../../support/native-cluster.ts'
 import { aCategory } from '../../support/policies.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
+import { failed, send } from '../../support/vm-parts.ts'
 
 let app: TestApp
 before(async () => {
@@ -298,6 +299,20 @@ describe('VMs and new images', () => {
     const { name } = (await app.call('GET', hard)).data
     assert.ok(task.errorMessages[0].message.includes(name))
     assert.deepEqual(filesOf(app, image.extId), [native])
+    const {
+      extId: vm,
+      disks: [disk],
+    } = await aVm(app, cluster, { disks: [emptyDisk()] })
+    const reference = diskOf(image.extId)
+    for (const [method, part] of [
+      ['POST', 'disks'],
+      ['PUT', `disks/${disk.extId}`],
+      ['POST', 'cd-roms'],
+    ] as const) {
+      const { errorMessages } = await failed(app, send(app, method, `${vm}/${part}`, reference))
+      assert.equal(errorMessages[0].errorGroup, 'IMAGE_PLACEMENT_FORBIDDEN', part)
+    }
+    assert.deepEqual(filesOf(app, image.extId), [native])
     await succeeds(app, await changeOf(app, hard, { placementType: 'SOFT' }))
     await succeeds(app, await postVm(app, cluster, { disks: [diskOf(image.extId)] }))
     assert.deepEqual(await locationsOf(app, image.extId), [native, cluster.extId])
@@ -315,6 +330,21 @@ describe('VMs and new images', () => {
     assert.equal(task.status, 'FAILED')
     for (const { extId } of made) assert.deepEqual(filesOf(app, extId), [native])
     await succeeds(app, await postVm(app, cluster, { disks }))
+  })
+
+  test('a disk whose new content cannot be created leaves no copy of its image', async () => {
+    const cluster = await aNativeCluster(app)
+    const image = await anImage(native)
+    const {
+      extId: vm,
+      disks: [disk],
+    } = await aVm(app, cluster, { disks: [emptyDisk()] })
+    const rule = await aFault(app, { driverCall: { driver: 'hypervisor', method: 'createDisk' } }, unavailable)
+    await failed(app, send(app, 'PUT', `${vm}/disks/${disk.extId}`, diskOf(image.extId)))
+    await removeFault(app, rule)
+    assert.deepEqual(filesOf(app, image.extId), [native])
+    await succeeds(app, await send(app, 'PUT', `${vm}/disks/${disk.extId}`, diskOf(image.extId)))
+    assert.deepEqual(await locationsOf(app, image.extId), [native, cluster.extId])
   })
 
   test('a new image without a location is stored on a cluster that its placement policies choose', async () => {

@@ -13,6 +13,7 @@ import { happen } from '../../support/events.ts'
 import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm as aVmOn, aVmWithTools, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { goldId } from '../../support/volumes.ts'
 import {
   type Creation,
   type FactOwner,
@@ -24,6 +25,7 @@ import {
   unknown,
 } from '../kind.ts'
 import { aPooledSubnet } from '../networking/subnet.ts'
+import { acting } from './disk.ts'
 import { demoGpu, virtualGpu } from './gpu.ts'
 import { otherDemoDevice } from './pcie-device.ts'
 import { cloneBases, cloneValues } from './vm-guest-customization-profile.ts'
@@ -216,6 +218,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     creating(vms, () =>
       fieldVm({
         disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: GiB } }],
+        cdRoms: [{ backingInfo: { diskSizeBytes: GiB } }],
         nics: [{ networkInfo: { subnet: { extId: seedId('subnet/vlan-100-app') } } }],
       }),
     ),
@@ -241,6 +244,13 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     creating(vms, () => fieldVm({ ...withDisk, bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) })),
     creating(vms, () => fieldVm({ ...withMac, bootConfig: bootedFrom('LegacyBoot', 'BootDeviceNic', mac) })),
     creating(vms, () => fieldVm({ ...withMac, bootConfig: bootedFrom('UefiBoot', 'BootDeviceNic', mac) })),
+  ],
+  'vmm.addVmCustomAttributes': [acting('add-custom-attributes', false, { customAttributes: ['a:1'] })],
+  'vmm.removeVmCustomAttributes': [acting('remove-custom-attributes', false, { customAttributes: ['a:1'] })],
+  'vmm.migrateVmDisks': [
+    acting('migrate-vm-disks', false, {
+      migrateDisks: { $objectType: 'vmm.v4.ahv.config.AllDisksMigrationPlan', storageContainer: { extId: goldId } },
+    }),
   ],
   'vmm.updateVmById': [
     updating(vms, fieldVm),
@@ -269,6 +279,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm gpus/vendor': [virtualGpu.vendor],
   'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
   'vmm.createVm pcieDevices/backingInfo<PcieDeviceReference>/deviceExtId': [otherDemoDevice],
+  'vmm.migrateVmDisks migrateDisks<AllDisksMigrationPlan>/storageContainer/extId': [goldId],
   '* hardwareClockTimezone': ['Europe/Paris'],
   '* memorySizeBytes': [2 * GiB],
   '* numQueues': [2],

@@ -1,7 +1,7 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.3, 2, operation-roles.tsv. */
-import { get, list, resource } from '../../../operation.ts'
+import { action, create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
-import { getRate, listRate, vmReaders } from '../../roles.ts'
+import { getRate, listRate, vmMutationRate, vmOperators, vmReaders, vmWriters } from '../../roles.ts'
 import { VmDisk } from './disk.ts'
 
 /** Default bus: IDE, on Q35 SATA. Default index: the lowest free one. */
@@ -22,7 +22,7 @@ export const CdRom = resource(
     title: 'CD-ROM',
     derived: true,
     internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
+    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
     rel: 'vmm:ahv:config:vm:cdrom',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
@@ -30,9 +30,44 @@ export const CdRom = resource(
   },
 )
 
+export const CdRomInsertParams = s.object('vmm.v4.ahv.config.CdRomInsertParams', { backingInfo: s.optional(VmDisk) })
+
 const view = { iam: 'View_Virtual_Machine_CD_ROM', roles: vmReaders }
+const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
+const setting = { of: CdRom, roles: vmWriters, rateLimit: vmMutationRate } as const
 
 export const cdRomOperations = {
   listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, { ...view, rateLimit: listRate }),
+  createCdRom: create('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, {
+    ...change,
+    iam: 'Create_Virtual_Machine_CD_ROM',
+    roles: [...vmWriters, 'Management Connector'],
+  }),
   getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, { ...view, rateLimit: getRate }),
+  deleteCdRomById: remove('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, {
+    ...change,
+    iam: 'Delete_Virtual_Machine_CD_ROM',
+    roles: vmWriters,
+  }),
+  insertCdRomById: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/insert', {
+    ...change,
+    iam: 'Insert_Virtual_Machine_CD_ROM',
+    of: CdRom,
+    roles: vmOperators,
+    body: CdRomInsertParams,
+  }),
+  ejectCdRomById: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/eject', {
+    ...change,
+    iam: 'Eject_Virtual_Machine_CD_ROM',
+    of: CdRom,
+    roles: [...vmOperators, 'Management Connector'],
+  }),
+  enableVmCdRomHydration: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/enable-hydration', {
+    ...setting,
+    iam: 'Enable_Virtual_Machine_CD_ROM_Hydration',
+  }),
+  disableVmCdRomHydration: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/disable-hydration', {
+    ...setting,
+    iam: 'Disable_Virtual_Machine_CD_ROM_Hydration',
+  }),
 }

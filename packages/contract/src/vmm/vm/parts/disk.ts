@@ -1,9 +1,9 @@
 /** A file, or a volume group. Source: catalogue vmm.json; behaviour vmm.md 1.2, 2, operation-roles.tsv. */
-import { get, list, resource } from '../../../operation.ts'
+import { action, create, get, list, remove, resource, update } from '../../../operation.ts'
 import type { RoleName } from '../../../roles.ts'
 import * as s from '../../../schema.ts'
 import { StorageClusterReference, StorageContainerReference, VmReference } from '../../references.ts'
-import { getRate, listRate, vmReaders } from '../../roles.ts'
+import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 /** Default bus: SCSI. Default index: the lowest free one. */
 export const DiskAddress = s.object('vmm.v4.ahv.config.DiskAddress', {
@@ -13,6 +13,10 @@ export const DiskAddress = s.object('vmm.v4.ahv.config.DiskAddress', {
 
 /** `key:value`; each key occurs once. */
 export const customAttributes = () => s.arrayOf(s.text({ minLength: 1, maxLength: 255 }))
+
+export const UpdateCustomAttributesParams = s.object('vmm.v4.ahv.config.UpdateCustomAttributesParams', {
+  customAttributes: customAttributes(),
+})
 
 /** A disk outlives its source, so the ids are checked at creation only. */
 export const DataSource = s.object('vmm.v4.ahv.config.DataSource', {
@@ -83,7 +87,14 @@ export const Disk = resource(
     title: 'disk',
     derived: true,
     internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
+    parent: {
+      param: 'vmExtId',
+      kind: 'Vm',
+      field: 'vmExtId',
+      listedIn: 'disks',
+      // A disk that is a volume group.
+      orRowOf: 'VolumeGroupAttachment',
+    },
     rel: 'vmm:ahv:config:vm:disk',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
@@ -92,10 +103,54 @@ export const Disk = resource(
 )
 
 const readers: readonly RoleName[] = [...vmReaders, 'Backup Admin', 'Management Connector']
+const provisioners: readonly RoleName[] = [
+  ...vmWriters,
+  'Backup Admin',
+  'CSI System',
+  'Kubernetes Data Services System',
+  'Kubernetes Infrastructure Provision',
+  'Management Connector',
+  'Storage Admin',
+]
 
 const view = { iam: 'View_Virtual_Machine_Disk', roles: readers }
+const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
+const setting = { of: Disk, roles: vmWriters, rateLimit: vmMutationRate } as const
 
 export const diskOperations = {
   listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, { ...view, rateLimit: listRate }),
+  createDisk: create('/ahv/config/vms/{vmExtId}/disks', Disk, {
+    ...change,
+    iam: 'Create_Virtual_Machine_Disk',
+    roles: provisioners,
+  }),
   getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, { ...view, rateLimit: getRate }),
+  updateDiskById: update('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
+    ...change,
+    iam: 'Update_Virtual_Machine_Disk',
+    roles: [...vmWriters, 'Management Connector'],
+  }),
+  deleteDiskById: remove('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
+    ...change,
+    iam: 'Delete_Virtual_Machine_Disk',
+    roles: provisioners,
+  }),
+  addVmDiskCustomAttributes: action('/ahv/config/vms/{vmExtId}/disks/{extId}/$actions/add-custom-attributes', {
+    ...setting,
+    iam: 'Add_Virtual_Machine_Disk_Custom_Attributes',
+    body: UpdateCustomAttributesParams,
+  }),
+  removeVmDiskCustomAttributes: action('/ahv/config/vms/{vmExtId}/disks/{extId}/$actions/remove-custom-attributes', {
+    ...setting,
+    iam: 'Remove_Virtual_Machine_Disk_Custom_Attributes',
+    body: UpdateCustomAttributesParams,
+  }),
+  enableVmDiskHydration: action('/ahv/config/vms/{vmExtId}/disks/{extId}/$actions/enable-hydration', {
+    ...setting,
+    iam: 'Enable_Virtual_Machine_Disk_Hydration',
+  }),
+  disableVmDiskHydration: action('/ahv/config/vms/{vmExtId}/disks/{extId}/$actions/disable-hydration', {
+    ...setting,
+    iam: 'Disable_Virtual_Machine_Disk_Hydration',
+  }),
 }

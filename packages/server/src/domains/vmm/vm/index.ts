@@ -26,6 +26,8 @@ import {
   ownerFaults,
   ownerTasks,
 } from './owner.ts'
+import { attributesOfVm } from './parts/custom-attributes.ts'
+import { migrateDisks, migrateTask, migrationFaults } from './parts/disk-migration.ts'
 import { maximumNics } from './parts/nics.ts'
 import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
 import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
@@ -52,6 +54,9 @@ export const vm = implement(
     powerOffVm: (ctx) => powerOff(ctx),
     resetVm: (ctx) => reset(ctx),
     shutdownVm: (ctx) => shutdown(ctx),
+    addVmCustomAttributes: attributesOfVm.add,
+    removeVmCustomAttributes: attributesOfVm.remove,
+    migrateVmDisks: (ctx, { body }) => migrateDisks(ctx, body),
     rebootVm: (ctx) => reboot(ctx),
     powerCycleVm: (ctx) => powerCycle(ctx),
     shutdownGuestVm: (ctx, { body }) => shutdownGuest(ctx, body),
@@ -67,6 +72,9 @@ export const vm = implement(
       migrateVmToHost: ({ body }) => hostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
+      addVmCustomAttributes: attributesOfVm.faults,
+      removeVmCustomAttributes: attributesOfVm.faults,
+      migrateVmDisks: migrationFaults,
     },
     tasks: [
       makeVm,
@@ -79,6 +87,8 @@ export const vm = implement(
       removeVm,
       restartVm,
       startHeldVm,
+      migrateTask,
+      ...attributesOfVm.tasks,
       ...powerTasks,
       ...guestPowerTasks,
     ],

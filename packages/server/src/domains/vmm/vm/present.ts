@@ -8,12 +8,14 @@ import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { isIsoEjected, withoutIso } from './guest/customization.ts'
 import { seenTools } from './guest/tools-of.ts'
+import { withHydration } from './hydrated.ts'
 
 const localZone = { extId: seedId('availability-zone/local') }
 
 const presented = new Derivation<VmEntity, VmEntity>()
 
-export async function presentVms(ctx: ReadContext, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {
+export async function presentVms(ctx: ReadContext, rows: readonly VmEntity[]): Promise<readonly VmEntity[]> {
+  const vms = withHydration(ctx, rows)
   const running = vms.filter(({ powerState }) => powerState === 'ON').map(({ extId }) => extId)
   const views =
     running.length === 0 ? new Map<string, GuestView>() : await ctx.drivers.hypervisor.observeGuests(running)

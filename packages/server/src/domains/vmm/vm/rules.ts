@@ -1,7 +1,7 @@
 /** Rules between the fields of a body; none needs the store. Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9. */
 
 import { ApiError } from '../../../core/api-error.ts'
-import { type CdRomEntity, type DiskEntity, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
+import { type DiskEntity, type FileBacking, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { deviceFaults } from './parts/devices.ts'
 import { serialFaults } from './parts/serial-port.ts'
@@ -10,7 +10,8 @@ const MiB = 1024 ** 2
 const TiB = 1024 ** 4
 const maximumVcpus = 240
 const maximumMemoryBytes = 16 * TiB
-const maximumCustomAttributes = 64
+const maximumDiskBytes = 64 * TiB
+export const maximumCustomAttributes = 64
 
 /** A name is stored as it is sent. `../` is refused, because other programs may use the name as a path. */
 export const nameFaults = ({ name }: { readonly name?: string }): ApiError[] =>
@@ -26,7 +27,10 @@ export function configurationFaults(vm: VmBody): ApiError[] {
     ...deviceFaults(vm),
     ...serialFaults(vm),
     ...attributeFaults('customAttributes', vm.customAttributes),
-    ...(vm.disks ?? []).flatMap((disk, index) => diskFaults(disk, `disks[${index}]`)),
+    ...(vm.disks ?? []).flatMap((disk, index) => diskFaults(disk, `disks[${index}]/`)),
+    ...(vm.cdRoms ?? []).flatMap(({ backingInfo }, index) =>
+      backingInfo === undefined ? [] : fileFaults(backingInfo, `cdRoms[${index}]/`),
+    ),
     ...(vm.categories ?? []).flatMap(({ extId }, index) =>
       extId === undefined ? [fault(`categories[${index}]/extId`, 'the id of a category', extId)] : [],
     ),
@@ -85,39 +89,56 @@ function firmwareFaults(vm: VmBody): ApiError[] {
   return faults
 }
 
-function busFaults(vm: VmBody): ApiError[] {
-  const onBus = (path: string, parts: readonly (DiskEntity | CdRomEntity)[]): ApiError[] =>
-    parts.flatMap(({ diskAddress }, index) => {
-      const at = `${path}[${index}]/diskAddress/busType`
-      const bus = diskAddress?.busType ?? (path === 'disks' ? 'SCSI' : undefined)
-      if (bus === 'IDE' && vm.machineType === 'Q35') return [fault(at, 'another bus on machine type Q35', bus)]
-      if (bus === 'SPAPR' && vm.machineType !== 'PSERIES') return [fault(at, 'another bus than on PSERIES', bus)]
-      if (bus === 'SCSI' && vm.isScsiControllerEnabled === false) {
-        return [fault(at, 'another bus without the SCSI controller (isScsiControllerEnabled)', bus)]
-      }
-      return []
-    })
-  return [...onBus('disks', vm.disks ?? []), ...onBus('cdRoms', vm.cdRoms ?? [])]
+const busFaults = (vm: VmBody): ApiError[] => [
+  ...(vm.disks ?? []).flatMap(({ diskAddress }, index) =>
+    busFaultsAt(vm, diskAddress?.busType ?? 'SCSI', `disks[${index}]/diskAddress/busType`),
+  ),
+  ...(vm.cdRoms ?? []).flatMap(({ diskAddress }, index) =>
+    busFaultsAt(vm, diskAddress?.busType, `cdRoms[${index}]/diskAddress/busType`),
+  ),
+]
+
+export function busFaultsAt(
+  vm: Pick<VmBody, 'machineType' | 'isScsiControllerEnabled'>,
+  bus: string | undefined,
+  path: string,
+): ApiError[] {
+  if (bus === 'IDE' && vm.machineType === 'Q35') return [fault(path, 'another bus on machine type Q35', bus)]
+  if (bus === 'SPAPR' && vm.machineType !== 'PSERIES') return [fault(path, 'another bus than on PSERIES', bus)]
+  if (bus === 'SCSI' && vm.isScsiControllerEnabled === false) {
+    return [fault(path, 'another bus without the SCSI controller (isScsiControllerEnabled)', bus)]
+  }
+  return []
 }
 
-export function diskFaults(disk: DiskEntity, path: string): ApiError[] {
-  const faults = attributeFaults(`${path}/customAttributes`, disk.customAttributes)
+/** `path`: empty, or that of the disk with a slash at the end. */
+export function diskFaults(disk: Omit<DiskEntity, 'extId'>, path: string): ApiError[] {
+  const faults = attributeFaults(`${path}customAttributes`, disk.customAttributes)
   const backing = disk.backingInfo as Record<string, unknown> | undefined
-  if (backing === undefined) return [...faults, fault(`${path}/backingInfo`, 'a disk or a volume group', undefined)]
+  if (backing === undefined) return [...faults, fault(`${path}backingInfo`, 'a disk or a volume group', undefined)]
   if (backing['volumeGroupExtId'] !== undefined) {
     const bus = disk.diskAddress?.busType ?? 'SCSI'
-    return bus === 'SCSI' ? faults : [...faults, fault(`${path}/diskAddress/busType`, 'SCSI for a volume group', bus)]
+    if (bus !== 'SCSI') faults.push(fault(`${path}diskAddress/busType`, 'SCSI for a volume group', bus))
+    if (disk.customAttributes !== undefined)
+      faults.push(fault(`${path}customAttributes`, 'none for a volume group', disk.customAttributes))
+    return faults
   }
-  if (backing['diskSizeBytes'] === undefined && backing['dataSource'] === undefined) {
-    faults.push(fault(`${path}/backingInfo`, 'diskSizeBytes or dataSource', backing))
-  }
-  if (((backing['diskSizeBytes'] as number | undefined) ?? 0) > 64 * TiB) {
-    faults.push(fault(`${path}/backingInfo/diskSizeBytes`, 'at most 64 TiB', backing['diskSizeBytes']))
-  }
-  return faults
+  return [...faults, ...fileFaults(backing, path)]
 }
 
-function attributeFaults(path: string, attributes: readonly string[] | undefined): ApiError[] {
+export function fileFaults(backing: FileBacking, path: string): ApiError[] {
+  const { diskSizeBytes, dataSource } = backing
+  const isExternal = dataSource?.reference?.$objectType === 'vmm.v4.ahv.config.ExternalDataSourceDiskReference'
+  if (isExternal && diskSizeBytes === undefined)
+    return [fault(`${path}backingInfo/diskSizeBytes`, 'the size of the disk in the repository', undefined)]
+  const isSized = diskSizeBytes !== undefined || dataSource !== undefined
+  return isSized ? sizeFaults(backing, path) : [fault(`${path}backingInfo`, 'diskSizeBytes or dataSource', backing)]
+}
+
+export const sizeFaults = ({ diskSizeBytes = 0 }: FileBacking, path: string): ApiError[] =>
+  diskSizeBytes > maximumDiskBytes ? [fault(`${path}backingInfo/diskSizeBytes`, 'at most 64 TiB', diskSizeBytes)] : []
+
+export function attributeFaults(path: string, attributes: readonly string[] | undefined): ApiError[] {
   if (attributes === undefined) return []
   if (attributes.length > maximumCustomAttributes) {
     return [

@@ -4,7 +4,6 @@ import type { VmBody } from '../../virtual-machines/entity.ts'
 import { isEmulated, type NicBody } from './parts/nics.ts'
 
 const unbuiltSources: Readonly<Record<string, string>> = {
-  'vmm.v4.ahv.config.ExternalDataSourceDiskReference': 'a disk of an external repository',
   'vmm.v4.ahv.config.VmDiskRecoveryPointReference': 'a disk of a VM recovery point',
   'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference': 'a disk of a volume group recovery point',
 }
@@ -16,11 +15,8 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
   }
   if (body.source !== undefined) refuse('source')
   if (body.guestTools !== undefined) refuse('guestTools')
-  const backings = [...(body.disks ?? []), ...(body.cdRoms ?? [])].map(({ backingInfo }) => backingInfo)
-  for (const backing of backings as ({ dataSource?: { reference?: { $objectType?: string } } } | undefined)[]) {
-    const source = unbuiltSources[backing?.dataSource?.reference?.$objectType ?? '']
-    if (source !== undefined) refuse(source)
-  }
+  for (const { backingInfo } of [...(body.disks ?? []), ...(body.cdRoms ?? [])])
+    refuseUnbuiltSource(operation, backingInfo)
   for (const nic of body.nics ?? []) refuseUnbuiltNic(operation, nic)
 }
 
@@ -28,4 +24,11 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
 export function refuseUnbuiltNic(operation: string, nic: NicBody): void {
   if (!isEmulated(nic))
     throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with a NIC that uses SR-IOV or offload` })
+}
+
+/** @throws ApiError 501 */
+export function refuseUnbuiltSource(operation: string, backing: object | undefined): void {
+  const { dataSource } = (backing ?? {}) as { dataSource?: { reference?: { $objectType?: string } } }
+  const source = unbuiltSources[dataSource?.reference?.$objectType ?? '']
+  if (source !== undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${source}` })
 }

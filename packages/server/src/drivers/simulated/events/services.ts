@@ -1,8 +1,9 @@
 /** Faults of external services. Source: behaviour iam.md 11; platform.md 12; vmm.md 3.6, 3.8. */
 import type { placeFaults } from '@hyperplane/contract/control/world-happening'
 import type { AuthorityFact } from '../authority.ts'
-import type { ServerFault } from '../content-source.ts'
+import { type ServerFault, serverState } from '../content-source.ts'
 import type { DirectoryHost } from '../directory.ts'
+import { setRepositoryState } from '../hypervisor/hydration.ts'
 import type { Bucket, ClusterDoor, PlaceFault, S3Service } from '../place-doors.ts'
 import type { WebFaultFact } from '../web.ts'
 import type { SimulatedWorld } from '../world.ts'
@@ -136,5 +137,7 @@ export async function setContentFault(
   if (before?.kind === fault?.kind && before?.status === fault?.status) return false
   if (fault === undefined) await faults.remove(host)
   else await faults.put(host, fault)
+  // Disks may read their content from the same host.
+  await setRepositoryState(world, host, serverState(world, host))
   return true
 }

@@ -18,14 +18,19 @@ export class GuestBoots {
   }
 
   timesOf(fact: DomainFact): BootTimes {
-    const { domain, startedAt = 0 } = this.settled(fact)
+    const settled = this.settled(fact)
+    const { domain, startedAt = 0 } = settled
     return bootTimes({
       seed: `${this.#world.seed}/${domain.extId}/${startedAt}`,
       startedAt,
-      os: guestOf(domain, diskFacts(this.#world)),
+      os: this.guestOf(settled),
       hasPendingCustomization: domain.hasPendingCustomization,
       isInstant: this.#isInstant,
     })
+  }
+
+  guestOf({ bootedOs, domain }: DomainFact): GuestOs | undefined {
+    return bootedOs === undefined ? guestOn(domain, diskFacts(this.#world)) : bootedOs === 'none' ? undefined : bootedOs
   }
 
   /** Treats a reboot by the guest like any other start. A customisation runs in one boot only. */
@@ -33,7 +38,8 @@ export class GuestBoots {
     const { restartedAt, ...before } = fact
     if (restartedAt === undefined) return fact
     const domain = { ...fact.domain, hasPendingCustomization: !this.isCustomizationDone(before, restartedAt) }
-    return { ...before, domain, startedAt: restartedAt }
+    const { bootedOs: _, ...rebooted } = before
+    return { ...rebooted, domain, startedAt: restartedAt }
   }
 
   areToolsReachable(fact: DomainFact): boolean {
@@ -46,13 +52,13 @@ export class GuestBoots {
   /** The settings that a customisation of Windows has made. */
   settingsOf(fact: DomainFact): GuestSettings | undefined {
     const { domain } = this.settled(fact)
-    const isWindows = guestOf(domain, diskFacts(this.#world)) === 'windows'
+    const isWindows = this.guestOf(this.settled(fact)) === 'windows'
     return isWindows && this.isCustomizationDone(fact) ? domain.guestSettings : undefined
   }
 
   systemOf(fact: DomainFact): GuestSystem | undefined {
     const { domain } = fact
-    const os = guestOf(domain, diskFacts(this.#world))
+    const os = this.guestOf(this.settled(fact))
     if (os === undefined || os === 'installer') return undefined
     const name = this.settingsOf(fact)?.computerName ?? domain.name
     const dnsName = `${
@@ -71,7 +77,7 @@ export class GuestBoots {
 }
 
 /** The guest on the first bootable device of the boot order. */
-function guestOf({ bootOrder, diskExtIds, isoExtIds }: Domain, disks: Collection<DiskFact>): GuestOs | undefined {
+function guestOn({ bootOrder, diskExtIds, isoExtIds }: Domain, disks: Collection<DiskFact>): GuestOs | undefined {
   for (const device of bootOrder) {
     const candidates = device === 'DISK' ? diskExtIds : device === 'CDROM' ? isoExtIds : []
     const os = candidates.map((extId) => disks.get(extId)?.os).find((candidate) => candidate !== undefined)

@@ -1,13 +1,17 @@
 /** Simulated virtual disks, as copy-on-write layers. Source: behaviour vmm.md 3.3, 3.4. */
+import { defined } from '../../../core/defined.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { DiskSource, Disks, VirtualDisk } from '../../hypervisor.ts'
+import { serverState } from '../content-source.ts'
+import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
+import { createDiskChanges, presentDisk } from './disk-changes.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { contentBytes, frozen, layersOf, merged, over } from './layers.ts'
 
-export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks {
+export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInstant: boolean): Disks {
   const disks = diskFacts(world)
   const full = fullFacts(world)
   const now = (): number => world.clock.now()
@@ -27,12 +31,13 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
     }
   }
 
+  const present = presentDisk(world, hosts)
   return {
     async createDisk(disk) {
       if (disks.get(disk.extId) !== undefined) return
       hosts.requireAnswer('createDisk', [hosts.clusterOf(disk.containerExtId)])
-      if (disk.source?.kind !== 'disk') return disks.stage(disk.extId, diskFactOf(disk, now()))
-      await disks.putAll(layered(disk, disk.source, disks, now()))
+      if (disk.source?.kind === 'disk') await disks.putAll(layered(disk, disk.source, disks, now()))
+      else await disks.stage(disk.extId, diskFactOf(disk, world))
     },
     async snapshotDisks(snapshots) {
       const facts = new Map<string, DiskFact>()
@@ -55,19 +60,40 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts): Disks
       await collapse()
     },
     layers: (at = now()) => layersOf(disks, at),
+    async replaceDisk(diskExtId, byExtId) {
+      const other = disks.get(byExtId)
+      if (other !== undefined && other.isHidden !== true) {
+        const former = present(diskExtId, 'replaceDisk')
+        await disks.putAll(
+          new Map([
+            [diskExtId, other],
+            [byExtId, { ...former, isHidden: true }],
+          ]),
+        )
+      }
+      await collapse()
+    },
+    ...createDiskChanges(world, present, isInstant),
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }
 }
 
-/** The guest on an image follows from its name. */
-function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, createdAt: number): DiskFact {
-  const fact = { containerExtId, sizeBytes, createdAt }
-  if (source?.kind === 'image') return { ...fact, os: /windows|\bwin/i.test(source.name) ? 'windows' : 'linux' }
-  return source?.kind === 'volumeDisk' ? { ...fact, os: 'linux' } : fact
+/** The guest on an image follows from its name, and that on an external disk from its path. */
+function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, world: SimulatedWorld): DiskFact {
+  const since = world.clock.now()
+  const fact = { containerExtId, sizeBytes, createdAt: since }
+  const guestOf = (name: string): GuestOs => (/windows|\bwin/i.test(name) ? 'windows' : 'linux')
+  if (source?.kind === 'image') return { ...fact, os: guestOf(source.name) }
+  if (source?.kind !== 'external') return source?.kind === 'volumeDisk' ? { ...fact, os: 'linux' } : fact
+  const repository = source.repository.toLowerCase()
+  const server = serverState(world, repository)
+  if (server === 'away') throw new DriverError(`the repository ${repository} cannot be reached`, { retryable: false })
+  const hydration = { repository, isEnabled: source.isHydrated, server, remainingBytes: sizeBytes, since }
+  return { ...fact, hydration, os: guestOf(source.path) }
 }
 
-/** A layer over what the source holds now, with the guest of the source. A disk in use is frozen under a layer of its own. */
+/** A layer over what the source holds now, with its guest and hydration. A disk in use is frozen under a layer of its own. */
 function layered(
   { extId, containerExtId, sizeBytes, isReadOnly }: VirtualDisk,
   { extId: sourceExtId, isFullCopy }: Extract<DiskSource, { kind: 'disk' }>,
@@ -76,7 +102,8 @@ function layered(
 ): ReadonlyMap<string, DiskFact> {
   const source = disks.get(sourceExtId)
   if (source === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
-  const fact = { containerExtId, sizeBytes, createdAt: now, ...(source.os && { os: source.os }) }
+  const { os, hydration } = source
+  const fact = { containerExtId, sizeBytes, createdAt: now, ...defined({ os, hydration }) }
   const own = (held: number): Partial<DiskFact> =>
     isReadOnly === true ? { frozenBytes: held, frozenAt: now } : held === 0 ? {} : { mergedBytes: held }
   if (isFullCopy === true) return new Map([[extId, { ...fact, ...own(contentBytes(disks, source, now)) }]])

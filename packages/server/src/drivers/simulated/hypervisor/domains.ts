@@ -1,6 +1,6 @@
 /** Source: behaviour vmm.md 3.1, 3.4. */
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Domains, GuestSignal } from '../../hypervisor.ts'
+import type { Domain, Domains, GuestSignal } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
@@ -22,8 +22,14 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
   const { domains } = hosts
   const holds = holdFacts(world)
 
+  /** A running guest notices new NICs later, and other boot disks at its next start. */
+  const seenByGuest = (before: DomainFact, domain: Domain): Pick<DomainFact, 'bootedOs' | 'nicChanges'> => ({
+    nicChanges: nicChangesOf(before, domain, clock.now()),
+    bootedOs: boots.guestOf(boots.settled(before)) ?? 'none',
+  })
+
   async function restart(fact: DomainFact, callKey: string): Promise<void> {
-    const { restartedAt, hungSince, toolsBefore: _, ...running } = fact
+    const { restartedAt, hungSince, bootedOs, toolsBefore: _, ...running } = fact
     const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
     await domains.put(domain.extId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
   }
@@ -43,11 +49,11 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
 
   return {
     async defineVm(domain) {
-      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
       const before = domains.get(domain.extId)
+      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(before)])
       const startsTools = before?.state === 'ON' && domain.hasGuestTools && !before.domain.hasGuestTools
-      const nicChanges = before?.state === 'ON' ? { nicChanges: nicChangesOf(before, domain, clock.now()) } : {}
-      const fact = { state: 'OFF', ...before, domain, ...nicChanges } as const
+      const seen = before?.state === 'ON' ? seenByGuest(before, domain) : {}
+      const fact = { state: 'OFF', ...before, domain, ...seen } as const
       await domains.stage(domain.extId, startsTools ? withNewTools(fact, clock.now()) : fact)
     },
     async undefineVm(vmExtId) {

@@ -1,6 +1,7 @@
 import type { guestFaults } from '@hyperplane/contract/control/world-happening'
 import { defined } from '../../../core/defined.ts'
 import type { Domain, DomainNic } from '../../hypervisor.ts'
+import type { ServerState } from '../content-source.ts'
 import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 
@@ -32,6 +33,8 @@ export interface DomainFact {
   readonly isFrozen?: boolean
   /** By NIC id: changes while the domain runs, which the guest notices later. */
   readonly nicChanges?: Readonly<Record<string, NicChange>>
+  /** Guest of the last start, if the domain was reconfigured since: other disks count from the next start. */
+  readonly bootedOs?: GuestOs | 'none'
 }
 
 export interface NicChange {
@@ -58,14 +61,27 @@ export interface DiskFact {
   readonly createdAt: number
   /** When the top layer was laid over the one below; default: `createdAt`. */
   readonly layerSince?: number
-  /** Bytes of deleted layers that were merged into this one. */
+  /** Bytes of deleted layers that were merged into this one, and those written before the last change of the size. */
   readonly mergedBytes?: number
+  /** For the undo of a resize. */
+  readonly beforeResize?: Pick<DiskFact, 'layerSince' | 'mergedBytes' | 'sizeBytes'>
   /** A layer that no guest writes to any more, with its bytes. */
   readonly frozenBytes?: number
   /** Milliseconds since 1970. */
   readonly frozenAt?: number
+  readonly hydration?: HydrationFact
   /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean
+}
+
+/** Copying of an external source. */
+export interface HydrationFact {
+  readonly repository: string
+  readonly isEnabled: boolean
+  readonly server: ServerState
+  /** At `since`, milliseconds since 1970. */
+  readonly remainingBytes: number
+  readonly since: number
 }
 
 export const domainFacts = (world: SimulatedWorld): Collection<DomainFact> => world.collection('domains')

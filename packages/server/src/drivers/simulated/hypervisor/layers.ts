@@ -2,6 +2,7 @@
  * Copy-on-write layers. A disk is a chain of layers of which only the top grows; snapshots and clones share the frozen
  * ones below. Source: behaviour vmm.md 3.4.
  */
+import { defined } from '../../../core/defined.ts'
 import type { Layer } from '../../hypervisor.ts'
 import type { Collection } from '../world.ts'
 import type { DiskFact } from './facts.ts'
@@ -31,13 +32,29 @@ export const frozen = (fact: DiskFact, now: number): DiskFact => ({
 
 /** The disk with an empty layer over `parentExtId`. */
 export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact => {
-  const { frozenBytes: _bytes, frozenAt: _at, mergedBytes: _merged, isHidden: _hidden, ...plain } = fact
+  const {
+    beforeResize: _size,
+    frozenBytes: _bytes,
+    frozenAt: _at,
+    mergedBytes: _merged,
+    isHidden: _hidden,
+    ...plain
+  } = fact
   return { ...plain, parentExtId, layerSince: now }
+}
+
+/** What the disk holds stays as it is; the former size undoes the last resize. */
+export function resized(fact: DiskFact, sizeBytes: number, now: number): DiskFact {
+  const { beforeResize, layerSince, mergedBytes, ...plain } = fact
+  if (sizeBytes === fact.sizeBytes) return fact
+  if (sizeBytes === beforeResize?.sizeBytes) return { ...plain, ...beforeResize }
+  const before = { sizeBytes: fact.sizeBytes, ...defined({ layerSince, mergedBytes }) }
+  return { ...plain, sizeBytes, layerSince: now, mergedBytes: ownBytes(fact, now), beforeResize: before }
 }
 
 /** The layer after it has taken over what the one below held. */
 export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact {
-  const { parentExtId: _, layerSince, mergedBytes, ...rest } = upper
+  const { beforeResize: _size, parentExtId: _, layerSince, mergedBytes, ...rest } = upper
   const held = ownBytes(upper, now)
   const fact: DiskFact = {
     ...rest,
@@ -58,10 +75,10 @@ export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact 
   }
 }
 
-/** Layers that have another one below or above them, or had one that was merged into them. */
+/** Layers that have another one below or above them, or had one that was merged into them. A resize makes no layer. */
 export function layersOf(disks: Collection<DiskFact>, now: number): ReadonlyMap<string, Layer> {
-  const isShared = ({ parentExtId, frozenBytes, mergedBytes }: DiskFact): boolean =>
-    parentExtId !== undefined || frozenBytes !== undefined || mergedBytes !== undefined
+  const isShared = ({ parentExtId, frozenBytes, ...fact }: DiskFact): boolean =>
+    parentExtId !== undefined || frozenBytes !== undefined || (fact.beforeResize ?? fact).mergedBytes !== undefined
   const shared = [...disks.all()].filter(([, fact]) => isShared(fact))
   return new Map(
     shared.map(([extId, fact]) => [extId, { containerExtId: fact.containerExtId, ownBytes: ownBytes(fact, now) }]),

@@ -5,8 +5,8 @@ import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
 import { present } from '../../vm/admission.ts'
-import { requireRoom } from '../../vm/create/create.ts'
 import type { Overrides } from '../../vm/create/derived-vm.ts'
+import { requireRoom } from '../../vm/files.ts'
 import {
   type Customization,
   customizationOf,

@@ -19,8 +19,9 @@ import { refuseReadOnly, requireClusterReachable } from '../../../registrations/
 import { fault, under } from '../../../virtual-machines/fault.ts'
 import { affectedVm, taskOf as taskOfVm } from '../../vm/admission.ts'
 import { isNative } from '../../vm/create/clusters.ts'
-import { insertVm, makingVm, type NewVm, planning, requireRoom } from '../../vm/create/create.ts'
+import { insertVm, makingVm, type NewVm, planning } from '../../vm/create/create.ts'
 import { derive, derivedFaults, type Overrides } from '../../vm/create/derived-vm.ts'
+import { requireRoom } from '../../vm/files.ts'
 import type { DeploymentBody, OverrideBody } from './rules.ts'
 import { type OfVersion, type TemplateEntity, taskOf } from './template-tasks.ts'
 import {

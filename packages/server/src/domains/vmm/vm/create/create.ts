@@ -1,13 +1,7 @@
 /** New VMs: their admission, and the steps of the tasks that make them. Source: behaviour vmm.md 1.1 (Create, steps). */
-import type { EntityOf, Operation } from '@hyperplane/contract'
-import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { volumes } from '@hyperplane/contract/volumes'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { isInScope } from '../../../../core/access/scope.ts'
-import { ApiError, refuseAll } from '../../../../core/api-error.ts'
-import { defined } from '../../../../core/defined.ts'
+import { refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type {
   RecordContext,
@@ -30,7 +24,6 @@ import {
 } from '../../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { claimDevices, releaseDevices } from '../../../scheduling/host-devices.ts'
-import { roomForDisk } from '../../../storage-space/capacity.ts'
 import {
   type DiskEntity,
   type FileBacking,
@@ -39,12 +32,22 @@ import {
   type VmBody,
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
-import { requireImageRoom } from '../../content/image/image-space.ts'
 import { requireImagesAllowed } from '../../content/placement.ts'
-import { transferTo } from '../../content/rate-limits.ts'
 import { type OfVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
+import {
+  copyImages,
+  createFile,
+  diskOf,
+  imagesOf,
+  imagesToCopy,
+  removeCopies,
+  requireRoom,
+  storeCopies,
+  underWay,
+} from '../files.ts'
 import { described, wishesOf } from '../parts/devices.ts'
+import { requireMayAttach } from '../parts/group-disk.ts'
 import {
   type EthernetNic,
   ethernetNicsOf,
@@ -54,8 +57,7 @@ import {
   takeMac,
 } from '../parts/nics.ts'
 import { bootDeviceFaults } from '../rules.ts'
-import { nameOfSource, resolveSource } from './disk-sources.ts'
-import { type PlannedVm, planVm, withoutEmpty } from './plan.ts'
+import { planVm, withoutEmpty } from './plan.ts'
 import type { Contents } from './plan-disks.ts'
 import type { Planning } from './planning.ts'
 
@@ -89,18 +91,18 @@ export async function insertVm(
   extId?: string,
 ): Promise<{ readonly vm: VmEntity; readonly copies: Copies }> {
   const { vm: planned, groups, copies } = await planVm(ctx, body, contents, extId)
-  await requireMayAttach(ctx, groups)
+  for (const { volumeGroupExtId } of groups) await requireMayAttach(ctx, volumeGroupExtId)
   const nics = []
   for (const [index, nic] of ethernetNicsOf(planned).entries()) {
     nics.push(await takeMac(ctx, planned.extId, nic))
     await takeAskedAddresses(ctx, nic, `nics[${index}]/`)
   }
-  const imagesRead = imagesOf(planned, copies)
+  const filesUnderWay = underWay(filesOf(planned), copies)
   const vm = {
     ...planned,
     ...internal,
     ...(nics.length === 0 ? {} : { nics }),
-    ...(imagesRead.length === 0 ? {} : { imagesRead }),
+    ...(filesUnderWay.length === 0 ? {} : { filesUnderWay }),
     ...bootedFrom(planned, nics[bootNic ?? -1]),
   }
   const groupDisks = groups.map(({ index }) => ({ diskAddress: { busType: 'SCSI' as const, index } }))
@@ -119,7 +121,7 @@ export async function newVm<I extends NewVm>(
 ): Promise<TaskStarted> {
   const { vm, copies } = await insertVm(ctx, body, origin)
   const options = origin.options(vm)
-  const images = (await imagesToCopy(ctx.store, vm, copies)).map(({ extId }) => extId)
+  const images = (await imagesToCopy(ctx.store, ...sourcesOf(vm, copies))).map(({ extId }) => extId)
   const locks = [...options.affected.map(({ extId }) => extId), vm.extId, ...images]
   const input = {
     ...origin.input,
@@ -137,7 +139,7 @@ function bootedFrom({ bootConfig }: VmEntity, nic: EthernetNic | undefined): Pic
   return { bootConfig: { ...bootConfig, bootDevice } as VmEntity['bootConfig'] }
 }
 
-/** By id of a new file: the content that it copies. */
+/** By id of a new file: the content that it copies, instead of the source that it names. */
 export type Copies = Readonly<Record<string, DiskSource>>
 
 export interface NewVm extends OfVm {
@@ -171,8 +173,9 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesOf(vm)) await diskOf(ctx.store, file, copiesIn(ctx, input))
-      await requireImagesAllowed(ctx.store, imagesOf(vm, copiesIn(ctx, input)), vm.cluster?.extId as string)
+      for (const file of filesOf(vm)) await diskOf(ctx.store, file, contentOf(file, copiesIn(ctx, input)))
+      const [files, clusterExtId] = sourcesOf(vm, copiesIn(ctx, input))
+      await requireImagesAllowed(ctx.store, imagesOf(files), clusterExtId)
       await requireRoom(ctx, filesOf(vm))
     },
     // No undo: the step only reads.
@@ -181,33 +184,10 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     name: 'copy images',
     progress: 20,
     acts: async (ctx, input) =>
-      input.isDiskless !== true &&
-      (await imagesToCopy(ctx.store, await coming(ctx.store, input), copiesIn(ctx, input))).length > 0,
-    run: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
-      const clusterExtId = vm.cluster?.extId as string
-      const images = await imagesToCopy(ctx.store, vm, copiesIn(ctx, input))
-      for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of images) {
-        await requireImageRoom(ctx, [clusterExtId], sizeBytes)
-        const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
-        await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId }, transferTo(ctx, clusterExtId))
-      }
-    },
-    record: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
-      for (const { extId, clusterLocationExtIds = [] } of await imagesToCopy(ctx.store, vm, copiesIn(ctx, input))) {
-        await ctx.store.update(Image, extId, {
-          clusterLocationExtIds: [...clusterLocationExtIds, vm.cluster?.extId as string],
-        })
-      }
-    },
-    // A recorded copy belongs to the image, and other VMs may use it already.
-    undo: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
-      const clusterExtId = vm.cluster?.extId as string
-      for (const { extId } of await imagesToCopy(ctx.store, vm, copiesIn(ctx, input)))
-        await ctx.drivers.contentSource.remove({ imageExtId: extId, clusterExtId })
-    },
+      input.isDiskless !== true && (await imagesToCopy(ctx.store, ...(await comingSources(ctx, input)))).length > 0,
+    run: async (ctx, input) => copyImages(ctx, ...(await comingSources(ctx, input))),
+    record: async (ctx, input) => storeCopies(ctx.store, ...(await comingSources(ctx, input))),
+    undo: async (ctx, input) => removeCopies(ctx, ...(await comingSources(ctx, input))),
   },
   {
     name: 'create disks',
@@ -216,8 +196,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesOf(vm))
-        await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file, copiesIn(ctx, input)))
+      for (const file of filesOf(vm)) await createFile(ctx, file, contentOf(file, copiesIn(ctx, input)))
       for (const firmware of firmwareDisks(vm)) await ctx.drivers.hypervisor.createDisk(firmware)
     },
     undo: async (ctx, input) => removeDisks(ctx, await coming(ctx.store, input)),
@@ -281,7 +260,7 @@ export const makingVm = <I extends NewVm>(
         progress: 100,
         record: async (ctx, input) => {
           const { vmExtId } = input
-          await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso(), imagesRead: undefined })
+          await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso(), filesUnderWay: undefined })
           await ctx.store.publish(Vm, vmExtId)
           for (const { extId } of await claimsOn(ctx.store, 'Vm', vmExtId)) await confirm(ctx.store, extId)
           await stored?.(ctx, input)
@@ -304,53 +283,25 @@ export async function detachGroups(store: Transaction, vmExtId: string): Promise
   for (const attachment of await claimsOn(store, 'Vm', vmExtId)) await drop(store, attachment)
 }
 
-/** A disk that represents a volume group is an attachment: the caller needs the permission for attachments as well. */
-async function requireMayAttach(ctx: Planning, groups: PlannedVm['groups']): Promise<void> {
-  const attach = volumes.operations.find(({ id }) => id === 'attachVm') as Operation
-  const scope = groups.length === 0 ? 'all' : await ctx.services.access.scope(ctx.caller, attach)
-  for (const { volumeGroupExtId } of groups) {
-    const group = await ctx.store.get(VolumeGroup, volumeGroupExtId)
-    if (isInScope(scope, group)) continue
-    throw new ApiError('ACCESS_DENIED', { operation: attach.iamOperation, reason: ' on this volume group' })
-  }
-}
-
 const hasDisks = (vm: VmEntity): boolean => filesOf(vm).length + firmwareDisks(vm).length > 0
 
 async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity
 }
 
-function imagesOf(vm: VmEntity, copies: Copies = {}): string[] {
-  const ids = filesOf(vm).flatMap(({ dataSource, diskExtId }) =>
-    copies[diskExtId as string] === undefined
-      ? ((dataSource?.reference as { imageExtId?: string } | undefined)?.imageExtId ?? [])
-      : [],
-  )
-  return [...new Set(ids)]
-}
+/** Files that read the source which they name, and the cluster that needs it. */
+const sourcesOf = (vm: VmEntity, copies: Copies = {}): [readonly FileBacking[], string] => [
+  filesOf(vm).filter(({ diskExtId }) => copies[diskExtId as string] === undefined),
+  vm.cluster?.extId as string,
+]
 
-/** Source images that the cluster of the VM does not hold yet. */
-async function imagesToCopy(store: Reader, vm: VmEntity, copies?: Copies): Promise<EntityOf<typeof Image>[]> {
-  const images = await store.getMany(Image, imagesOf(vm, copies))
-  return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(vm.cluster?.extId as string))
-}
+const comingSources = async (
+  ctx: Pick<StepContext<Drivers>, 'outputs' | 'store'>,
+  input: NewVm,
+): Promise<[readonly FileBacking[], string]> => sourcesOf(await coming(ctx.store, input), copiesIn(ctx, input))
 
-/** @throws ApiError 404 when the source no longer exists */
-export async function diskOf(store: Reader, file: FileBacking, copies: Copies = {}): Promise<VirtualDisk> {
-  const content = copies[file.diskExtId as string]
-  const reference = content === undefined ? file.dataSource?.reference : undefined
-  const resolved = reference === undefined ? undefined : await resolveSource(store, reference)
-  if (reference !== undefined && resolved === undefined) {
-    throw new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute: 'dataSource/reference' })
-  }
-  return {
-    extId: file.diskExtId as string,
-    containerExtId: file.storageContainer?.extId as string,
-    sizeBytes: file.diskSizeBytes ?? 0,
-    ...defined({ source: content ?? resolved?.source }),
-  }
-}
+const contentOf = ({ diskExtId }: FileBacking, copies: Copies = {}): DiskSource | undefined =>
+  copies[diskExtId as string]
 
 function firmwareDisks(vm: VmEntity): VirtualDisk[] {
   const boot = vm.bootConfig as { nvramDevice?: { backingStorageInfo?: FileBacking } } | undefined
@@ -363,19 +314,6 @@ function firmwareDisks(vm: VmEntity): VirtualDisk[] {
   return files
     .filter((file): file is { extId: string; containerExtId: string } => file.extId !== undefined)
     .map((file) => ({ ...file, sizeBytes: 0 }))
-}
-
-export async function requireRoom(
-  ctx: { readonly store: Reader; readonly drivers: Drivers },
-  files: readonly FileBacking[],
-): Promise<void> {
-  for (const { diskSizeBytes = 0, storageContainer } of files) {
-    const extId = storageContainer?.extId as string
-    const container = await ctx.store.get(StorageContainer, extId)
-    const free = container === undefined ? 0 : await roomForDisk(ctx, container)
-    if (diskSizeBytes > free)
-      throw new ApiError('OUT_OF_STORAGE', { name: container?.name ?? extId, free, asked: diskSizeBytes })
-  }
 }
 
 export async function removeDisks(ctx: Pick<StepContext<Drivers>, 'drivers'>, vm: VmEntity): Promise<void> {

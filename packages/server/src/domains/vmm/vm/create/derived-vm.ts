@@ -63,12 +63,12 @@ export function derive(blueprint: Blueprint, overrides: Overrides): Derived & { 
   const { spec, contentOf } = blueprint
   const body = derivedBody(blueprint, overrides)
   const files = [
-    ...(body.disks ?? []).map((_, index): [string, string] => [`disks[${index}]`, fileIdOf(fileDisksOf(spec)[index])]),
+    ...fileDisksOf(spec).map((disk, index): [string, string] => [`disks[${index}]`, fileIdOf(disk)]),
     ...(spec.cdRoms ?? []).flatMap(({ backingInfo }, index): [string, string][] =>
       backingInfo === undefined ? [] : [[`cdRoms[${index}]`, backingInfo.diskExtId as string]],
     ),
   ]
-  const contents = new Map(files.map(([path, fileExtId]) => [path, contentOf(fileExtId)]))
+  const contents = new Map(files.map(([path, fileExtId]) => [`${path}/backingInfo`, contentOf(fileExtId)]))
   const isBootKept = overrides.bootConfig === undefined && overrides.nics === undefined
   return { body, contents, bootNic: isBootKept ? bootNicOf(spec) : undefined }
 }

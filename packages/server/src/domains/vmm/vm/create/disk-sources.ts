@@ -14,8 +14,9 @@ export interface ResolvedSource {
   readonly source: DiskSource
   readonly sizeBytes: number
   readonly containerExtId?: string
+  /** Absent for content outside the deployment, as are the clusters. */
+  readonly owner?: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
   readonly clusterExtIds: readonly string[]
-  readonly owner: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
 }
 
 export async function findDisk(
@@ -34,6 +35,9 @@ interface Named {
   readonly volumeGroupExtId?: string
   readonly vmReference?: { readonly extId?: string }
   readonly diskAddress?: { readonly busType?: string; readonly index?: number }
+  readonly externalRepositoryExtId?: string
+  readonly externalDiskRelativePath?: string
+  readonly shouldEnableBackgroundHydration?: boolean
 }
 
 export async function resolveSource(store: Reader, reference: SourceReference): Promise<ResolvedSource | undefined> {
@@ -52,14 +56,29 @@ export async function resolveSource(store: Reader, reference: SourceReference): 
     }
     case 'vmm.v4.ahv.config.VolumeDiskReference':
       return volumeDiskSource(store, given.diskExtId, given.volumeGroupExtId)
+    case 'vmm.v4.ahv.config.ExternalDataSourceDiskReference':
+      return externalSource(given)
     default:
       return undefined
   }
 }
 
+/** The size is that of the disk, because the repository is read in the task. */
+const externalSource = (given: Named): ResolvedSource => ({
+  source: {
+    kind: 'external',
+    repository: given.externalRepositoryExtId as string,
+    path: given.externalDiskRelativePath as string,
+    isHydrated: given.shouldEnableBackgroundHydration !== false,
+  },
+  sizeBytes: 0,
+  clusterExtIds: [],
+})
+
 export function nameOfSource(reference: SourceReference): { kind: string; id: string } {
   const given: Named = reference
   if (given.imageExtId !== undefined) return { kind: 'image', id: given.imageExtId }
+  if (given.externalRepositoryExtId !== undefined) return { kind: 'repository', id: given.externalRepositoryExtId }
   return { kind: 'disk', id: given.diskExtId ?? given.vmReference?.extId ?? 'without an id' }
 }
 

@@ -11,47 +11,57 @@ import {
   type VmBody,
   volumeGroupOf,
 } from '../../../virtual-machines/entity.ts'
-import { type Slot, type SlotWish, wishOf } from '../parts/slots.ts'
+import { type Slot, type SlotWish, usualCdRomBus, wishOf } from '../parts/slots.ts'
 import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
 import type { Planning } from './planning.ts'
 
-export interface FilePart {
-  readonly path: string
-  readonly backing: FileBacking
+export interface FilePart extends GivenFile {
   readonly source: ResolvedSource | undefined
 }
 
 /** Requested bus addresses, in the order of the body: disks first, then CD-ROM drives. */
 export function slotWishes(config: VmBody): SlotWish[] {
-  const usualCdRomBus = config.machineType === 'Q35' ? 'SATA' : 'IDE'
   return [
     ...(config.disks ?? []).map((disk, index) => wishOf(`disks[${index}]`, disk.diskAddress, 'SCSI')),
-    ...(config.cdRoms ?? []).map((drive, index) => wishOf(`cdRoms[${index}]`, drive.diskAddress, usualCdRomBus)),
+    ...(config.cdRoms ?? []).map((drive, index) =>
+      wishOf(`cdRoms[${index}]`, drive.diskAddress, usualCdRomBus(config)),
+    ),
   ]
 }
 
-/** By path in the body (`disks[0]`): content that takes the place of the data source which the body names. */
+/** By path of `backingInfo` in the body: content that takes the place of the data source which the body names. */
 export type Contents = ReadonlyMap<string, ResolvedSource>
 
-/** Disks and CD-ROM drives that have a file, with its source. @throws ApiError 404 for all missing sources together */
-export async function filesIn(ctx: Planning, body: VmBody, contents: Contents): Promise<FilePart[]> {
-  const parts: [string, FileBacking | undefined][] = [
-    ...(body.disks ?? []).map((disk, index): [string, FileBacking | undefined] => [`disks[${index}]`, fileOf(disk)]),
-    ...(body.cdRoms ?? []).map((drive, index): [string, FileBacking | undefined] => [
-      `cdRoms[${index}]`,
-      drive.backingInfo,
-    ]),
-  ]
+/** `path`: that of the field `backingInfo`. */
+export interface GivenFile {
+  readonly path: string
+  readonly backing: FileBacking
+}
+
+/** Disks and CD-ROM drives that have a file. */
+export const filesGiven = (body: VmBody): GivenFile[] => [
+  ...(body.disks ?? []).flatMap((disk, index) => givenFile(`disks[${index}]/backingInfo`, fileOf(disk))),
+  ...(body.cdRoms ?? []).flatMap((drive, index) => givenFile(`cdRoms[${index}]/backingInfo`, drive.backingInfo)),
+]
+
+const givenFile = (path: string, backing: FileBacking | undefined): GivenFile[] =>
+  backing === undefined ? [] : [{ path, backing }]
+
+/** The files with their sources. @throws ApiError 404 for all missing sources together */
+export async function withSources(
+  ctx: Planning,
+  given: readonly GivenFile[],
+  contents: Contents = new Map(),
+): Promise<FilePart[]> {
   const files: FilePart[] = []
   const missing: ApiError[] = []
-  for (const [path, backing] of parts) {
-    if (backing === undefined) continue
+  for (const { path, backing } of given) {
     const content = contents.get(path)
     const reference = content === undefined ? backing.dataSource?.reference : undefined
     const source = reference === undefined ? undefined : await resolveSource(ctx.store, reference)
     if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source)))) {
-      const attribute = `${path}/backingInfo/dataSource/reference`
+      const attribute = `${path}/dataSource/reference`
       missing.push(new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute }))
     }
     files.push({ path, backing, source: content ?? source })
@@ -61,6 +71,7 @@ export async function filesIn(ctx: Planning, body: VmBody, contents: Contents): 
 }
 
 async function mayRefer(ctx: Planning, { owner }: ResolvedSource): Promise<boolean> {
+  if (owner === undefined) return true
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
   return isInScope(scope, owner.entity)
 }
@@ -74,7 +85,7 @@ export async function fileConstraints(
   for (const { path, backing, source } of files) {
     // An image is copied to a cluster that the body names; without a name, a cluster that holds the image is chosen.
     const isCopied = source?.source.kind === 'image' && hasCluster
-    if (source !== undefined && !isCopied) {
+    if (source?.owner !== undefined && !isCopied) {
       constraints.push({
         path,
         what: `the ${source.owner.kind.title} of its source`,
@@ -108,10 +119,12 @@ export function placed(file: FilePart, defaultExtId: string, clusterExtId: strin
   const isSourceHere = source?.clusterExtIds.includes(clusterExtId) === true
   const containerExtId =
     backing.storageContainer?.extId ?? (isSourceHere ? source.containerExtId : undefined) ?? defaultExtId
+  const { dataSource, storageConfig } = backing
   return {
-    ...backing,
     diskExtId,
     diskSizeBytes: Math.max(backing.diskSizeBytes ?? 0, source?.sizeBytes ?? 0),
+    ...(dataSource === undefined ? {} : { dataSource }),
+    ...(storageConfig === undefined ? {} : { storageConfig }),
     storageContainer: { extId: containerExtId },
   }
 }
@@ -130,7 +143,7 @@ export function partsOf(
   const disks: DiskEntity[] = []
   const groups: { volumeGroupExtId: string; index: number }[] = []
   for (const [index, disk] of (body.disks ?? []).entries()) {
-    const file = backingAt.get(`disks[${index}]`)
+    const file = backingAt.get(`disks[${index}]/backingInfo`)
     const slot = slots[index] as Slot
     const volumeGroupExtId = volumeGroupOf(disk)
     if (volumeGroupExtId !== undefined) groups.push({ volumeGroupExtId, index: slot.index })
@@ -139,7 +152,7 @@ export function partsOf(
     }
   }
   const cdRoms = (body.cdRoms ?? []).map((drive, index): CdRomEntity => {
-    const file = backingAt.get(`cdRoms[${index}]`)
+    const file = backingAt.get(`cdRoms[${index}]/backingInfo`)
     const { backingInfo: _given, ...empty } = drive
     const diskAddress = slots[(body.disks?.length ?? 0) + index] as CdRomEntity['diskAddress']
     const backing = file === undefined ? {} : { backingInfo: file }

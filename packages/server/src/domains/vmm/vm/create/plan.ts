@@ -23,7 +23,16 @@ import { assignSlots, misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { refuseUnbuilt } from '../unbuilt.ts'
 import { type Constraint, chooseCluster } from './clusters.ts'
-import { type Contents, fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
+import {
+  type Contents,
+  fileConstraints,
+  filesGiven,
+  groupConstraints,
+  partsOf,
+  placed,
+  slotWishes,
+  withSources,
+} from './plan-disks.ts'
 import type { Planning } from './planning.ts'
 
 /** Per cluster. Source: behaviour vmm.md 3.9. */
@@ -59,7 +68,7 @@ export async function planVm(
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
-  const files = await filesIn(ctx, body, contents)
+  const files = await withSources(ctx, filesGiven(body), contents)
   const wanted = withIds(ctx, body)
   const isNamed = body.cluster?.extId !== undefined
   const cluster = await chooseCluster(ctx, body.cluster?.extId, [

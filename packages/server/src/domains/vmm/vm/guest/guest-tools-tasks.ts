@@ -20,8 +20,8 @@ import {
   withSystem,
 } from '../../guest-tools/guest-tools.ts'
 import { endUnchanged, type OfVm, present } from '../admission.ts'
-import { diskOf, requireRoom } from '../create/create.ts'
 import { domainOf, restoreDefinition } from '../domain.ts'
+import { diskOf, requireRoom } from '../files.ts'
 import { noteRestart } from '../power/power-state.ts'
 import { requireState } from '../states.ts'
 import { addedDrive, ejectedIso, insertedIso, isoIn } from './iso.ts'

@@ -76,6 +76,8 @@ export type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
 interface PartRequest<B> {
   readonly path: { readonly vmExtId: string; readonly extId?: string }
   readonly body: B
+  /** Entities that the task changes beside the VM, such as the source image. */
+  readonly locks?: readonly string[]
 }
 
 /**
@@ -122,13 +124,14 @@ export function changeOf<F extends PartField, B>(
   )
   const handle = async (
     ctx: WriteContext<unknown, 'vmExtId'>,
-    { path, body }: PartRequest<B>,
+    { path, body, locks = [] }: PartRequest<B>,
   ): Promise<TaskStarted> => {
     const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
     const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
     if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx, vm, input)
     const affected = [{ extId: input.partExtId, rel: resource.rel as string }, affectedVm(vm)]
-    return ctx.startTask(task, input, { ...taskOf(operation, vm), affected })
+    const locked = [...affected.map(({ extId }) => extId), ...locks]
+    return ctx.startTask(task, input, { ...taskOf(operation, vm), affected, locks: locked })
   }
   return { task, handle }
 }

@@ -1,5 +1,6 @@
 /** Addresses of disks and CD-ROM drives on the buses of a VM. Source: behaviour vmm.md 1.2, 1.3. */
 import { ApiError } from '../../../../core/api-error.ts'
+import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 
 export type Bus = 'SCSI' | 'IDE' | 'PCI' | 'SATA' | 'SPAPR'
 
@@ -9,6 +10,9 @@ export interface Slot {
   readonly busType: Bus
   readonly index: number
 }
+
+export const usualCdRomBus = ({ machineType }: Pick<VmBody, 'machineType'>): Bus =>
+  machineType === 'Q35' ? 'SATA' : 'IDE'
 
 export const slotsTaken = (vm: {
   readonly disks?: readonly Placed[] | undefined
@@ -65,14 +69,26 @@ export function assignSlots(
   return { slots: wishes.flatMap((wish) => slots.get(wish) ?? []), refusals }
 }
 
-export function misplaced(wishes: readonly SlotWish[]): ApiError[] {
-  return wishes
-    .filter(({ busType, index }) => index !== undefined && index >= slotsOn[busType])
-    .map(({ path, busType, index }) => {
-      const expected = `an index from 0 to ${slotsOn[busType] - 1} on the bus ${busType}`
-      const attributePath = `${path}/diskAddress/index`
-      return new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: index as number })
-    })
+export const misplaced = (wishes: readonly SlotWish[]): ApiError[] => wishes.flatMap(addressFaults)
+
+/** `path` of the wish: empty, or that of the disk. */
+export function addressFaults({ path, busType, index }: SlotWish): ApiError[] {
+  if (index === undefined || index < slotsOn[busType]) return []
+  const expected = `an index from 0 to ${slotsOn[busType] - 1} on the bus ${busType}`
+  const attributePath = `${path === '' ? '' : `${path}/`}diskAddress/index`
+  return [new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: index })]
+}
+
+/** @throws ApiError 409 when the VM boots from this address */
+export function requireNotBootDevice(
+  { name, bootConfig }: Pick<VmEntity, 'name' | 'bootConfig'>,
+  { diskAddress }: Placed,
+  kind: string,
+): void {
+  const boot = (bootConfig?.bootDevice as Placed | undefined)?.diskAddress
+  if (boot?.busType === undefined || boot.busType !== diskAddress?.busType || boot.index !== diskAddress.index) return
+  const users = `bootConfig/bootDevice of the VM ${name}`
+  throw new ApiError('VMM_ENTITY_IN_USE', { kind, name: `${boot.busType} ${boot.index}`, users })
 }
 
 const inUse = ({ path }: SlotWish, fields: string): ApiError =>

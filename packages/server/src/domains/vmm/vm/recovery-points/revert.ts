@@ -46,6 +46,7 @@ const keptFields = [
   'biosUuid',
   'cluster',
   'createTime',
+  'filesUnderWay',
   'gpus',
   'guestCustomization',
   'isCrossClusterMigrationInProgress',

@@ -1,0 +1,127 @@
+/** Files of disks and CD-ROM drives that a task creates. Source: behaviour vmm.md 1.1 (steps of CreateVm), 1.2, 1.3, 1.8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { Image } from '@hyperplane/contract/vmm/content/image'
+import { ApiError } from '../../../core/api-error.ts'
+import { defined } from '../../../core/defined.ts'
+import { DriverError, type StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { DiskSource, VirtualDisk } from '../../../drivers/hypervisor.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
+import { roomForDisk } from '../../storage-space/capacity.ts'
+import type { FileBacking, VmEntity } from '../../virtual-machines/entity.ts'
+import { requireImageRoom } from '../content/image/image-space.ts'
+import { transferTo } from '../content/rate-limits.ts'
+import { nameOfSource, resolveSource } from './create/disk-sources.ts'
+
+type UnderWay = NonNullable<VmEntity['filesUnderWay']>
+
+const imageOf = ({ dataSource }: FileBacking): string | undefined =>
+  (dataSource?.reference as { imageExtId?: string } | undefined)?.imageExtId
+
+export const imagesOf = (files: readonly FileBacking[]): string[] => [
+  ...new Set(files.flatMap((file) => imageOf(file) ?? [])),
+]
+
+/**
+ * For `filesUnderWay` of the VM: until the task ends, the images and containers of these files cannot be deleted.
+ * @param copies by id: files with other content than the image that they name
+ */
+export const underWay = (files: readonly FileBacking[], copies: Readonly<Record<string, DiskSource>> = {}): UnderWay =>
+  files.map((file) => {
+    const diskExtId = file.diskExtId as string
+    const imageExtId = copies[diskExtId] === undefined ? imageOf(file) : undefined
+    return { diskExtId, ...defined({ imageExtId, containerExtId: file.storageContainer?.extId }) }
+  })
+
+/** The other files under way, without these. */
+export const without = (vm: VmEntity, diskExtIds: readonly string[]): UnderWay | undefined => {
+  const others = (vm.filesUnderWay ?? []).filter(({ diskExtId }) => !diskExtIds.includes(diskExtId))
+  return others.length === 0 ? undefined : others
+}
+
+/** @param content takes the place of the source that the file names. @throws ApiError 404 when the source no longer exists */
+export async function diskOf(store: Reader, file: FileBacking, content?: DiskSource): Promise<VirtualDisk> {
+  const reference = content === undefined ? file.dataSource?.reference : undefined
+  const resolved = reference === undefined ? undefined : await resolveSource(store, reference)
+  if (reference !== undefined && resolved === undefined) {
+    throw new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute: 'dataSource/reference' })
+  }
+  return {
+    extId: file.diskExtId as string,
+    containerExtId: file.storageContainer?.extId as string,
+    sizeBytes: file.diskSizeBytes ?? 0,
+    ...defined({ source: content ?? resolved?.source }),
+  }
+}
+
+/** @throws ApiError 404 when the source no longer exists; SOURCE_UNAVAILABLE when its repository does not answer */
+export async function createFile(ctx: StepContext<Drivers>, file: FileBacking, content?: DiskSource): Promise<void> {
+  const disk = await diskOf(ctx.store, file, content)
+  try {
+    await ctx.drivers.hypervisor.createDisk(disk)
+  } catch (error) {
+    const isFinal = error instanceof DriverError && !error.retryable
+    if (!isFinal || disk.source?.kind !== 'external') throw error
+    const { repository, path } = disk.source
+    const values = { action: 'Creating the disk', source: `${repository}/${path}`, cause: error.message }
+    throw new ApiError('SOURCE_UNAVAILABLE', values, { cause: error })
+  }
+}
+
+/** @throws ApiError OUT_OF_STORAGE */
+export async function requireRoom(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  files: readonly FileBacking[],
+): Promise<void> {
+  for (const { diskSizeBytes = 0, storageContainer } of files) {
+    const extId = storageContainer?.extId as string
+    const container = await ctx.store.get(StorageContainer, extId)
+    const free = container === undefined ? 0 : await roomForDisk(ctx, container)
+    if (diskSizeBytes > free)
+      throw new ApiError('OUT_OF_STORAGE', { name: container?.name ?? extId, free, asked: diskSizeBytes })
+  }
+}
+
+/** Source images that the cluster does not hold yet. */
+export async function imagesToCopy(
+  store: Reader,
+  files: readonly FileBacking[],
+  clusterExtId: string,
+): Promise<EntityOf<typeof Image>[]> {
+  const images = await store.getMany(Image, imagesOf(files))
+  return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(clusterExtId))
+}
+
+export async function copyImages(
+  ctx: StepContext<Drivers>,
+  files: readonly FileBacking[],
+  clusterExtId: string,
+): Promise<void> {
+  const images = await imagesToCopy(ctx.store, files, clusterExtId)
+  for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of images) {
+    await requireImageRoom(ctx, [clusterExtId], sizeBytes)
+    const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
+    await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId }, transferTo(ctx, clusterExtId))
+  }
+}
+
+export async function storeCopies(
+  store: Transaction,
+  files: readonly FileBacking[],
+  clusterExtId: string,
+): Promise<void> {
+  for (const { extId, clusterLocationExtIds = [] } of await imagesToCopy(store, files, clusterExtId)) {
+    await store.update(Image, extId, { clusterLocationExtIds: [...clusterLocationExtIds, clusterExtId] })
+  }
+}
+
+/** A recorded copy stays: it belongs to the image, and other VMs may use it already. */
+export async function removeCopies(
+  ctx: StepContext<Drivers>,
+  files: readonly FileBacking[],
+  clusterExtId: string,
+): Promise<void> {
+  for (const { extId } of await imagesToCopy(ctx.store, files, clusterExtId))
+    await ctx.drivers.contentSource.remove({ imageExtId: extId, clusterExtId })
+}

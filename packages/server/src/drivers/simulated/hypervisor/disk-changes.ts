@@ -1,0 +1,61 @@
+/** Changes of existing disks. Source: behaviour vmm.md 1.1 (migrate-vm-disks), 1.2. */
+import { DriverError } from '../../../core/tasks/define-task.ts'
+import type { Disks, Hydration } from '../../hypervisor.ts'
+import type { SimulatedWorld } from '../world.ts'
+import { type DiskFact, diskFacts } from './facts.ts'
+import type { SimulatedHosts } from './hosts.ts'
+import { changeHydration, hydrationOf } from './hydration.ts'
+import { resized } from './layers.ts'
+
+const bytesPerSecond = 1e9
+const reports = 10
+
+export type PresentDisk = (diskExtId: string, call: string) => DiskFact
+
+/** @throws DriverError, final, when the disk does not exist */
+export const presentDisk =
+  (world: SimulatedWorld, hosts: SimulatedHosts): PresentDisk =>
+  (diskExtId, call) => {
+    const fact = diskFacts(world).get(diskExtId)
+    if (fact === undefined || fact.isHidden === true)
+      throw new DriverError(`no virtual disk ${diskExtId}`, { retryable: false })
+    hosts.requireAnswer(call, [hosts.clusterOf(fact.containerExtId)])
+    return fact
+  }
+
+export function createDiskChanges(
+  world: SimulatedWorld,
+  present: PresentDisk,
+  isInstant: boolean,
+): Pick<Disks, 'hydrateDisk' | 'hydrations' | 'moveDisk' | 'resizeDisk'> {
+  const disks = diskFacts(world)
+  const { clock } = world
+  return {
+    async resizeDisk(diskExtId, sizeBytes) {
+      await disks.put(diskExtId, resized(present(diskExtId, 'resizeDisk'), sizeBytes, clock.now()))
+    },
+    /** Layers below stay in their container: recovery points and other disks need them. */
+    async moveDisk(diskExtId, containerExtId, report) {
+      const fact = present(diskExtId, 'moveDisk')
+      if (fact.containerExtId === containerExtId) return
+      for (let part = 1; part <= reports; part++) {
+        if (!isInstant) await clock.sleep((1000 * fact.sizeBytes) / bytesPerSecond / reports)
+        await report(part / reports)
+      }
+      await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
+    },
+    async hydrateDisk(diskExtId, isEnabled) {
+      present(diskExtId, 'hydrateDisk')
+      await changeHydration(world, diskExtId, { isEnabled })
+    },
+    hydrations(diskExtIds) {
+      const found = new Map<string, Hydration>()
+      for (const extId of diskExtIds) {
+        const fact = disks.get(extId)
+        const hydration = fact === undefined ? undefined : hydrationOf(fact, clock.now())
+        if (hydration !== undefined) found.set(extId, hydration)
+      }
+      return found
+    },
+  }
+}
