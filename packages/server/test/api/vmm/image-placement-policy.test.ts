@@ -213,6 +213,32 @@ describe('enforcement', () => {
     await remove(path)
   })
 
+  test('placements that always fail do not stop the placement of other images', async () => {
+    const [clusterCategory, imageCategory] = [await aClusterCategory(native), await aCategory(app)]
+    const container = await app.store.findOne(StorageContainer, { clusterExtId: native, name: 'SelfServiceContainer' })
+    assert.ok(container !== undefined)
+    const { extId, logicalAdvertisedCapacityBytes } = container
+    const advertise = (bytes: number | undefined): Promise<unknown> =>
+      app.store.transaction((tx) => tx.update(StorageContainer, extId, { logicalAdvertisedCapacityBytes: bytes }))
+    const failing: string[] = []
+    for (let index = 0; index < 16; index++) {
+      const body = { ...imageBody(randomUUID()), categoryExtIds: [imageCategory], clusterLocationExtIds: [cloud] }
+      failing.push(await made(app, images, body))
+    }
+    const other = await anImage(native)
+    await advertise(1)
+    const paths = [
+      await aPolicy(imageCategory, clusterCategory),
+      await aPolicy(other.category, await aClusterCategory(cloud)),
+    ]
+    await seconds(200)
+    assert.deepEqual(await locationsOf(app, other.extId), [cloud])
+    for (const image of failing) assert.deepEqual(filesOf(app, image), [cloud])
+    for (const path of paths) await remove(path)
+    await advertise(logicalAdvertisedCapacityBytes)
+    for (const image of failing) await remove(`${images}/${image}`)
+  })
+
   test('a copy keeps to the rate limit of its cluster', async () => {
     const image = await anImage(native)
     const clusterCategory = await aClusterCategory(cloud)
