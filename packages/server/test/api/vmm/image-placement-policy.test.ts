@@ -256,6 +256,24 @@ describe('enforcement', () => {
   })
 })
 
+describe('a PUT during a placement', () => {
+  test('a PUT of the name, accepted while a policy copies the image, keeps the copy', async () => {
+    const image = await anImage(native)
+    const clusterCategory = await aClusterCategory(cloud)
+    const limit = await made(app, rateLimitPolicies, rateLimitBody(clusterCategory))
+    const path = await aPolicy(image.category, clusterCategory, { placementType: 'SOFT' })
+    await seconds(6)
+    assert.equal((await placements(image.extId))[0].status, 'RUNNING')
+    const started = await changeOf(app, `${images}/${image.extId}`, { name: 'renamed' })
+    await seconds(300)
+    await succeeds(app, started)
+    assert.deepEqual(await locationsOf(app, image.extId), [native, cloud])
+    assert.equal((await placements(image.extId)).length, 1)
+    await remove(path)
+    await remove(`${rateLimitPolicies}/${limit}`)
+  })
+})
+
 describe('suspend and resume', () => {
   test('a suspended policy moves nothing, and moves again when it is resumed', async () => {
     const image = await anImage(native)

@@ -92,6 +92,8 @@ export const createImage = defineTask<{ readonly extId: string }>({
 
 interface Update {
   readonly image: ImageEntity
+  /** The request changes no location: the image stays where placement policies have put it meanwhile. */
+  readonly keepsLocations: boolean
 }
 
 export const updateImage = defineTask<Update>({
@@ -102,19 +104,21 @@ export const updateImage = defineTask<Update>({
     {
       name: 'add copies',
       progress: 60,
-      run: async (ctx, { image }) => {
+      run: async (ctx, { image, keepsLocations }) => {
         const stored = await storedImage(ctx, image.extId)
         const before = stored.clusterLocationExtIds ?? []
-        const added = (image.clusterLocationExtIds ?? []).filter((extId) => !before.includes(extId))
+        const after = keepsLocations ? before : (image.clusterLocationExtIds ?? [])
+        const added = after.filter((extId) => !before.includes(extId))
         await requireImageRoom(ctx, added, stored.sizeBytes ?? 0)
         const from = { imageExtId: image.extId, clusterExtId: before[0] as string }
         for (const clusterExtId of added) {
           const to = { imageExtId: image.extId, clusterExtId }
           await ctx.drivers.contentSource.copy(from, to, transferTo(ctx, clusterExtId))
         }
-        return { added, removed: before.filter((extId) => !(image.clusterLocationExtIds ?? []).includes(extId)) }
+        return { added, removed: before.filter((extId) => !after.includes(extId)) }
       },
-      undo: async (ctx, { image }) => {
+      undo: async (ctx, { image, keepsLocations }) => {
+        if (keepsLocations) return
         const before = (await ctx.store.get(Image, image.extId))?.clusterLocationExtIds ?? []
         for (const clusterExtId of image.clusterLocationExtIds ?? []) {
           if (!before.includes(clusterExtId))
@@ -125,13 +129,14 @@ export const updateImage = defineTask<Update>({
     {
       name: 'store',
       progress: 90,
-      record: async (ctx, { image }) => {
+      record: async (ctx, { image, keepsLocations }) => {
         const stored = await ctx.store.get(Image, image.extId)
         if (stored === undefined) throw notFound(Image, 'Image', image.extId, 'extId')
         await requireImageRoom(ctx, copiesIn(ctx).added, stored.sizeBytes ?? 0)
-        const { source } = stored
+        const { source, clusterLocationExtIds = [] } = stored
         await ctx.store.replace(Image, {
           ...image,
+          ...(keepsLocations ? { clusterLocationExtIds } : {}),
           ...(source === undefined ? {} : { source }),
           lastUpdateTime: ctx.clock.iso(),
         })

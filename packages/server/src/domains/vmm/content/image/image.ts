@@ -81,6 +81,7 @@ export const image = implement(
         ctx,
         after.filter((extId) => !before.includes(extId)),
       )
+      const keepsLocations = after.length === before.length && after.every((extId) => before.includes(extId))
       const next = {
         ...replaced(Image, stored, body, ctx.version),
         type: stored.type,
@@ -91,7 +92,7 @@ export const image = implement(
       await ctx.store.touch(Image, stored.extId)
       return ctx.startTask(
         updateImage,
-        { image: withoutSecrets(next) },
+        { image: withoutSecrets(next), keepsLocations },
         {
           operation: 'kImageUpdate',
           description: 'Update image',
