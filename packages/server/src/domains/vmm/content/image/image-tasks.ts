@@ -11,7 +11,7 @@ import { defineTask } from '../../../context.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { transferTo } from '../rate-limits.ts'
-import { requireImageRoom } from './image-space.ts'
+import { requireImageRoom, requirePlaces } from './image-space.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Running = StepContext<Drivers>
@@ -81,6 +81,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
       progress: 100,
       record: async (ctx, { extId }) => {
         const image = (await ctx.store.pending(Image, extId)) as ImageEntity
+        await requirePlaces(ctx, 1)
         await requireImageRoom(ctx, image.clusterLocationExtIds ?? [], image.sizeBytes ?? 0)
         await ctx.store.observe(Image, extId, { lastUpdateTime: ctx.clock.iso() })
         await ctx.store.publish(Image, extId)
