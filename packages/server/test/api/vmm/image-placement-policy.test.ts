@@ -214,6 +214,32 @@ describe('enforcement', () => {
     await remove(path)
   })
 
+  test('placements that always fail do not stop the placement of other images', async () => {
+    const [clusterCategory, imageCategory] = [await aClusterCategory(native), await aCategory(app)]
+    const container = await app.store.findOne(StorageContainer, { clusterExtId: native, name: 'SelfServiceContainer' })
+    assert.ok(container !== undefined)
+    const { extId, logicalAdvertisedCapacityBytes } = container
+    const advertise = (bytes: number | undefined): Promise<unknown> =>
+      app.store.transaction((tx) => tx.update(StorageContainer, extId, { logicalAdvertisedCapacityBytes: bytes }))
+    const failing: string[] = []
+    for (let index = 0; index < 16; index++) {
+      const body = { ...imageBody(randomUUID()), categoryExtIds: [imageCategory], clusterLocationExtIds: [cloud] }
+      failing.push(await made(app, images, body))
+    }
+    const other = await anImage(native)
+    await advertise(1)
+    const paths = [
+      await aPolicy(imageCategory, clusterCategory),
+      await aPolicy(other.category, await aClusterCategory(cloud)),
+    ]
+    await seconds(200)
+    assert.deepEqual(await locationsOf(app, other.extId), [cloud])
+    for (const image of failing) assert.deepEqual(filesOf(app, image), [cloud])
+    for (const path of paths) await remove(path)
+    await advertise(logicalAdvertisedCapacityBytes)
+    for (const image of failing) await remove(`${images}/${image}`)
+  })
+
   test('a copy keeps to the rate limit of its cluster', async () => {
     const image = await anImage(native)
     const clusterCategory = await aClusterCategory(cloud)
@@ -228,6 +254,24 @@ describe('enforcement', () => {
     assert.deepEqual(await locationsOf(app, image.extId), [cloud])
     await remove(`${rateLimitPolicies}/${limit}`)
     await remove(path)
+  })
+})
+
+describe('a PUT during a placement', () => {
+  test('a PUT of the name, accepted while a policy copies the image, keeps the copy', async () => {
+    const image = await anImage(native)
+    const clusterCategory = await aClusterCategory(cloud)
+    const limit = await made(app, rateLimitPolicies, rateLimitBody(clusterCategory))
+    const path = await aPolicy(image.category, clusterCategory, { placementType: 'SOFT' })
+    await seconds(6)
+    assert.equal((await placements(image.extId))[0].status, 'RUNNING')
+    const started = await changeOf(app, `${images}/${image.extId}`, { name: 'renamed' })
+    await seconds(300)
+    await succeeds(app, started)
+    assert.deepEqual(await locationsOf(app, image.extId), [native, cloud])
+    assert.equal((await placements(image.extId)).length, 1)
+    await remove(path)
+    await remove(`${rateLimitPolicies}/${limit}`)
   })
 })
 

@@ -19,7 +19,14 @@ import { act, aGroup, postGroup } from '../../support/volumes.ts'
 let app: TestApp
 let cluster: NativeCluster
 before(async () => {
-  const limits = { associationsOfCategory: 3, images: 2, vmsOfCluster: 2, volumeGroupsOfCluster: 2 }
+  const limits = {
+    associationsOfCategory: 3,
+    imageRateLimitPolicies: 2,
+    images: 2,
+    vmAntiAffinityPolicies: 2,
+    vmsOfCluster: 2,
+    volumeGroupsOfCluster: 2,
+  }
   app = await startApp({ config: { seed: 'empty' }, limits })
 })
 after(() => app.close())
@@ -75,6 +82,22 @@ test('an image beyond the limit is 422', async () => {
   assert.ok(count >= 2)
   const refused = await makeImage()
   assert.deepEqual([refused.status, refused.errors[0]?.code], [422, 'VMM-40004'])
+})
+
+test('of policies that are created at once, those beyond the limit fail and leave nothing', async () => {
+  const [category, ofHosts] = [await aCategory(), await aCategory()]
+  const rated = { rateLimitKbps: 1, clusterEntityFilter: { type: 'CATEGORIES_MATCH_ANY', categoryExtIds: [ofHosts] } }
+  for (const [path, body] of [
+    ['/vmm/v4.2/ahv/policies/vm-anti-affinity-policies', { categories: [{ extId: category }] }],
+    ['/vmm/v4.2/images/config/rate-limit-policies', rated],
+  ] as const) {
+    const create = (name: string) => app.call('POST', path, { requestId: randomUUID(), body: { ...body, name } })
+    const started = await Promise.all(['one', 'two', 'three', 'four'].map(create))
+    const ends = await Promise.all(started.map(async (each) => (each.status === 202 ? app.task(each) : each)))
+    assert.deepEqual(ends.filter(({ status }) => status === 'SUCCEEDED').length, 2)
+    assert.equal((await app.call('GET', path)).total, 2)
+    for (const end of ends) if (end.status === 'FAILED') assert.equal(end.errorMessages[0].errorGroup, 'LIMIT_EXCEEDED')
+  }
 })
 
 test('an association beyond the limit of a category is 422 for every kind, and nothing is stored', async () => {

@@ -4,10 +4,11 @@ import type { ImagesFilter } from '@hyperplane/contract/vmm/content/category-fil
 
 export type CategoryFilter = ValueOf<typeof ImagesFilter>
 
-export const carries = (filter: CategoryFilter, categoryExtIds: readonly string[] = []): boolean =>
+/** Takes a set, because an image with 1250 categories may meet hundreds of policies. */
+export const carries = (filter: CategoryFilter, categoryExtIds: ReadonlySet<string>): boolean =>
   filter.type === 'CATEGORIES_MATCH_ALL'
-    ? filter.categoryExtIds.every((extId) => categoryExtIds.includes(extId))
-    : filter.categoryExtIds.some((extId) => categoryExtIds.includes(extId))
+    ? filter.categoryExtIds.every((extId) => categoryExtIds.has(extId))
+    : filter.categoryExtIds.some((extId) => categoryExtIds.has(extId))
 
 interface Categorised {
   readonly extId: string
@@ -15,4 +16,4 @@ interface Categorised {
 }
 
 export const matchingClusters = (clusters: readonly Categorised[], filter: CategoryFilter): string[] =>
-  clusters.filter(({ categories }) => carries(filter, categories)).map(({ extId }) => extId)
+  clusters.filter(({ categories }) => carries(filter, new Set(categories))).map(({ extId }) => extId)

@@ -159,20 +159,28 @@ export const enforceImagePlacement: Schedule<Drivers> = {
     const active = await activePolicies(ctx.store)
     if (active.length === 0) return
     let free = maximumAtOnce - (await placementTasks(ctx.store)).length
-    let isIncomplete = false
     const categories = [...new Set(active.flatMap(({ images }) => images.categoryExtIds))]
     const images = await ctx.store.find(Image, { filter: anyOf(pathOf(Image, 'categoryExtIds'), categories) })
+    const misplaced: { readonly image: ImageEntity; readonly clusterExtIds: readonly string[] }[] = []
     for (const image of images) {
       const { add, remove } = await changeFor(ctx, active, image)
-      if (add.length + remove.length === 0) continue
-      isIncomplete = true
-      if (free <= 0 || ctx.runner.queueLength(image.extId) > 0) continue
-      await startPlacing(ctx, image, placementOf(active, image.categoryExtIds).policies, [...add, ...remove])
+      if (add.length + remove.length > 0) misplaced.push({ image, clusterExtIds: [...add, ...remove] })
+    }
+    for (const { image, clusterExtIds } of inTurn(misplaced, ctx.clock.now())) {
+      if (free <= 0) break
+      if (ctx.runner.queueLength(image.extId) > 0) continue
+      await startPlacing(ctx, image, placementOf(active, image.categoryExtIds).policies, clusterExtIds)
       free--
     }
     // A placement may fail: then a later run tries again.
-    if (isIncomplete) return ctx.clock.now() + retryMillis
+    if (misplaced.length > 0) return ctx.clock.now() + retryMillis
   },
+}
+
+/** Each retry begins with other images, so that placements that always fail do not keep the places of all others. */
+function inTurn<T>(misplaced: readonly T[], now: number): readonly T[] {
+  const first = (Math.floor(now / retryMillis) * maximumAtOnce) % Math.max(1, misplaced.length)
+  return [...misplaced.slice(first), ...misplaced.slice(0, first)]
 }
 
 const startPlacing = (

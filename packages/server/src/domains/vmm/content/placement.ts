@@ -43,7 +43,8 @@ export async function activePolicies(store: Reader): Promise<readonly ActivePoli
 }
 
 export function placementOf(active: readonly ActivePolicy[], categoryExtIds: readonly string[] = []): Placement {
-  const policies = active.filter(({ images }) => carries(images, categoryExtIds))
+  const carried = new Set(categoryExtIds)
+  const policies = active.filter(({ images }) => carries(images, carried))
   const [first, ...others] = policies.filter(({ isHard }) => isHard)
   const allowed = first?.clusterExtIds.filter((extId) =>
     others.every(({ clusterExtIds }) => clusterExtIds.includes(extId)),

@@ -24,7 +24,8 @@ export async function effectiveLimits(store: Reader): Promise<readonly Effective
   // The sort is stable, and the oldest policy comes first.
   const lowestFirst = policies.toSorted((a, b) => a.rateLimitKbps - b.rateLimitKbps)
   return clusters.flatMap(({ extId: clusterExtId, categories }) => {
-    const policy = lowestFirst.find(({ clusterEntityFilter }) => carries(clusterEntityFilter, categories))
+    const carried = new Set(categories)
+    const policy = lowestFirst.find(({ clusterEntityFilter }) => carries(clusterEntityFilter, carried))
     return policy === undefined ? [] : { clusterExtId, policy }
   })
 }

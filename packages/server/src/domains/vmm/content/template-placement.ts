@@ -8,7 +8,8 @@ import { carries, matchingClusters } from './category-filter.ts'
 /** The native clusters that policies choose for a template with these categories. */
 export async function clustersOfTemplate(store: Reader, categoryExtIds: readonly string[]): Promise<readonly string[]> {
   const policies = await store.find(TemplatePlacementPolicy)
-  const selecting = policies.filter(({ contentFilter }) => carries(contentFilter, categoryExtIds))
+  const carried = new Set(categoryExtIds)
+  const selecting = policies.filter(({ contentFilter }) => carries(contentFilter, carried))
   if (selecting.length === 0) return []
   const clusters = (await store.find(Cluster)).filter(isNative)
   return [...new Set(selecting.flatMap(({ clusterFilter }) => matchingClusters(clusters, clusterFilter)))]

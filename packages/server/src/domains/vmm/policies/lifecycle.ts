@@ -8,6 +8,8 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { notFound } from '../../../core/standard.ts'
 import { created, replaced } from '../../../core/updates.ts'
+import type { Services } from '../../../core/world.ts'
+import type { Reader } from '../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { type Limit, limitOf } from '../../limits.ts'
 import { fault } from '../../virtual-machines/fault.ts'
@@ -24,6 +26,7 @@ export interface PolicySort<R extends AnyResource> {
   readonly categoriesIn: (policy: BodyOf<R>) => readonly CategoryAt[]
 }
 
+type AnySort = Pick<PolicySort<AnyResource>, 'kind' | 'maximum' | 'stem'>
 type Policy = EntityOf<AnyResource> & Named
 type Body = Pick<Named, 'name'>
 
@@ -42,11 +45,30 @@ export const categoriesAt = (
   references: readonly { readonly extId?: string | undefined }[],
 ): CategoryAt[] => references.map(({ extId }, index) => ({ path: `${path}[${index}]/extId`, extId }))
 
-function tasksOf(kind: AnyResource, stem: string, categoriesIn: (policy: object) => readonly CategoryAt[]) {
+/** Policies that are still being created do not count, so their tasks ask again. @throws ApiError VMM_LIMIT_EXCEEDED */
+async function requirePlace(
+  ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
+  kind: AnyResource,
+  maximum: Limit,
+): Promise<void> {
+  const [found, most] = [(await ctx.store.count(kind)) + 1, limitOf(ctx, maximum)]
+  if (found > most) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: plural(kind.title), maximum: most, found })
+}
+
+function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object) => readonly CategoryAt[]) {
   const createPolicy = defineTask<{ readonly extId: string }>({
     name: `vmm.create-${stem}`,
     cancelableUntil: 'store',
-    steps: [{ name: 'store', progress: 100, record: (ctx, { extId }) => ctx.store.publish(kind, extId) }],
+    steps: [
+      {
+        name: 'store',
+        progress: 100,
+        record: async (ctx, { extId }) => {
+          await requirePlace(ctx, kind, maximum)
+          await ctx.store.publish(kind, extId)
+        },
+      },
+    ],
     onUndone: (ctx, { extId }) => ctx.store.remove(kind, extId),
   })
   const updatePolicy = defineTask<{ readonly policy: Policy }>({
@@ -85,14 +107,13 @@ export function lifecycleOf<R extends AnyResource>(sort: PolicySort<R>) {
   // Called with bodies and entities of the kind only: the pipeline has checked them.
   const categoriesIn = sort.categoriesIn as (policy: object) => readonly CategoryAt[]
 
-  const { createPolicy, updatePolicy, deletePolicy } = tasksOf(kind, stem, categoriesIn)
+  const { createPolicy, updatePolicy, deletePolicy } = tasksOf({ kind, stem, maximum }, categoriesIn)
 
   return {
     tasks: [createPolicy, updatePolicy, deletePolicy],
 
     async create(ctx: WriteContext<undefined>, body: Body): Promise<TaskStarted> {
-      const [found, most] = [(await ctx.store.count(kind)) + 1, limitOf(ctx, maximum)]
-      if (found > most) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: plural(kind.title), maximum: most, found })
+      await requirePlace(ctx, kind, maximum)
       const [now, by] = [ctx.clock.iso(), { extId: ctx.caller.extId }]
       const written = { createTime: now, updateTime: now, createdBy: by, [changedBy]: by }
       const policy: Policy = { name: body.name, ...created(ctx, kind, body, written) }

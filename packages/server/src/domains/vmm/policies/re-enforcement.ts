@@ -1,5 +1,5 @@
 /**
- * Ends the violations of one policy now, with a subtask for each migration. A VM that stays in violation is a warning of
+ * Ends the violations of one policy now, with a subtask for each migration. VMs that stay in violation are a warning of
  * the task. Source: behaviour vmm.md 1.12 (re-enforce), 1.16.
  */
 import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
@@ -13,9 +13,6 @@ import { hostAffinity } from './host-affinity.ts'
 interface ReEnforcement {
   readonly policyExtId: string
 }
-
-/** VMs that a warning names. */
-const maximumNamed = 10
 
 export const reEnforcePolicy = defineTask<ReEnforcement>({
   name: 'vmm.re-enforce-vm-host-affinity-policy',
@@ -47,11 +44,10 @@ export const reEnforcePolicy = defineTask<ReEnforcement>({
       record: async (ctx, { policyExtId }) => {
         const left = (await statesNow(ctx, policyExtId)).filter(({ verdict }) => typeof verdict === 'object')
         if (left.length === 0) return
-        const names = left.slice(0, maximumNamed).map(({ vm, verdict }) => `"${vm.name}" (${reasonOf(verdict)})`)
-        const more = left.length > maximumNamed ? ` and ${left.length - maximumNamed} more` : ''
-        ctx.warn(
-          `These VMs still violate the policy: ${names.join(', ')}${more}. The list of compliance states has each reason.`,
-        )
+        // Counts and no names: the caller may not see each VM.
+        const byReason = Map.groupBy(left, ({ verdict }) => reasonOf(verdict))
+        const reasons = [...byReason].map(([reason, vms]) => `${vms.length} ${reason}`).join(', ')
+        ctx.warn(`VMs still violate the policy: ${reasons}. The list of compliance states has the reason of each VM.`)
       },
     },
   ],

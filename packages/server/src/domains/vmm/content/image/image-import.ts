@@ -8,6 +8,7 @@ import { notFound } from '../../../../core/standard.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { transferTo } from '../rate-limits.ts'
+import { requirePlaces } from './image-space.ts'
 
 interface Import {
   readonly clusterExtId: string
@@ -55,6 +56,7 @@ export const importImages = defineTask<Import>({
       name: 'store',
       progress: 100,
       record: async (ctx, { imageExtIds }) => {
+        await requirePlaces(ctx, imageExtIds.length)
         for (const extId of imageExtIds) await ctx.store.publish(Image, extId)
       },
     },

@@ -1,18 +1,36 @@
-/** Space for images: each cluster that holds one stores it in one container. Source: behaviour vmm.md 1.8. */
+/** Room for images: each cluster that holds one stores it in one container. Source: behaviour vmm.md 1.8, 3.9. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { Clock } from '../../../../core/time/clock.ts'
+import type { Services } from '../../../../core/world.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
+import { limit, limitOf } from '../../../limits.ts'
 import { containerFree, imageContainerName, poolUsage } from '../../../storage-space/capacity.ts'
 import { isNative } from '../../vm/create/clusters.ts'
+
+export const maximumImages = limit('images', 2000)
 
 interface Asking {
   readonly store: Reader
   readonly clock: Clock
   readonly drivers: Drivers
+}
+
+/**
+ * Images that are still being created do not count, so their tasks ask again before they store them.
+ * @throws ApiError VMM_LIMIT_EXCEEDED when so many more would be too many
+ */
+export async function requirePlaces(
+  ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
+  images: number,
+): Promise<void> {
+  const found = (await ctx.store.count(Image)) + images
+  const maximum = limitOf(ctx, maximumImages)
+  if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
 }
 
 /** @throws ApiError OUT_OF_STORAGE for the first of these clusters without room for so many bytes */

@@ -11,7 +11,7 @@ import { defineTask } from '../../../context.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { transferTo } from '../rate-limits.ts'
-import { requireImageRoom } from './image-space.ts'
+import { requireImageRoom, requirePlaces } from './image-space.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Running = StepContext<Drivers>
@@ -81,6 +81,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
       progress: 100,
       record: async (ctx, { extId }) => {
         const image = (await ctx.store.pending(Image, extId)) as ImageEntity
+        await requirePlaces(ctx, 1)
         await requireImageRoom(ctx, image.clusterLocationExtIds ?? [], image.sizeBytes ?? 0)
         await ctx.store.observe(Image, extId, { lastUpdateTime: ctx.clock.iso() })
         await ctx.store.publish(Image, extId)
@@ -92,6 +93,8 @@ export const createImage = defineTask<{ readonly extId: string }>({
 
 interface Update {
   readonly image: ImageEntity
+  /** The request changes no location: the image stays where placement policies have put it meanwhile. */
+  readonly keepsLocations: boolean
 }
 
 export const updateImage = defineTask<Update>({
@@ -102,19 +105,21 @@ export const updateImage = defineTask<Update>({
     {
       name: 'add copies',
       progress: 60,
-      run: async (ctx, { image }) => {
+      run: async (ctx, { image, keepsLocations }) => {
         const stored = await storedImage(ctx, image.extId)
         const before = stored.clusterLocationExtIds ?? []
-        const added = (image.clusterLocationExtIds ?? []).filter((extId) => !before.includes(extId))
+        const after = keepsLocations ? before : (image.clusterLocationExtIds ?? [])
+        const added = after.filter((extId) => !before.includes(extId))
         await requireImageRoom(ctx, added, stored.sizeBytes ?? 0)
         const from = { imageExtId: image.extId, clusterExtId: before[0] as string }
         for (const clusterExtId of added) {
           const to = { imageExtId: image.extId, clusterExtId }
           await ctx.drivers.contentSource.copy(from, to, transferTo(ctx, clusterExtId))
         }
-        return { added, removed: before.filter((extId) => !(image.clusterLocationExtIds ?? []).includes(extId)) }
+        return { added, removed: before.filter((extId) => !after.includes(extId)) }
       },
-      undo: async (ctx, { image }) => {
+      undo: async (ctx, { image, keepsLocations }) => {
+        if (keepsLocations) return
         const before = (await ctx.store.get(Image, image.extId))?.clusterLocationExtIds ?? []
         for (const clusterExtId of image.clusterLocationExtIds ?? []) {
           if (!before.includes(clusterExtId))
@@ -125,13 +130,14 @@ export const updateImage = defineTask<Update>({
     {
       name: 'store',
       progress: 90,
-      record: async (ctx, { image }) => {
+      record: async (ctx, { image, keepsLocations }) => {
         const stored = await ctx.store.get(Image, image.extId)
         if (stored === undefined) throw notFound(Image, 'Image', image.extId, 'extId')
         await requireImageRoom(ctx, copiesIn(ctx).added, stored.sizeBytes ?? 0)
-        const { source } = stored
+        const { source, clusterLocationExtIds = [] } = stored
         await ctx.store.replace(Image, {
           ...image,
+          ...(keepsLocations ? { clusterLocationExtIds } : {}),
           ...(source === undefined ? {} : { source }),
           lastUpdateTime: ctx.clock.iso(),
         })

@@ -9,7 +9,6 @@ import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { created, replaced } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
 import { implement, type WriteContext } from '../../../context.ts'
-import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
@@ -19,7 +18,7 @@ import { nameFaults } from '../../vm/rules.ts'
 import { fileAnswer } from '../file-answer.ts'
 import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
 import { importImages, startImport } from './image-import.ts'
-import { roomiestCluster } from './image-space.ts'
+import { maximumImages, requirePlaces, roomiestCluster } from './image-space.ts'
 import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
 
 type ImageEntity = EntityOf<typeof Image>
@@ -29,8 +28,6 @@ const rel = 'vmm:content:image'
 
 export const diskSourceType = 'vmm.v4.content.VmDiskSource'
 const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
-
-const maximumImages = limit('images', 2000)
 
 export const image = implement(
   imageOperations,
@@ -42,7 +39,7 @@ export const image = implement(
       }
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
-      await requireRoomFor(ctx, 1)
+      await requirePlaces(ctx, 1)
       const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
       const now = ctx.clock.iso()
       const image: ImageEntity = created(ctx, Image, body, {
@@ -81,6 +78,7 @@ export const image = implement(
         ctx,
         after.filter((extId) => !before.includes(extId)),
       )
+      const keepsLocations = after.length === before.length && after.every((extId) => before.includes(extId))
       const next = {
         ...replaced(Image, stored, body, ctx.version),
         type: stored.type,
@@ -91,7 +89,7 @@ export const image = implement(
       await ctx.store.touch(Image, stored.extId)
       return ctx.startTask(
         updateImage,
-        { image: withoutSecrets(next) },
+        { image: withoutSecrets(next), keepsLocations },
         {
           operation: 'kImageUpdate',
           description: 'Update image',
@@ -117,7 +115,7 @@ export const image = implement(
     },
 
     async importImage(ctx, { body }) {
-      await requireRoomFor(ctx, body.imagesExtIds.length)
+      await requirePlaces(ctx, body.imagesExtIds.length)
       return startImport(ctx, body)
     },
 
@@ -143,12 +141,6 @@ export const image = implement(
     limits: [maximumImages],
   },
 )
-
-async function requireRoomFor(ctx: WriteContext, images: number): Promise<void> {
-  const found = (await ctx.store.count(Image)) + images
-  const maximum = limitOf(ctx, maximumImages)
-  if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
-}
 
 const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
 

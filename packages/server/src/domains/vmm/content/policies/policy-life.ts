@@ -8,6 +8,7 @@ import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { notFound } from '../../../../core/standard.ts'
 import { created, replaced } from '../../../../core/updates.ts'
+import type { Services } from '../../../../core/world.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { type Limit, limitOf } from '../../../limits.ts'
@@ -32,7 +33,7 @@ interface PolicyKind {
 }
 
 export function policyLife(policyKind: PolicyKind) {
-  const { kind, noun, timeOfChange, limit } = policyKind
+  const { kind, noun, timeOfChange } = policyKind
   const { createPolicy, updatePolicy, deletePolicy } = tasksOf(policyKind)
   const taskOf = (verb: 'Create' | 'Update' | 'Delete', { extId, name }: Named) => ({
     operation: `${verb}${noun}`,
@@ -45,10 +46,7 @@ export function policyLife(policyKind: PolicyKind) {
 
     /** `written`: further fields that the service writes. */
     async create(ctx: WriteContext, body: Omit<Named, 'extId'>, written: object): Promise<TaskStarted> {
-      const found = (await ctx.store.count(kind)) + 1
-      const maximum = limitOf(ctx, limit)
-      const limited = kind.title.replace(/y$/, 'ies')
-      if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: limited, maximum, found })
+      await requirePlace(ctx, policyKind)
       const now = ctx.clock.iso()
       const times = { createTime: now, [timeOfChange]: now }
       const policy = created(ctx, kind, body as StoredPolicy, { ...written, ...times, name: body.name })
@@ -80,12 +78,32 @@ export function policyLife(policyKind: PolicyKind) {
   }
 }
 
-function tasksOf({ kind, filters, timeOfChange, keeps = [] }: PolicyKind) {
+/** Policies that are still being created do not count, so their tasks ask again. @throws ApiError VMM_LIMIT_EXCEEDED */
+async function requirePlace(
+  ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
+  { kind, limit }: PolicyKind,
+): Promise<void> {
+  const [found, maximum] = [(await ctx.store.count(kind)) + 1, limitOf(ctx, limit)]
+  if (found <= maximum) return
+  throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: kind.title.replace(/y$/, 'ies'), maximum, found })
+}
+
+function tasksOf(policyKind: PolicyKind) {
+  const { kind, filters, timeOfChange, keeps = [] } = policyKind
   const stem = kind.title.replaceAll(' ', '-')
   const createPolicy = defineTask<{ readonly extId: string }>({
     name: `vmm.create-${stem}`,
     cancelableUntil: 'store',
-    steps: [{ name: 'store', progress: 100, record: (ctx, { extId }) => ctx.store.publish(kind, extId) }],
+    steps: [
+      {
+        name: 'store',
+        progress: 100,
+        record: async (ctx, { extId }) => {
+          await requirePlace(ctx, policyKind)
+          await ctx.store.publish(kind, extId)
+        },
+      },
+    ],
     onUndone: (ctx, { extId }) => ctx.store.remove(kind, extId),
   })
   const updatePolicy = defineTask<{ readonly policy: StoredPolicy }>({

@@ -31,7 +31,7 @@ test('a younger policy that closes a cycle has a conflict with the shortest cycl
     policy('back', [['d'], ['a']]),
   ]
   const order = startupOrderOf(policies)
-  const [conflict, ...more] = order.dependencyConflicts.get('back') ?? []
+  const [conflict, ...more] = order.dependencyConflicts.get('back')?.all() ?? []
   assert.deepEqual(more, [])
   assert.deepEqual(conflict?.cycle.map(inWords), ['back: a after d', 'short: d after a'])
   assert.equal(order.dependenciesOf.has('a'), false)
@@ -41,7 +41,7 @@ test('a younger policy that closes a cycle has a conflict with the shortest cycl
 
 test('a conflict keeps its id while it exists, whatever other policies do', () => {
   const policies = [policy('one', [['a'], ['b']]), policy('two', [['b'], ['a']])]
-  const idOf = (all: typeof policies) => startupOrderOf(all).dependencyConflicts.get('two')?.[0]?.extId
+  const idOf = (all: typeof policies) => startupOrderOf(all).dependencyConflicts.get('two')?.all()[0]?.extId
   assert.equal(idOf(policies), idOf([policy('zero', [['x'], ['y']]), ...policies]))
 })
 
@@ -49,7 +49,7 @@ test('the same dependency with another condition conflicts with the older policy
   const older = policy('older', [['a'], ['b']], [boot])
   const order = startupOrderOf([older, policy('same', [['a'], ['b']], [boot]), policy('other', [['a'], ['b']])])
   assert.equal(order.conditionConflicts.has('same'), false)
-  const [conflict] = order.conditionConflicts.get('other') ?? []
+  const [conflict] = order.conditionConflicts.get('other')?.all() ?? []
   assert.deepEqual([conflict?.older.policyExtId, conflict?.dependency.condition], ['older', { delaySeconds: 0 }])
   assert.deepEqual(order.dependenciesOf.get('b')?.get('a')?.condition, { delaySeconds: 5, bootTimeoutSeconds: 60 })
 })
@@ -67,7 +67,7 @@ test('whatever the policies are, what holds has no cycle, and each conflict name
         return Math.max(0, ...dependees.map((dependee) => 1 + depthOf(dependee, [...above, category])))
       }
       for (const { dependent } of holds) depthOf(dependent)
-      for (const { cycle, dependency } of [...order.dependencyConflicts.values()].flat()) {
+      for (const { cycle, dependency } of [...order.dependencyConflicts.values()].flatMap(({ all }) => all())) {
         assert.equal(cycle[0], dependency)
         for (const [index, link] of cycle.entries()) {
           assert.equal(link.dependee, cycle[(index + 1) % cycle.length]?.dependent)
@@ -76,4 +76,20 @@ test('whatever the policies are, what holds has no cycle, and each conflict name
       }
     }),
   )
+})
+
+test('many policies with opposite orders of the same categories, or with others each, are judged within seconds', () => {
+  const groups = Array.from({ length: 10 }, (_, group) => Array.from({ length: 20 }, (__, each) => `${group}/${each}`))
+  const opposite = Array.from({ length: 99 }, (_, index) => policy(String(index), groups.toReversed()))
+  const distinct = opposite.map((_, index) =>
+    policy(
+      `distinct ${index}`,
+      groups.map((group) => group.map((category) => `${index}/${category}`)),
+    ),
+  )
+  const start = performance.now()
+  const { dependencyConflicts } = startupOrderOf([policy('oldest', groups), ...opposite, ...distinct])
+  assert.ok(performance.now() - start < 3000)
+  assert.deepEqual([...new Set([...dependencyConflicts.values()].map(({ count }) => count))], [9 * 400])
+  assert.equal(dependencyConflicts.get('98')?.all()[0]?.cycle.length, 2)
 })

@@ -40,10 +40,23 @@ export interface ConditionConflictFound {
 export interface StartupOrder {
   /** Dependencies that hold, by dependent category, then by dependee. */
   readonly dependenciesOf: ReadonlyMap<string, ReadonlyMap<string, Dependency>>
-  /** Both by the policy whose dependency is left out. */
-  readonly dependencyConflicts: ReadonlyMap<string, readonly DependencyConflictFound[]>
-  readonly conditionConflicts: ReadonlyMap<string, readonly ConditionConflictFound[]>
+  /** Both by the policy whose dependency is left out; policies without a conflict are absent. */
+  readonly dependencyConflicts: ReadonlyMap<string, Conflicts<DependencyConflictFound>>
+  readonly conditionConflicts: ReadonlyMap<string, Conflicts<ConditionConflictFound>>
 }
+
+/** Made when they are asked for: all policies together may have millions. */
+export interface Conflicts<T> {
+  readonly count: number
+  readonly all: () => readonly T[]
+}
+
+interface Held extends Dependency {
+  /** The number of dependencies that held before it. */
+  readonly sequence: number
+}
+
+type Graph = ReadonlyMap<string, ReadonlyMap<string, Held>>
 
 /** The conditions between the groups of a policy. */
 export const conditionsOf = ({ groups, startConditions }: Policy): Condition[] =>
@@ -73,53 +86,137 @@ const isSame = (one: readonly Policy[], other: readonly Policy[]): boolean =>
   one.length === other.length && one.every((policy, index) => policy === other[index])
 
 function computed(policies: readonly Policy[]): StartupOrder {
-  const dependenciesOf = new Map<string, Map<string, Dependency>>()
-  const dependencyConflicts = new Map<string, DependencyConflictFound[]>()
-  const conditionConflicts = new Map<string, ConditionConflictFound[]>()
+  const dependenciesOf = new Map<string, Map<string, Held>>()
+  const dependencyConflicts = new Map<string, Conflicts<DependencyConflictFound>>()
+  const conditionConflicts = new Map<string, Conflicts<ConditionConflictFound>>()
+  const dependees = new Set<string>()
+  const cycles = cycleFinder(dependenciesOf, dependees)
+  let sequence = 0
   for (const policy of policies) {
     const policyExtId = policy.extId
-    const groups = policy.groups.map(({ categories }) => idsOf(categories))
-    for (const [index, condition] of conditionsOf(policy).entries()) {
-      for (const dependee of groups[index] ?? []) {
-        const paths = pathsFrom(dependee, dependenciesOf)
-        for (const dependent of groups[index + 1] ?? []) {
-          const dependency = { dependent, dependee, condition, policyExtId }
-          const older = dependenciesOf.get(dependent)?.get(dependee)
-          const extIdOf = (kind: string): string => derivedId(kind, policyExtId, dependent, dependee)
-          if (older !== undefined) {
-            const isOther = older.policyExtId !== policyExtId && !isEqual(older.condition, condition)
-            const extId = extIdOf('start condition conflict')
-            if (isOther) add(conditionConflicts, policyExtId, { extId, dependency, older })
-          } else if (paths.has(dependent)) {
-            const cycle = [dependency, ...pathTo(dependent, paths)]
-            add(dependencyConflicts, policyExtId, { extId: extIdOf('dependency conflict'), dependency, cycle })
-          } else {
-            const known = dependenciesOf.get(dependent)
-            if (known === undefined) dependenciesOf.set(dependent, new Map([[dependee, dependency]]))
-            else known.set(dependee, dependency)
-          }
-        }
+    /** Places in `edgesOf` of the dependencies that are left out, with the number of dependencies that hold already. */
+    const [cyclic, heldBefore, different]: [number[], number[], number[]] = [[], [], []]
+    let place = 0
+    let closesCycle: ReturnType<typeof cycles> | undefined
+    let from: string | undefined
+    for (const { dependee, dependent, condition } of edgesOf(policy)) {
+      if (from !== dependee) [from, closesCycle] = [dependee, cycles(dependee)]
+      const others = dependenciesOf.get(dependent)
+      const older = others?.get(dependee)
+      if (older !== undefined) {
+        if (older.policyExtId !== policyExtId && !isEqual(older.condition, condition)) different.push(place)
+      } else if (closesCycle?.(dependent) === true) {
+        cyclic.push(place)
+        heldBefore.push(sequence)
+      } else {
+        const held = { dependent, dependee, condition, policyExtId, sequence: sequence++ }
+        if (others === undefined) dependenciesOf.set(dependent, new Map([[dependee, held]]))
+        else others.set(dependee, held)
+        dependees.add(dependee)
       }
+      place++
     }
+    const { length: count } = cyclic
+    if (count > 0)
+      dependencyConflicts.set(policyExtId, { count, all: () => withCycles(policy, cyclic, heldBefore, dependenciesOf) })
+    if (different.length > 0)
+      conditionConflicts.set(policyExtId, {
+        count: different.length,
+        all: () => withOlder(policy, different, dependenciesOf),
+      })
   }
   return { dependenciesOf, dependencyConflicts, conditionConflicts }
 }
 
+/** The dependencies that a policy wants, grouped by dependee. */
+function* edgesOf(policy: Policy): Generator<Dependency> {
+  const policyExtId = policy.extId
+  const groups = policy.groups.map(({ categories }) => idsOf(categories))
+  for (const [index, condition] of conditionsOf(policy).entries())
+    for (const dependee of groups[index] ?? [])
+      for (const dependent of groups[index + 1] ?? []) yield { dependent, dependee, condition, policyExtId }
+}
+
+/** At most so many categories are remembered, over all starts. */
+const maximumRemembered = 500_000
+
 /**
- * The last dependency of the shortest path to each category on which `start` depends. New dependencies on `start` do not
- * change these paths, since none of them may close a cycle.
+ * For dependencies on `dependee`: whether one closes a cycle, because `dependee` depends on its dependent. Dependencies are
+ * only added, so that what was found before stays true; those on `dependee` itself do not change the answer.
  */
-function pathsFrom(
-  start: string,
-  dependenciesOf: ReadonlyMap<string, ReadonlyMap<string, Dependency>>,
-): ReadonlyMap<string, Dependency> {
+function cycleFinder(
+  dependenciesOf: Graph,
+  dependees: ReadonlySet<string>,
+): (dependee: string) => (dependent: string) => boolean {
+  const known = new Map<string, ReadonlySet<string>>()
+  let remembered = 0
+  return (dependee) => {
+    let isCurrent = false
+    return (dependent) => {
+      if (!dependees.has(dependent) || !dependenciesOf.has(dependee)) return false
+      if (known.get(dependee)?.has(dependent) === true) return true
+      if (isCurrent) return false
+      isCurrent = true
+      remembered -= known.get(dependee)?.size ?? 0
+      const found = new Set(pathsFrom(dependee, dependenciesOf).keys())
+      if (remembered + found.size > maximumRemembered) {
+        known.clear()
+        remembered = 0
+      }
+      known.set(dependee, found)
+      remembered += found.size
+      return found.has(dependent)
+    }
+  }
+}
+
+function withCycles(
+  policy: Policy,
+  places: readonly number[],
+  heldBefore: readonly number[],
+  dependenciesOf: Graph,
+): readonly DependencyConflictFound[] {
+  const edges = [...edgesOf(policy)]
+  let last: { readonly from: string; readonly before: number; readonly paths: Paths } | undefined
+  return places.map((place, index) => {
+    const dependency = edges[place] as Dependency
+    const { dependee: from, dependent } = dependency
+    const before = heldBefore[index] as number
+    if (last?.from !== from || last.before !== before)
+      last = { from, before, paths: pathsFrom(from, dependenciesOf, before) }
+    const extId = derivedId('dependency conflict', policy.extId, dependent, from)
+    return { extId, dependency, cycle: [dependency, ...pathTo(dependent, last.paths)] }
+  })
+}
+
+function withOlder(
+  policy: Policy,
+  places: readonly number[],
+  dependenciesOf: Graph,
+): readonly ConditionConflictFound[] {
+  const edges = [...edgesOf(policy)]
+  return places.map((place) => {
+    const dependency = edges[place] as Dependency
+    const { dependent, dependee } = dependency
+    const extId = derivedId('start condition conflict', policy.extId, dependent, dependee)
+    return { extId, dependency, older: dependenciesOf.get(dependent)?.get(dependee) as Dependency }
+  })
+}
+
+type Paths = ReadonlyMap<string, Dependency>
+
+/**
+ * The last dependency of the shortest path to each category on which `start` depends. `before`: over the first
+ * dependencies that held only.
+ */
+function pathsFrom(start: string, dependenciesOf: Graph, before = Number.POSITIVE_INFINITY): Paths {
   const paths = new Map<string, Dependency>()
   let reached = [start]
   while (reached.length > 0) {
     const next: string[] = []
     for (const category of reached) {
       for (const [dependee, dependency] of dependenciesOf.get(category) ?? []) {
-        if (paths.has(dependee)) continue
+        if (dependency.sequence >= before || paths.has(dependee)) continue
         paths.set(dependee, dependency)
         next.push(dependee)
       }
@@ -129,7 +226,7 @@ function pathsFrom(
   return paths
 }
 
-function pathTo(end: string, paths: ReadonlyMap<string, Dependency>): Dependency[] {
+function pathTo(end: string, paths: Paths): Dependency[] {
   const path: Dependency[] = []
   for (let last = paths.get(end); last !== undefined; last = paths.get(last.dependent)) path.unshift(last)
   return path
@@ -137,9 +234,3 @@ function pathTo(end: string, paths: ReadonlyMap<string, Dependency>): Dependency
 
 const isEqual = (one: Condition, other: Condition): boolean =>
   one.delaySeconds === other.delaySeconds && one.bootTimeoutSeconds === other.bootTimeoutSeconds
-
-function add<T>(found: Map<string, T[]>, policyExtId: string, conflict: T): void {
-  const known = found.get(policyExtId)
-  if (known === undefined) found.set(policyExtId, [conflict])
-  else known.push(conflict)
-}

@@ -59,9 +59,9 @@ function bodyFaults(body: Pick<Policy, 'name' | 'groups' | 'startConditions'>): 
 const orderIn = async (store: Reader): Promise<StartupOrder> => startupOrderOf(await store.find(VmStartupPolicy))
 
 const dependenciesOf = async ({ store }: ReadContext, { extId }: Policy): Promise<readonly DependencyConflictFound[]> =>
-  (await orderIn(store)).dependencyConflicts.get(extId) ?? []
+  (await orderIn(store)).dependencyConflicts.get(extId)?.all() ?? []
 const conditionsOf = async ({ store }: ReadContext, { extId }: Policy): Promise<readonly ConditionConflictFound[]> =>
-  (await orderIn(store)).conditionConflicts.get(extId) ?? []
+  (await orderIn(store)).conditionConflicts.get(extId)?.all() ?? []
 
 function only<T extends { readonly extId: string }>(
   found: readonly T[],
@@ -154,8 +154,8 @@ async function presentPolicies(ctx: ReadContext, shown: readonly Policy[]): Prom
   return shown.map((policy) => ({
     ...policy,
     ...countsOf(states.get(policy.extId) ?? []),
-    numDependencyConflicts: dependencyConflicts.get(policy.extId)?.length ?? 0,
-    numStartConditionConflicts: conditionConflicts.get(policy.extId)?.length ?? 0,
+    numDependencyConflicts: dependencyConflicts.get(policy.extId)?.count ?? 0,
+    numStartConditionConflicts: conditionConflicts.get(policy.extId)?.count ?? 0,
   }))
 }
 
