@@ -217,6 +217,38 @@ test('overrides that do not fit the configuration of the source are refused with
   assert.equal((await act(app, source.extId, 'clone', { guestCustomizationProfileConfig: profile })).status, 501)
 })
 
+test('NICs in the body of a clone follow the rules of new NICs, in either pair of fields', async () => {
+  const source = await aVm(app, cluster)
+  const on = { subnet: { extId: subnet } }
+  const refusals: [nic: object, path: string][] = [
+    [{}, 'nicNetworkInfo/subnet'],
+    [{ backingInfo: { model: 'E1000' } }, 'nicNetworkInfo/subnet'],
+    [
+      {
+        nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic', macAddress: '51:6b:8d:00:00:01' },
+        networkInfo: on,
+      },
+      'nicBackingInfo/macAddress',
+    ],
+    [
+      {
+        nicNetworkInfo: {
+          $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo',
+          ...on,
+          ipv4Config: { shouldAssignIp: false, ipAddress: { value: '10.0.0.39' } },
+        },
+      },
+      'nicNetworkInfo/ipv4Config/shouldAssignIp',
+    ],
+    [{ networkInfo: { ...on, trunkedVlans: [5] } }, 'nicNetworkInfo/trunkedVlans'],
+  ]
+  for (const [nic, path] of refusals) {
+    const { status, errors } = await act(app, source.extId, 'clone', { nics: [nic] })
+    assert.deepEqual([status, errors[0]?.code], [400, 'VMM-10000'], path)
+    assert.match(errors[0]?.message ?? '', new RegExp(`nics\\[0\\]/${path}`))
+  }
+})
+
 test('a clone that the hypervisor refuses leaves no disk, MAC address, address or row', async () => {
   const narrow = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.11'])
   const source = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [nicOn(narrow)] })

@@ -16,7 +16,7 @@ import {
   type VmEntity,
   vcpusOf,
 } from '../../../virtual-machines/entity.ts'
-import { nicFaults } from '../parts/nics.ts'
+import { nicFaults, readNic } from '../parts/nics.ts'
 import { misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { type NewVm, newVm, type VmOrigin } from './create.ts'
@@ -61,7 +61,13 @@ export async function deriveVm<I extends NewVm>(
   refuseAll([
     ...configurationFaults(body),
     ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(body))),
+    ...(body.nics ?? []).flatMap((nic, index) =>
+      nicFaults(
+        readNic(nic, () => ''),
+        `nics[${index}]/`,
+        vcpusOf(body),
+      ),
+    ),
   ])
   const files = [
     ...(body.disks ?? []).map((_, index): [string, string] => [`disks[${index}]`, fileIdOf(fileDisksOf(spec)[index])]),
