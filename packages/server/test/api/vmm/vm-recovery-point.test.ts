@@ -375,6 +375,25 @@ test('a point that a restore reads cannot be deleted; its storage container cann
   assert.equal((await remove(point.extId)).status, 'SUCCEEDED')
 })
 
+test('a recovery point behind 20 queued tasks of its VM is refused with 409 VM_BUSY', async () => {
+  const { extId: vmExtId } = await aVm(app, cluster)
+  let goOn = (): void => undefined
+  held = { step: 'capture', until: new Promise<void>((resolve) => (goOn = resolve)) }
+  const sent: CallResult[] = []
+  for (let index = 0; index < 23; index++) sent.push(await post({ vmExtId }))
+  goOn()
+  held = undefined
+  const refused = sent.filter(({ status }) => status !== 202)
+  assert.deepEqual(
+    refused.map(({ status, errors }) => [status, errors[0]?.code]),
+    [
+      [409, 'VMM-30102'],
+      [409, 'VMM-30102'],
+    ],
+  )
+  await app.runner.idle()
+})
+
 test('a VM has at most 128 recovery points', async () => {
   const { extId } = await aVm(app, cluster)
   for (let index = 0; index < 128; index++) await aPoint(extId)
