@@ -375,6 +375,25 @@ test('a point that a restore reads cannot be deleted; its storage container cann
   assert.equal((await remove(point.extId)).status, 'SUCCEEDED')
 })
 
+test('a restore and a revert that wait for the deletion of their recovery point fail with 404', async () => {
+  const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
+  for (const begin of [
+    (extId: string) => app.call('POST', `${points}/${extId}/$actions/restore`, { body: {} }),
+    (extId: string) => act(app, vm.extId, 'revert', { vmRecoveryPointExtId: extId }),
+  ]) {
+    const { extId } = await aPoint(vm.extId)
+    let goOn = (): void => undefined
+    held = { step: 'merge layers', until: new Promise<void>((resolve) => (goOn = resolve)) }
+    const removal = await app.call('DELETE', `${points}/${extId}`)
+    const waiting = await begin(extId)
+    goOn()
+    held = undefined
+    await app.task(removal)
+    const task = await app.task(waiting)
+    assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-20005'])
+  }
+})
+
 test('a recovery point behind 20 queued tasks of its VM is refused with 409 VM_BUSY', async () => {
   const { extId: vmExtId } = await aVm(app, cluster)
   let goOn = (): void => undefined

@@ -128,7 +128,7 @@ export interface NewVm extends OfVm {
 
 export interface MakingParts<I> {
   /** First of all. @throws ApiError that fails the task */
-  readonly check?: (input: I) => void
+  readonly check?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   /** In the transaction that ends the task, as is `undone`. */
   readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
@@ -243,7 +243,7 @@ export const makingVm = <I extends NewVm>(
       ...(check === undefined
         ? []
         : // No undo: the step only reads.
-          [{ name: 'check', progress: 1, record: async (_: unknown, input: I) => check(input) }]),
+          [{ name: 'check', progress: 1, record: check }]),
       ...makingSteps,
       {
         name: 'store',

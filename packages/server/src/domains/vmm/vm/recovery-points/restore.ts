@@ -14,7 +14,7 @@ import { affectedVm, taskOf } from '../admission.ts'
 import { makingVm, type NewVm } from '../create/create.ts'
 import { deriveVm, nicLike } from '../create/derived-vm.ts'
 import { nameFaults } from '../rules.ts'
-import { blueprintOf, type Point } from './captured.ts'
+import { blueprintOf, type Point, requirePoint } from './captured.ts'
 import { affectedPoint } from './create.ts'
 
 type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
@@ -121,7 +121,8 @@ async function freeName(store: Reader, name: string): Promise<string> {
 }
 
 export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
-  check: ({ isStrict, missing }) => {
+  check: async ({ store }, { isStrict, missing, pointExtId }) => {
+    await requirePoint(store, pointExtId)
     if (!isStrict || missing.length === 0) return
     refuseAll(
       missing.map(
