@@ -10,7 +10,7 @@ import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
-import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { type DiskFact, diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
@@ -294,6 +294,26 @@ test('points before and after a revert form a tree: each can be reverted to, and
   for (const point of [first, third, second]) assert.equal((await remove(point.extId)).status, 'SUCCEEDED')
   await changed(app, vm.extId, 'delete')
   await checkInvariants(app)
+})
+
+test('a deletion that a crash interrupted between two layers goes on with the layer below when it is repeated', async () => {
+  const facts = diskFacts(app.world)
+  const { hypervisor } = app.drivers
+  const size = { containerExtId: cluster.containerExtId, sizeBytes: GiB }
+  const [lower, middle, disk, kept] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+  await hypervisor.createDisk({ extId: disk, ...size })
+  await hypervisor.snapshotDisks([{ diskExtId: disk, layerExtId: lower }])
+  await hypervisor.snapshotDisks([{ diskExtId: disk, layerExtId: middle }])
+  await hypervisor.createDisk({ extId: kept, ...size, source: { kind: 'disk', extId: lower } })
+  await hypervisor.deleteDisk(lower)
+  assert.equal(facts.get(lower)?.isHidden, true, 'two layers are over it')
+  await facts.put(middle, { ...(facts.get(middle) as DiskFact), isHidden: true })
+  await facts.remove(disk)
+  await hypervisor.deleteDisk(disk)
+  assert.deepEqual([facts.get(middle), facts.get(lower)], [undefined, undefined])
+  assert.equal(facts.get(kept)?.parentExtId, undefined)
+  await hypervisor.deleteDisk(kept)
+  assert.equal(facts.get(kept), undefined)
 })
 
 test('a MAC address and an address that others took meanwhile are replaced with warnings', async () => {
