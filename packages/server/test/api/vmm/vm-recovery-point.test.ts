@@ -203,6 +203,17 @@ test('a restored VM is new: ids, MAC address and address; it has no categories b
   await checkInvariants(app)
 })
 
+test('VMs that are restored from one point are numbered, also when the captured name is as long as a name can be', async () => {
+  const vm = await aVm(app, cluster, { name: 'n'.repeat(80) })
+  const { extId } = await aPoint(vm.extId)
+  const names: string[] = []
+  for (let number = 1; number <= 11; number++) names.push((await restored(extId)).name)
+  assert.deepEqual(
+    names,
+    names.map((_, index) => `${'n'.repeat(index < 9 ? 69 : 68)}_restored_${index + 1}`),
+  )
+})
+
 test('NICs of a restored VM can be changed and removed by their captured ids; other ids are refused', async () => {
   const other = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aVm(app, cluster, { nics: [nicOn(subnet), nicOn(subnet)] })
