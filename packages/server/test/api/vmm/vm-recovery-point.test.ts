@@ -12,6 +12,7 @@ import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { type DiskFact, diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
+import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
   act,
@@ -369,6 +370,15 @@ test('a point of another VM is refused; a revert that fails leaves the VM as it 
   await noFaults(app)
   assert.deepEqual([...diskFacts(app.world).all().keys()].sort(), before)
   assert.deepEqual((await readVm(app, vm.extId)).disks, vm.disks)
+})
+
+test('an operator, who sees no recovery points, is not told the name of the point of another VM', async () => {
+  const [vm, other] = [await aVm(app, cluster), await aVm(app, cluster)]
+  const point = await aPoint(other.extId, { name: 'before the merger' })
+  const as = await aUser(app, ['Virtual Machine Operator'])
+  const refused = await act(app, vm.extId, 'revert', { vmRecoveryPointExtId: point.extId }, { as })
+  assert.equal(refused.status, 409)
+  assert.doesNotMatch(JSON.stringify(refused.errors), /merger/)
 })
 
 test('a revert fails while a volume group has the address of a captured disk, and nothing changes', async () => {
