@@ -14,6 +14,7 @@ import { aFault, noFaults, unavailable } from '../../support/faults.ts'
 import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
+  act,
   aNativeCluster,
   aVm,
   change,
@@ -271,6 +272,23 @@ test('GPUs of a VM are all virtual or all passthrough, and exclude memory overco
     ['pcie-devices', accelerators[0]],
   ] as const)
     assert.equal((await post(overcommitted, parts, body)).status, 409)
+})
+
+test('a revert to memory overcommitment fails while the VM has a device, and leaves the VM running as it was', async () => {
+  const { cluster, compute } = await aWorld()
+  const { extId: vm } = await aVm(app, cluster, { isMemoryOvercommitEnabled: true })
+  const body = { vmExtId: vm }
+  const point = await succeeded(app.call('POST', '/vmm/v4.2/ahv/config/vm-recovery-points', { body }))
+  const vmRecoveryPointExtId = point.entitiesAffected[0].extId
+  const put = { ...(await readVm(app, vm)), isMemoryOvercommitEnabled: false }
+  await succeeded(change(app, vm, { put }))
+  await made(vm, 'gpus', compute)
+  await changed(app, vm, 'power-on')
+  const task = await app.task(await act(app, vm, 'revert', { vmRecoveryPointExtId }))
+  assert.equal(task.status, 'FAILED')
+  assert.match(task.errorMessages[0].message, /isMemoryOvercommitEnabled/)
+  const { isMemoryOvercommitEnabled, powerState } = await readVm(app, vm)
+  assert.deepEqual([isMemoryOvercommitEnabled, powerState], [false, 'ON'])
 })
 
 test('a virtual GPU shows the facts of its type; VMs share a card until it is full, one type for each card', async () => {

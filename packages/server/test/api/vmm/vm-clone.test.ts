@@ -15,6 +15,7 @@ import {
   aSubnet,
   aVm,
   bootDisk,
+  change,
   changed,
   emptyDisk,
   GiB,
@@ -28,8 +29,10 @@ import { startApp, type TestApp } from '../../support/start-app.ts'
 let app: TestApp
 let cluster: NativeCluster
 let subnet: string
+/** No step of a task begins before this is resolved. */
+let gate: Promise<void> | undefined
 before(async () => {
-  app = await startApp({ config: { seed: 'empty' } })
+  app = await startApp({ config: { seed: 'empty' }, beforeStep: () => gate })
   cluster = await aNativeCluster(app)
   subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.40'])
 })
@@ -217,6 +220,38 @@ test('overrides that do not fit the configuration of the source are refused with
   assert.equal((await act(app, source.extId, 'clone', { guestCustomizationProfileConfig: profile })).status, 404)
 })
 
+test('NICs in the body of a clone follow the rules of new NICs, in either pair of fields', async () => {
+  const source = await aVm(app, cluster)
+  const on = { subnet: { extId: subnet } }
+  const refusals: [nic: object, path: string][] = [
+    [{}, 'nicNetworkInfo/subnet'],
+    [{ backingInfo: { model: 'E1000' } }, 'nicNetworkInfo/subnet'],
+    [
+      {
+        nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic', macAddress: '51:6b:8d:00:00:01' },
+        networkInfo: on,
+      },
+      'nicBackingInfo/macAddress',
+    ],
+    [
+      {
+        nicNetworkInfo: {
+          $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo',
+          ...on,
+          ipv4Config: { shouldAssignIp: false, ipAddress: { value: '10.0.0.39' } },
+        },
+      },
+      'nicNetworkInfo/ipv4Config/shouldAssignIp',
+    ],
+    [{ networkInfo: { ...on, trunkedVlans: [5] } }, 'nicNetworkInfo/trunkedVlans'],
+  ]
+  for (const [nic, path] of refusals) {
+    const { status, errors } = await act(app, source.extId, 'clone', { nics: [nic] })
+    assert.deepEqual([status, errors[0]?.code], [400, 'VMM-10000'], path)
+    assert.match(errors[0]?.message ?? '', new RegExp(`nics\\[0\\]/${path}`))
+  }
+})
+
 test('a clone that the hypervisor refuses leaves no disk, MAC address, address or row', async () => {
   const narrow = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.11'])
   const source = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [nicOn(narrow)] })
@@ -247,4 +282,28 @@ test('a deletion of the source waits for the clone', async () => {
   })
   assert.equal((await app.task(clone)).status, 'SUCCEEDED')
   assert.equal((await app.task(removal)).status, 'SUCCEEDED')
+})
+
+test('a clone that waits while its source is reverted or deleted fails with 404 and leaves nothing', async () => {
+  const source = await aVm(app, cluster, { disks: [emptyDisk()], nics: [nicOn(subnet)] })
+  const body = { vmExtId: source.extId }
+  const point = await app.task(await app.call('POST', '/vmm/v4.2/ahv/config/vm-recovery-points', { body }))
+  const leases = await app.store.count(MacLease)
+  const revertParams = { vmRecoveryPointExtId: point.entitiesAffected[0].extId }
+  for (const [begin, left] of [
+    [() => act(app, source.extId, 'revert', revertParams), leases],
+    [() => change(app, source.extId, 'delete'), leases - 1],
+  ] as const) {
+    let open = (): void => undefined
+    gate = new Promise((resolve) => (open = resolve))
+    const first = await begin()
+    const clone = await act(app, source.extId, 'clone', {})
+    gate = undefined
+    open()
+    assert.equal((await app.task(first)).status, 'SUCCEEDED')
+    const task = await app.task(clone)
+    assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-20005'])
+    assert.equal(await app.store.count(MacLease), left)
+    assert.equal(await app.store.get(Vm, task.entitiesAffected[1].extId), undefined)
+  }
 })

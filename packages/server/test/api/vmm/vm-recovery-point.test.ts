@@ -10,8 +10,9 @@ import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
-import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { type DiskFact, diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
+import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
   act,
@@ -203,6 +204,17 @@ test('a restored VM is new: ids, MAC address and address; it has no categories b
   await checkInvariants(app)
 })
 
+test('VMs that are restored from one point are numbered, also when the captured name is as long as a name can be', async () => {
+  const vm = await aVm(app, cluster, { name: 'n'.repeat(80) })
+  const { extId } = await aPoint(vm.extId)
+  const names: string[] = []
+  for (let number = 1; number <= 11; number++) names.push((await restored(extId)).name)
+  assert.deepEqual(
+    names,
+    names.map((_, index) => `${'n'.repeat(index < 9 ? 69 : 68)}_restored_${index + 1}`),
+  )
+})
+
 test('NICs of a restored VM can be changed and removed by their captured ids; other ids are refused', async () => {
   const other = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aVm(app, cluster, { nics: [nicOn(subnet), nicOn(subnet)] })
@@ -296,6 +308,26 @@ test('points before and after a revert form a tree: each can be reverted to, and
   await checkInvariants(app)
 })
 
+test('a deletion that a crash interrupted between two layers goes on with the layer below when it is repeated', async () => {
+  const facts = diskFacts(app.world)
+  const { hypervisor } = app.drivers
+  const size = { containerExtId: cluster.containerExtId, sizeBytes: GiB }
+  const [lower, middle, disk, kept] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+  await hypervisor.createDisk({ extId: disk, ...size })
+  await hypervisor.snapshotDisks([{ diskExtId: disk, layerExtId: lower }])
+  await hypervisor.snapshotDisks([{ diskExtId: disk, layerExtId: middle }])
+  await hypervisor.createDisk({ extId: kept, ...size, source: { kind: 'disk', extId: lower } })
+  await hypervisor.deleteDisk(lower)
+  assert.equal(facts.get(lower)?.isHidden, true, 'two layers are over it')
+  await facts.put(middle, { ...(facts.get(middle) as DiskFact), isHidden: true })
+  await facts.remove(disk)
+  await hypervisor.deleteDisk(disk)
+  assert.deepEqual([facts.get(middle), facts.get(lower)], [undefined, undefined])
+  assert.equal(facts.get(kept)?.parentExtId, undefined)
+  await hypervisor.deleteDisk(kept)
+  assert.equal(facts.get(kept), undefined)
+})
+
 test('a MAC address and an address that others took meanwhile are replaced with warnings', async () => {
   const vm = await aVm(app, cluster, { nics: [nicOn(subnet)] })
   const point = await aPoint(vm.extId)
@@ -340,6 +372,15 @@ test('a point of another VM is refused; a revert that fails leaves the VM as it 
   assert.deepEqual((await readVm(app, vm.extId)).disks, vm.disks)
 })
 
+test('an operator, who sees no recovery points, is not told the name of the point of another VM', async () => {
+  const [vm, other] = [await aVm(app, cluster), await aVm(app, cluster)]
+  const point = await aPoint(other.extId, { name: 'before the merger' })
+  const as = await aUser(app, ['Virtual Machine Operator'])
+  const refused = await act(app, vm.extId, 'revert', { vmRecoveryPointExtId: point.extId }, { as })
+  assert.equal(refused.status, 409)
+  assert.doesNotMatch(JSON.stringify(refused.errors), /merger/)
+})
+
 test('a revert fails while a volume group has the address of a captured disk, and nothing changes', async () => {
   const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
   const point = await aPoint(vm.extId)
@@ -373,6 +414,44 @@ test('a point that a restore reads cannot be deleted; its storage container cann
   assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'VMM-30104'])
   assert.equal((await app.task(started)).status, 'SUCCEEDED')
   assert.equal((await remove(point.extId)).status, 'SUCCEEDED')
+})
+
+test('a restore and a revert that wait for the deletion of their recovery point fail with 404', async () => {
+  const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
+  for (const begin of [
+    (extId: string) => app.call('POST', `${points}/${extId}/$actions/restore`, { body: {} }),
+    (extId: string) => act(app, vm.extId, 'revert', { vmRecoveryPointExtId: extId }),
+  ]) {
+    const { extId } = await aPoint(vm.extId)
+    let goOn = (): void => undefined
+    held = { step: 'merge layers', until: new Promise<void>((resolve) => (goOn = resolve)) }
+    const removal = await app.call('DELETE', `${points}/${extId}`)
+    const waiting = await begin(extId)
+    goOn()
+    held = undefined
+    await app.task(removal)
+    const task = await app.task(waiting)
+    assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-20005'])
+  }
+})
+
+test('a recovery point behind 20 queued tasks of its VM is refused with 409 VM_BUSY', async () => {
+  const { extId: vmExtId } = await aVm(app, cluster)
+  let goOn = (): void => undefined
+  held = { step: 'capture', until: new Promise<void>((resolve) => (goOn = resolve)) }
+  const sent: CallResult[] = []
+  for (let index = 0; index < 23; index++) sent.push(await post({ vmExtId }))
+  goOn()
+  held = undefined
+  const refused = sent.filter(({ status }) => status !== 202)
+  assert.deepEqual(
+    refused.map(({ status, errors }) => [status, errors[0]?.code]),
+    [
+      [409, 'VMM-30102'],
+      [409, 'VMM-30102'],
+    ],
+  )
+  await app.runner.idle()
 })
 
 test('a VM has at most 128 recovery points', async () => {

@@ -24,14 +24,19 @@ export interface OfVm {
  */
 export async function admit(ctx: WriteContext, vm: VmEntity, operation?: StateBound): Promise<VmEntity> {
   await requireClusterReachable(ctx, vm.cluster?.extId)
-  const waiting = ctx.services.runner.queueAhead(vm.extId)
-  if (waiting > longestQueue)
-    throw new ApiError('VM_BUSY', { name: vm.name, reason: `${waiting} operations wait already` })
+  const waiting = requirePlaceInQueue(ctx, vm)
   if (waiting > 0 && vm.migrationTaskExtId !== undefined && operation !== 'power-off')
     throw new ApiError('VM_BUSY', { name: vm.name, reason: 'it is being migrated' })
   if (waiting === 0 && operation !== undefined) requireState(vm, operation)
   await ctx.store.touch(Vm, vm.extId)
   return vm
+}
+
+/** @returns the number of tasks that come first @throws ApiError 409 VM_BUSY */
+export function requirePlaceInQueue({ services }: Pick<WriteContext, 'services'>, vm: VmEntity): number {
+  const waiting = services.runner.queueAhead(vm.extId)
+  if (waiting <= longestQueue) return waiting
+  throw new ApiError('VM_BUSY', { name: vm.name, reason: `${waiting} operations wait already` })
 }
 
 /** The VM when its task runs. @throws ApiError when the VM is deleted, or in a state that forbids the operation */

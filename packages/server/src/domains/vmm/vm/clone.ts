@@ -2,12 +2,12 @@
 import type { ValueOf } from '@hyperplane/contract'
 import type { CloneOverrideParams } from '@hyperplane/contract/vmm/vm/clone'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { ApiError } from '../../../core/api-error.ts'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { WriteContext } from '../../context.ts'
 import { filesOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
-import { admit, affectedVm, endUnchanged, taskOf } from './admission.ts'
+import { admit, affectedVm, endUnchanged, present, taskOf } from './admission.ts'
 import { makingVm, type NewVm } from './create/create.ts'
 import { type Blueprint, deriveVm } from './create/derived-vm.ts'
 import { withoutIso } from './guest/customization.ts'
@@ -81,6 +81,13 @@ export function blueprintOf(source: VmEntity): Blueprint {
 }
 
 export const makeClone = makingVm<Clone>('vmm.clone-vm', {
+  // A task that came first may have deleted the source or one of its files.
+  check: async ({ store }, { sourceExtId, copies = {} }) => {
+    const files = new Set(filesOf(await present(store, sourceExtId)).map(({ diskExtId }) => diskExtId))
+    const sources = Object.values(copies).flatMap((source) => (source.kind === 'disk' ? [source.extId] : []))
+    const missing = sources.filter((extId) => !files.has(extId))
+    refuseAll(missing.map((id) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'disk', id, attribute: 'extId' })))
+  },
   // The end of a mutation raises the version of its VM.
   stored: async (ctx, { sourceExtId, warnings = [] }) => {
     for (const text of warnings) ctx.warn(text)

@@ -16,19 +16,23 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
   const full = fullFacts(world)
   const now = (): number => world.clock.now()
 
-  /** Removes deleted layers without a layer over them, and merges those with one into it. Repeated calls go on. */
-  async function collapse(): Promise<void> {
-    for (;;) {
-      const over = Map.groupBy(disks.all(), ([, { parentExtId }]) => parentExtId)
-      const found = [...disks.all()].find(
-        ([extId, { isHidden }]) => isHidden === true && (over.get(extId) ?? []).length < 2,
-      )
-      if (found === undefined) return
-      const [extId, fact] = found
-      const [upper] = over.get(extId) ?? []
+  /** Removes a deleted layer with no layer over it, merges it into a single one, and goes on with the layer below. */
+  async function collapse(layerExtId: string): Promise<void> {
+    for (let extId: string | undefined = layerExtId; extId !== undefined; ) {
+      const fact = disks.get(extId)
+      const [upper, ...others] = fact?.isHidden === true ? layersOver(disks, extId) : []
+      if (fact?.isHidden !== true || others.length > 0) return
       if (upper !== undefined) await disks.put(upper[0], merged(upper[1], fact, now()))
       await disks.remove(extId)
+      extId = fact.parentExtId
     }
+  }
+
+  /** A call that a crash interrupted may have removed its disk already, but not the layers below. */
+  async function collapseAll(): Promise<void> {
+    const over = Map.groupBy(disks.all().values(), ({ parentExtId }) => parentExtId)
+    const done = [...disks.all()].filter(([extId, { isHidden }]) => isHidden && (over.get(extId)?.length ?? 0) < 2)
+    for (const [extId] of done) await collapse(extId)
   }
 
   const present = presentDisk(world, hosts)
@@ -53,11 +57,10 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
     },
     async deleteDisk(diskExtId) {
       const fact = disks.get(diskExtId)
-      if (fact !== undefined) {
-        hosts.requireAnswer('deleteDisk', [hosts.clusterOf(fact.containerExtId)])
-        if (fact.isHidden !== true) await disks.put(diskExtId, { ...fact, isHidden: true })
-      }
-      await collapse()
+      if (fact === undefined) return collapseAll()
+      hosts.requireAnswer('deleteDisk', [hosts.clusterOf(fact.containerExtId)])
+      if (fact.isHidden !== true) await disks.put(diskExtId, { ...fact, isHidden: true })
+      await collapse(diskExtId)
     },
     layers: (at = now()) => layersOf(disks, at),
     async replaceDisk(diskExtId, byExtId) {
@@ -71,12 +74,22 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
           ]),
         )
       }
-      await collapse()
+      await (disks.get(byExtId) === undefined ? collapseAll() : collapse(byExtId))
     },
     ...createDiskChanges(world, present, isInstant),
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }
+}
+
+/** At most two of them: nobody needs more. */
+function layersOver(disks: Collection<DiskFact>, extId: string): readonly (readonly [string, DiskFact])[] {
+  const found: (readonly [string, DiskFact])[] = []
+  for (const entry of disks.all()) {
+    if (entry[1].parentExtId === extId) found.push(entry)
+    if (found.length === 2) break
+  }
+  return found
 }
 
 /** The guest on an image follows from its name, and that on an external disk from its path. */

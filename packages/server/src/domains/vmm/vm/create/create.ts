@@ -150,7 +150,7 @@ export interface NewVm extends OfVm {
 
 export interface MakingOptions<I> {
   /** First of all. @throws ApiError that fails the task */
-  readonly check?: (input: I) => void
+  readonly check?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   /** Inserts the pending row, if the request did not; returns the copies as its output. */
   readonly plan?: Step<Drivers, I> & { readonly name: typeof planning }
   /** Default: `define`. */
@@ -252,7 +252,7 @@ export const makingVm = <I extends NewVm>(
       ...(check === undefined
         ? []
         : // No undo: the step only reads.
-          [{ name: 'check', progress: 1, record: async (_: unknown, input: I) => check(input) }]),
+          [{ name: 'check', progress: 1, record: check }]),
       ...(plan === undefined ? [] : [plan]),
       ...makingSteps,
       {

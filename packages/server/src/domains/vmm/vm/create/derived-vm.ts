@@ -16,7 +16,7 @@ import {
   type VmEntity,
   vcpusOf,
 } from '../../../virtual-machines/entity.ts'
-import { nicFaults } from '../parts/nics.ts'
+import { nicFaults, readNic } from '../parts/nics.ts'
 import { misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { type Derived, type NewVm, newVm, type VmOrigin } from './create.ts'
@@ -78,7 +78,13 @@ export function derivedFaults(blueprint: Blueprint, overrides: Overrides): ApiEr
   return [
     ...configurationFaults(body),
     ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(body))),
+    ...(body.nics ?? []).flatMap((nic, index) =>
+      nicFaults(
+        readNic(nic, () => ''),
+        `nics[${index}]/`,
+        vcpusOf(body),
+      ),
+    ),
   ]
 }
 

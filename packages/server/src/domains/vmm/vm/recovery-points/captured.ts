@@ -3,6 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { notFound } from '../../../../core/standard.ts'
 import type { DiskSnapshot } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
@@ -32,6 +33,13 @@ export async function captureOf(store: Reader, row: VmEntity, newId: () => strin
     vmCategories: categories.map(({ key, value }) => `${key}/${value}`),
     ...(vm.pinnedHostExtId === undefined ? {} : { pinnedHostExtId: vm.pinnedHostExtId }),
   }
+}
+
+/** @throws ApiError 404 when it was deleted since the request */
+export async function requirePoint(store: Reader, extId: string, attribute = 'extId'): Promise<Point> {
+  const point = await store.get(VmRecoveryPoint, extId)
+  if (point === undefined) throw notFound(VmRecoveryPoint, VmRecoveryPoint.kind, extId, attribute)
+  return point
 }
 
 /** The layers of the recovery point, with the files that they were taken of. */

@@ -14,7 +14,7 @@ import { affectedVm, taskOf } from '../admission.ts'
 import { makingVm, type NewVm } from '../create/create.ts'
 import { deriveVm, nicLike } from '../create/derived-vm.ts'
 import { nameFaults } from '../rules.ts'
-import { blueprintOf, type Point } from './captured.ts'
+import { blueprintOf, type Point, requirePoint } from './captured.ts'
 import { affectedPoint } from './create.ts'
 
 type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
@@ -112,16 +112,28 @@ async function missingSubnets(store: Reader, nics: readonly NicEntity[]): Promis
   return missing
 }
 
+/** Doubles the number until a name is free, then halves the gap: one VM may have been restored thousands of times. */
 async function freeName(store: Reader, name: string): Promise<string> {
-  for (let number = 1; ; number++) {
+  const nameWith = (number: number): string => {
     const ending = `_restored_${number}`
-    const candidate = `${name.slice(0, 80 - ending.length)}${ending}`
-    if ((await store.findOne(Vm, { name: candidate })) === undefined) return candidate
+    return `${name.slice(0, 80 - ending.length)}${ending}`
   }
+  const isTaken = async (number: number): Promise<boolean> =>
+    (await store.findOne(Vm, { name: nameWith(number) })) !== undefined
+  let taken = 0
+  let free = 1
+  while (await isTaken(free)) [taken, free] = [free, 2 * free]
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2)
+    if (await isTaken(middle)) taken = middle
+    else free = middle
+  }
+  return nameWith(free)
 }
 
 export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
-  check: ({ isStrict, missing }) => {
+  check: async ({ store }, { isStrict, missing, pointExtId }) => {
+    await requirePoint(store, pointExtId)
     if (!isStrict || missing.length === 0) return
     refuseAll(
       missing.map(

@@ -10,7 +10,6 @@ import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { notFound } from '../../../../core/standard.ts'
 import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -24,9 +23,10 @@ import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../
 import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
 import { deleteIso } from '../guest/customization.ts'
+import { refuseClash } from '../parts/devices.ts'
 import { slotsTaken } from '../parts/slots.ts'
 import { becomeOff } from '../power/power-state.ts'
-import { type Point, snapshotsOf } from './captured.ts'
+import { type Point, requirePoint, snapshotsOf } from './captured.ts'
 import { affectedPoint } from './create.ts'
 import { releaseChanged, takeCaptured } from './revert-nics.ts'
 
@@ -62,7 +62,8 @@ export async function revertVm(ctx: WriteContext<VmEntity>, body: Body): Promise
   const vm = await admit(ctx, ctx.target, 'revert')
   const point = (await ctx.store.get(VmRecoveryPoint, body.vmRecoveryPointExtId)) as Point
   if (point.vmExtId !== vm.extId)
-    throw new ApiError('CONFLICT', { fault: `The recovery point "${point.name}" is not one of VM "${vm.name}".` })
+    // Without its name: some roles revert VMs but do not see recovery points.
+    throw new ApiError('CONFLICT', { fault: `The recovery point ${point.extId} is not one of VM "${vm.name}".` })
   const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
   const files = snapshotsOf(point).map(({ diskExtId }) => [diskExtId, ctx.ids.uuid()])
   const input: Revert = {
@@ -80,11 +81,8 @@ export async function revertVm(ctx: WriteContext<VmEntity>, body: Body): Promise
   return ctx.startTask(revert, input, { ...taskOf('RevertVm', vm), affected, locks })
 }
 
-async function pointOf(store: Reader, { pointExtId }: Revert): Promise<Point> {
-  const point = await store.get(VmRecoveryPoint, pointExtId)
-  if (point === undefined) throw notFound(VmRecoveryPoint, VmRecoveryPoint.kind, pointExtId, 'vmRecoveryPointExtId')
-  return point
-}
+const pointOf = (store: Reader, { pointExtId }: Revert): Promise<Point> =>
+  requirePoint(store, pointExtId, 'vmRecoveryPointExtId')
 
 /** The captured configuration with its new files; NICs without leases. */
 function nextOf(vm: VmEntity, point: Point, { files, firmware, withCategories, withOwner }: Revert): VmEntity {
@@ -142,7 +140,9 @@ export const revert = defineTask<Revert>({
       progress: 5,
       record: async (ctx, input) => {
         const vm = await present(ctx.store, input.vmExtId, 'revert')
-        await requireFreeSlots(ctx.store, nextOf(vm, await pointOf(ctx.store, input), input))
+        const next = nextOf(vm, await pointOf(ctx.store, input), input)
+        refuseClash(next)
+        await requireFreeSlots(ctx.store, next)
       },
       // No undo: the step only reads.
     },
