@@ -37,9 +37,6 @@ export const unimplemented: Unimplemented = {
   },
   '/content/templates/{templateExtId}/versions': { TemplateVersion: 'get delete', listTemplateVersions: 'GET' },
   '/extern/config/vms': {
-    'extern.assignVmOwner': 'assign-owner',
-    'extern.associateCategories': 'associate-categories',
-    'extern.disassociateCategories': 'disassociate-categories',
     'extern.revertVm': 'revert',
   },
   '/extern/config/vms/{extId}/nutanix-guest-tools': {

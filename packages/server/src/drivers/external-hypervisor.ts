@@ -32,5 +32,5 @@ export interface ExternalInventory {
 /** The id is stable while the VM is the same outside. */
 export type OutsideVm = Omit<
   EntityOf<typeof ExternVm>,
-  'categories' | 'nutanixGuestTools' | 'ownershipInfo' | 'tenantId'
+  'categories' | 'nutanixGuestTools' | 'ownershipInfo' | 'tenantId' | 'toolsRebootAt'
 >

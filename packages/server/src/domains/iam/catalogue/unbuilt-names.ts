@@ -19,8 +19,6 @@ const irregular: Readonly<Record<string, string>> = {
   'platform.restore': 'Restore_Domain_Manager_Restore_Point',
   'vmm.assignIpById': 'Assign_Virtual_Machine_NIC_IP',
   'vmm.customizeGuestVm': 'Customise_Virtual_Machine_Guest',
-  'vmm.extern.associateCategories': 'Associate_External_Virtual_Machine_Categories',
-  'vmm.extern.disassociateCategories': 'Disassociate_External_Virtual_Machine_Categories',
   'vmm.getFileByOvaId': 'Download_Ova',
   'vmm.insertVmGuestTools': 'Insert_Virtual_Machine_Guest_Tools_ISO',
   'vmm.migrateVmDisks': 'Migrate_Virtual_Machine_Disk',

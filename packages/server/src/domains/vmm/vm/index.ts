@@ -6,6 +6,7 @@ import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
+import { categoryFaults, ownerFaults } from '../ownership.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
@@ -17,14 +18,7 @@ import { startHeldVm } from './high-availability/start-held.ts'
 import { holdDependentVms } from './high-availability/waiting-vms.ts'
 import { hostFaults, migrateToHost, migrateVmToHost } from './migrate-to-host.ts'
 import { observeDomains } from './observe.ts'
-import {
-  assignVmOwner,
-  associateCategories,
-  categoryFaults,
-  disassociateCategories,
-  ownerFaults,
-  ownerTasks,
-} from './owner.ts'
+import { ownership } from './owner.ts'
 import { maximumNics } from './parts/nics.ts'
 import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
 import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
@@ -41,9 +35,7 @@ export const vm = implement(
     updateVmById: (ctx, { body }) => updateVm(ctx, body),
     deleteVmById: (ctx) => deleteVm(ctx),
     cloneVm: (ctx, { body }) => cloneVm(ctx, body),
-    assignVmOwner: (ctx, { body }) => assignVmOwner(ctx, body),
-    associateCategories: (ctx, { body }) => associateCategories(ctx, body),
-    disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
+    ...ownership.handlers,
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
@@ -70,7 +62,7 @@ export const vm = implement(
       revert,
       makeClone,
       migrateToHost,
-      ...ownerTasks,
+      ...ownership.tasks,
       changeVm,
       removeVm,
       restartVm,
