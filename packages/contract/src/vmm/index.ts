@@ -4,6 +4,7 @@ import { imagePlacementPolicyOperations } from './content/image-placement-policy
 import { imageRateLimitPolicyOperations } from './content/image-rate-limit-policy.ts'
 import { templatePlacementPolicyOperations } from './content/template-placement-policy.ts'
 import { vmmErrors } from './errors.ts'
+import { externGuestToolsOperations } from './extern/guest-tools-operations.ts'
 import { externVmOperations } from './extern/vm.ts'
 import { externVmDiskStatsOperations } from './extern/vm-disk-stats.ts'
 import { externVmNicStatsOperations } from './extern/vm-nic-stats.ts'
@@ -54,6 +55,7 @@ export const vmm = namespace({
   },
   groups: {
     extern: {
+      'guest-tools': externGuestToolsOperations,
       vm: externVmOperations,
       'vm-disk-stats': externVmDiskStatsOperations,
       'vm-nic-stats': externVmNicStatsOperations,

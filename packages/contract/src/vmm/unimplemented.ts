@@ -36,15 +36,5 @@ export const unimplemented: Unimplemented = {
     publishTemplate: 'publish',
   },
   '/content/templates/{templateExtId}/versions': { TemplateVersion: 'get delete', listTemplateVersions: 'GET' },
-  '/extern/config/vms': {
-    'extern.revertVm': 'revert',
-  },
-  '/extern/config/vms/{extId}/nutanix-guest-tools': {
-    'extern.getNutanixGuestToolsById': 'GET',
-    'extern.insertNutanixGuestTools': 'POST /$actions/insert-iso',
-    'extern.installNutanixGuestTools': 'POST /$actions/install',
-    'extern.uninstallNutanixGuestTools': 'POST /$actions/uninstall',
-    'extern.updateNutanixGuestToolsById': 'PUT',
-    'extern.upgradeNutanixGuestTools': 'POST /$actions/upgrade',
-  },
+  '/extern/config/vms': { 'extern.revertVm': 'revert' },
 }

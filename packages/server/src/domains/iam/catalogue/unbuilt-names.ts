@@ -57,7 +57,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^platform.*\/domain-managers\/(\w+-)?(backup-target|product|registration)s$/, 'Domain_Manager_*', 'domain_manager'],
   [/^platform.*\/restore-points$/, 'Restorable_Domain_Manager_Restore_Point'],
   [/^vmm\/extern.*\/vms$/, 'External_Virtual_Machine', 'external_virtual_machine'],
-  [/^vmm\/extern.*\/nutanix-guest-tools$/, 'External_Virtual_Machine_Guest_Tools', 'external_virtual_machine'],
   [/^vmm.*\/vms$/, 'Virtual_Machine', 'virtual_machine'],
   [/^vmm.*\/vms\/guest-tools$/, 'Virtual_Machine_Guest_Tools', 'virtual_machine'],
   [/^vmm.*\/vms\/cd-roms$/, 'Virtual_Machine_CD_ROM', 'virtual_machine'],
