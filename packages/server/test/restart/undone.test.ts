@@ -35,7 +35,9 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
+  'vmm.install-guest-tools-of-external-vm': 'the guest was rebooted',
   'vmm.revert-vm': 'the VM was powered off first',
+  'vmm.upgrade-guest-tools-of-external-vm': 'the guest was rebooted',
 }
 const victims = new Victims()
 after(() => victims.end())

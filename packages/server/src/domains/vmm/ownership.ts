@@ -21,7 +21,8 @@ const maximumCategories = 256
 type CategoryBody = Pick<ValueOf<typeof AssociateVmCategoriesParams>, 'categories'>
 
 export interface OwnerBody {
-  readonly owner?: { readonly extId?: string | undefined } | undefined
+  /** `entityType`: of external VMs; users are the only one. */
+  readonly owner?: { readonly extId?: string | undefined; readonly entityType?: 'USER' | undefined } | undefined
 }
 
 interface OwnedVm {
@@ -35,10 +36,11 @@ export interface OfVm {
 
 export interface Changing extends OfVm {
   readonly extIds: readonly string[]
+  readonly entityType?: 'USER' | undefined
 }
 
 export type Changes =
-  | { readonly ownerExtId: string }
+  | { readonly ownerExtId: string; readonly entityType: 'USER' }
   | { readonly categories: readonly { readonly extId: string }[] | undefined }
 
 /** A kind of VM. `V`: its entities. */
@@ -65,10 +67,14 @@ export const categoryFaults = ({ categories = [] }: CategoryBody): ApiError[] =>
 /** The three handlers and their tasks. */
 export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
   const { admit, taskOf, taskNames } = kind
-  const assignOwner = inOneStep(kind, taskNames.assignOwner, async ({ store }, _, [extId = '']) => {
-    if ((await store.get(User, extId)) === undefined) throw notFound(User, User.kind, extId, 'owner/extId')
-    return { ownerExtId: extId }
-  })
+  const assignOwner = inOneStep(
+    kind,
+    taskNames.assignOwner,
+    async ({ store }, _, [extId = ''], entityType = 'USER') => {
+      if ((await store.get(User, extId)) === undefined) throw notFound(User, User.kind, extId, 'owner/extId')
+      return { ownerExtId: extId, entityType }
+    },
+  )
   const associate = inOneStep(kind, taskNames.associate, async ({ store }, vm, extIds) => {
     for (const extId of extIds)
       if ((await store.get(Category, extId)) === undefined)
@@ -85,7 +91,8 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
     handlers: {
       async assignVmOwner(ctx: WriteContext<V>, { body }: { readonly body: OwnerBody }): Promise<TaskStarted> {
         const vm = await admit(ctx, ctx.target)
-        const input = { vmExtId: vm.extId, extIds: [body.owner?.extId as string] }
+        const { extId, entityType } = body.owner ?? {}
+        const input = { vmExtId: vm.extId, extIds: [extId as string], entityType }
         return ctx.startTask(assignOwner, input, taskOf('AssignVmOwner', vm))
       },
       /** Ids that the VM has already are skipped. @throws ApiError 422 for more categories than a VM may have */
@@ -118,7 +125,7 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
 function inOneStep<V extends OwnedVm>(
   { present, change, endUnchanged }: OwnedKind<V>,
   name: string,
-  changesOf: (ctx: RecordContext<Drivers>, vm: V, extIds: readonly string[]) => Promise<Changes>,
+  changesOf: (ctx: RecordContext<Drivers>, vm: V, extIds: readonly string[], entityType?: 'USER') => Promise<Changes>,
 ): TaskDefinition<Drivers, Changing> {
   return defineTask<Changing>({
     name,
@@ -126,8 +133,8 @@ function inOneStep<V extends OwnedVm>(
       {
         name: 'apply',
         progress: 100,
-        record: async (ctx, { vmExtId, extIds }) =>
-          change(ctx, vmExtId, await changesOf(ctx, await present(ctx.store, vmExtId), extIds)),
+        record: async (ctx, { vmExtId, extIds, entityType }) =>
+          change(ctx, vmExtId, await changesOf(ctx, await present(ctx.store, vmExtId), extIds, entityType)),
       },
     ],
     onUndone: endUnchanged,

@@ -1,4 +1,7 @@
 /** Requests by which suites that cover every kind reach the guest tools of external VMs. */
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import type { OutsideVmFact } from '../../../src/drivers/simulated/external-facts.ts'
+import { outsideVms } from '../../../src/drivers/simulated/external-hypervisor.ts'
 import { type Asked, tagged } from '../../restart/asked.ts'
 import {
   anEmptyDrive,
@@ -48,23 +51,38 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   },
 }
 
+/** As before any installation, with an empty drive. */
+async function withoutTools(app: TestApp): Promise<void> {
+  const { tools: _tools, toolsIso: _iso, ...fact } = outsideVms(app.world).get(erp) as OutsideVmFact
+  await outsideVms(app.world).put(erp, fact)
+  const none = { nutanixGuestTools: undefined, toolsRebootAt: undefined } as object
+  await app.store.transaction((store) => store.observe(ExternVm, erp, none))
+  await anEmptyDrive(app)
+}
+
 const later = { scheduleType: 'LATER', schedule: { startTime: '2099-01-01T00:00:00Z' } }
 const installing =
   (rebootPreference?: object): FieldBase =>
   async (app) => {
-    const { data } = await app.call('GET', tools)
-    if (data.isInstalled === true) {
-      if (data.isReachable !== true) await app.clock.advance(1000)
-      await externToolsDone(app, 'uninstall')
-    }
-    return {
-      path: `${tools}/$actions/install`,
-      readPath: externPath(erp),
-      body: { credential, ...(rebootPreference === undefined ? {} : { rebootPreference }) },
-    }
+    await withoutTools(app)
+    const body = { credential, ...(rebootPreference === undefined ? {} : { rebootPreference }) }
+    return { path: `${tools}/$actions/install`, body }
   }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.extern.updateNutanixGuestToolsById': [at(tools, { isEnabled: true })],
+  'vmm.extern.insertNutanixGuestTools': [
+    async (app) => {
+      await withoutTools(app)
+      return { path: `${tools}/$actions/insert-iso`, body: {} }
+    },
+  ],
   'vmm.extern.installNutanixGuestTools': [installing(), installing(later)],
+  'vmm.extern.upgradeNutanixGuestTools': [
+    async (app) => {
+      await withoutTools(app)
+      await withExternTools(app, '4.0')
+      return { path: `${tools}/$actions/upgrade`, body: { rebootPreference: later } }
+    },
+  ],
 }

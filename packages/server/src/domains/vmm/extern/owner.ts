@@ -4,7 +4,9 @@ import { type Changes, ownershipOf } from '../ownership.ts'
 import { admit, endUnchanged, present, taskOf } from './admission.ts'
 
 const fieldsOf = (changes: Changes) =>
-  'ownerExtId' in changes ? { ownershipInfo: { owner: { entityType: 'USER', extId: changes.ownerExtId } } } : changes
+  'ownerExtId' in changes
+    ? { ownershipInfo: { owner: { entityType: changes.entityType, extId: changes.ownerExtId } } }
+    : changes
 
 export const ownership = ownershipOf({
   taskNames: {
