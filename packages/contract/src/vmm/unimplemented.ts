@@ -8,18 +8,5 @@ export const unimplemented: Unimplemented = {
   },
   '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
   '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
-  '/extern/config/vms': {
-    'extern.assignVmOwner': 'assign-owner',
-    'extern.associateCategories': 'associate-categories',
-    'extern.disassociateCategories': 'disassociate-categories',
-    'extern.revertVm': 'revert',
-  },
-  '/extern/config/vms/{extId}/nutanix-guest-tools': {
-    'extern.getNutanixGuestToolsById': 'GET',
-    'extern.insertNutanixGuestTools': 'POST /$actions/insert-iso',
-    'extern.installNutanixGuestTools': 'POST /$actions/install',
-    'extern.uninstallNutanixGuestTools': 'POST /$actions/uninstall',
-    'extern.updateNutanixGuestToolsById': 'PUT',
-    'extern.upgradeNutanixGuestTools': 'POST /$actions/upgrade',
-  },
+  '/extern/config/vms': { 'extern.revertVm': 'revert' },
 }

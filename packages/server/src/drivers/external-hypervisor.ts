@@ -1,9 +1,10 @@
 /** Management of an external hypervisor; its VMs can change outside at any time. Source: behaviour vmm.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import type { GuestCredential, GuestSystem } from './hypervisor.ts'
 import type { Run } from './telemetry.ts'
 
-export interface ExternalHypervisor {
+export interface ExternalHypervisor extends ExternalGuests {
   /** Result of the last heartbeat, from memory. */
   isConnected(clusterExtId: string): boolean
   /** The hypervisor's own tools in the guest, from memory. */
@@ -21,6 +22,39 @@ export interface ExternalHypervisor {
   runs(vmExtId: string): Promise<readonly Run[]>
 }
 
+/** Guest tools of this control plane. Errors as of `changePower`. */
+export interface ExternalGuests {
+  /** From the last heartbeat, from memory; undefined: the VM is gone, or its management not connected. */
+  guestOf(vmExtId: string): OutsideGuest | undefined
+  /**
+   * Inserts the ISO of the tools into the first empty drive, else into a new one if `canAddDrive`. An inserted ISO stays.
+   * @returns the VM with its drives
+   */
+  insertToolsIso(vmExtId: string, isoExtId: string, canAddDrive: boolean): Promise<OutsideVm>
+  /** Removes the drive too if it was added for the ISO. An ISO that is not inserted is no fault. */
+  ejectToolsIso(vmExtId: string): Promise<OutsideVm>
+  /** Copies the tools from their ISO into the guest. */
+  copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
+  /** Sets the copied tools up. They start with the next boot. Repeated calls with the same `callKey` do it once. */
+  setUpTools(vmExtId: string, callKey: string): Promise<GuestSystem>
+  /** Undoes `setUpTools` with the same `callKey`: tools that ran before run again. */
+  revertTools(vmExtId: string, callKey: string): Promise<void>
+  /** Tools that are switched on again start with the next boot. */
+  switchTools(vmExtId: string, isOn: boolean): Promise<void>
+  removeTools(vmExtId: string): Promise<void>
+}
+
+export interface OutsideGuest {
+  /** Milliseconds since 1970; absent: the guest has not booted. */
+  readonly bootedAt?: number | undefined
+  readonly isUp: boolean
+  readonly hasAddress: boolean
+  readonly areToolsReachable: boolean
+  readonly system: GuestSystem
+  /** The ISO of the tools that is in a drive. */
+  readonly isoExtId?: string | undefined
+}
+
 export type PowerChange = 'GUEST_REBOOT' | 'GUEST_SHUTDOWN' | 'OFF' | 'ON' | 'RESET' | 'SUSPEND'
 
 export interface ExternalInventory {
@@ -32,5 +66,5 @@ export interface ExternalInventory {
 /** The id is stable while the VM is the same outside. */
 export type OutsideVm = Omit<
   EntityOf<typeof ExternVm>,
-  'categories' | 'nutanixGuestTools' | 'ownershipInfo' | 'tenantId'
+  'categories' | 'nutanixGuestTools' | 'ownershipInfo' | 'tenantId' | 'toolsRebootAt'
 >

@@ -358,6 +358,11 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     await made('POST', `${path}/$actions/customize-guest`, withScript(), { tagOf: path })
   },
   'vmm.createImage': () => made('POST', images, withImage()),
+  'vmm.extern.installNutanixGuestTools': () => {
+    const path = `/vmm/v4.2/extern/config/vms/${seedId('extern-vm/legacy-erp')}`
+    const credential = { username: 'root', password: secret() }
+    return made('POST', `${path}/nutanix-guest-tools/$actions/install`, { credential }, { tagOf: path })
+  },
   'vmm.installVmGuestTools': () => {
     const path = `${vms}/${seedId('vm/web-01')}`
     const credential = { username: 'root', password: secret() }

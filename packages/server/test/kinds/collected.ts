@@ -41,4 +41,7 @@ export const restartScenarios = collect((file) => file.restartScenarios)
 export const walkRequests = collect((file) => file.walkRequests)
 
 /** The file that is to export an entry for this operation. */
-export const fileOf = ({ namespace, stem }: Operation): string => `packages/server/test/kinds/${namespace}/${stem}.ts`
+export function fileOf({ key, namespace, stem }: Operation): string {
+  const groups = key.split('.').slice(1, -1)
+  return `packages/server/test/kinds/${namespace}/${[...groups, stem].join('-')}.ts`
+}

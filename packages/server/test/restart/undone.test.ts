@@ -41,6 +41,8 @@ const stays: Readonly<Record<string, string>> = {
   'vmm.revert-vm': 'the VM was powered off first',
   'vmm.deploy-template': 'VMs that were made stay when another one fails',
   'vmm.upgrade-vm-guest-tools': 'the guest was rebooted',
+  'vmm.install-guest-tools-of-external-vm': 'the guest was rebooted',
+  'vmm.upgrade-guest-tools-of-external-vm': 'the guest was rebooted',
 }
 const victims = new Victims()
 after(() => victims.end())

@@ -3,15 +3,21 @@ import { names } from '../../names.ts'
 import { action, baseFields, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
-import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers } from '../roles.ts'
-import { guestInfo, guestTools } from '../vm/guest/guest-tools.ts'
+import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers, vmWriters } from '../roles.ts'
 import { macAddress } from '../vm/parts/nic.ts'
+import { ExternGuestTools } from './guest-tools.ts'
 
 const reference = (type: string) => s.object(`vmm.v4.extern.config.${type}`, { extId: s.optional(s.uuid()) })
 
-// The only reference that is stored here; the external manager reports all others.
+// References to categories and users are stored here; the external manager reports all others.
 const CategoryReference = s.object('vmm.v4.extern.config.CategoryReference', {
   extId: s.optional(s.referenceTo('Category')),
+})
+const OwnershipInfo = s.object('vmm.v4.extern.config.OwnershipInfo', {
+  owner: s.object('vmm.v4.extern.config.OwnerReference', {
+    entityType: s.optional(s.enumeration(['USER'])),
+    extId: s.optional(s.referenceTo('User')),
+  }),
 })
 const StorageContainerReference = reference('VmDiskContainerReference')
 
@@ -91,20 +97,8 @@ export const ExternVm = resource(
     cdRoms: s.optional(s.arrayOf(ExternCdRom, { maxItems: 256 })),
     nics: s.optional(s.arrayOf(ExternNic, { maxItems: 32 })),
     categories: s.optional(s.arrayOf(CategoryReference, { maxItems: 256 })),
-    ownershipInfo: s.optional(
-      s.object('vmm.v4.extern.config.OwnershipInfo', {
-        owner: s.object('vmm.v4.extern.config.OwnerReference', {
-          entityType: s.optional(s.enumeration(['USER'])),
-          extId: s.optional(s.uuid()),
-        }),
-      }),
-    ),
-    nutanixGuestTools: s.optional(
-      s.object('vmm.v4.extern.config.NutanixGuestTools', {
-        ...guestTools,
-        guestInfo: s.optional(s.object('vmm.v4.extern.config.GuestInfo', guestInfo)),
-      }),
-    ),
+    ownershipInfo: s.optional(OwnershipInfo),
+    nutanixGuestTools: s.optional(ExternGuestTools),
   },
   {
     kind: 'ExternVm',
@@ -119,6 +113,11 @@ export const ExternVm = resource(
       },
     },
     rel: 'vmm:extern:config:vm',
+    internal: {
+      /** The guest reboots then, to start its new tools. */
+      toolsRebootAt: s.optional(s.timestamp()),
+    },
+    indexed: ['toolsRebootAt'],
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
     ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
@@ -129,6 +128,9 @@ const view = { iam: 'View_External_Virtual_Machine', roles: vmViewers }
 const mutation = { of: ExternVm, rateLimit: vmMutationRate, requestId: 'required', ifMatch: 'required' } as const
 const switching = { ...mutation, roles: vmSwitchers }
 const operating = { ...mutation, roles: vmOperators }
+const categories = { categories: s.optional(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 256 })) }
+const owning = { of: ExternVm, rateLimit: vmMutationRate, requestId: 'required', roles: vmWriters } as const
+const categorizing = { ...owning, roles: [...vmWriters, 'Management Connector'] } as const
 
 export const externVmOperations = {
   listVms: list('/extern/config/vms', ExternVm, {
@@ -142,6 +144,21 @@ export const externVmOperations = {
     select: 'any',
   }),
   getVmById: get('/extern/config/vms/{extId}', ExternVm, { ...view, rateLimit: getRate }),
+  assignVmOwner: action('/extern/config/vms/{extId}/$actions/assign-owner', {
+    ...owning,
+    body: OwnershipInfo,
+    iam: 'Assign_Owner_External_Virtual_Machine',
+  }),
+  associateCategories: action('/extern/config/vms/{extId}/$actions/associate-categories', {
+    ...categorizing,
+    body: s.object('vmm.v4.extern.config.AssociateVmCategoriesParams', categories),
+    iam: 'Associate_External_Virtual_Machine_Categories',
+  }),
+  disassociateCategories: action('/extern/config/vms/{extId}/$actions/disassociate-categories', {
+    ...categorizing,
+    body: s.object('vmm.v4.extern.config.DisassociateVmCategoriesParams', categories),
+    iam: 'Disassociate_External_Virtual_Machine_Categories',
+  }),
   powerOnVm: action('/extern/config/vms/{extId}/$actions/power-on', {
     ...switching,
     iam: 'Power_On_External_Virtual_Machine',

@@ -2,20 +2,11 @@
  * Simulated external management. Facts: `extern.vms`, `extern.faults` by cluster, `extern.clusters`; a direct change
  * of them simulates a change by others. Source: behaviour vmm.md 1.7, 3.1.
  */
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalHypervisor, OutsideVm, PowerChange } from '../external-hypervisor.ts'
 import type { Run } from '../telemetry.ts'
+import { final, type OutsideVmFact } from './external-facts.ts'
+import { createExternalGuests } from './external-guests.ts'
 import type { SimulatedWorld } from './world.ts'
-
-export interface OutsideVmFact {
-  readonly vm: OutsideVm
-  readonly areToolsRunning: boolean
-  /** Oldest first. */
-  readonly past: readonly Run[]
-  /** Milliseconds since 1970; absent: it does not run. */
-  readonly now?: { readonly from: number; readonly startedAt: number }
-  readonly lastCall?: string
-}
 
 export interface ManagementFault {
   readonly isAway: true
@@ -52,11 +43,22 @@ export function createExternalHypervisor(
     if (settings.durations === 'natural') await world.clock.sleep(1000 * seconds)
   }
 
+  const isConnected = (clusterExtId: string): boolean => {
+    const fault = faults.get(clusterExtId)
+    return fault === undefined || fault.isUnnoticed === true
+  }
+  /** @throws DriverError, final, when the VM is gone or its management does not answer */
+  const reached = async (vmExtId: string): Promise<OutsideVmFact> => {
+    const fact = vms.get(vmExtId)
+    if (fact === undefined) throw final('the VM is not there any more')
+    if (faults.get(fact.vm.cluster?.extId ?? '') === undefined) return fact
+    await pass(noAnswerSeconds)
+    throw final(`the management did not answer within ${noAnswerSeconds} s`)
+  }
+
   return {
-    isConnected(clusterExtId) {
-      const fault = faults.get(clusterExtId)
-      return fault === undefined || fault.isUnnoticed === true
-    },
+    ...createExternalGuests(world, { vms, isConnected, reached, isInstant: settings.durations === 'instant' }),
+    isConnected,
     areToolsRunning: (vmExtId) => vms.get(vmExtId)?.areToolsRunning === true,
     async inventory() {
       const all = [...vms.all().values()].map(({ vm }) => vm)
@@ -71,12 +73,7 @@ export function createExternalHypervisor(
     },
     watch: (changed) => world.watch(['extern.vms', 'extern.clusters', 'extern.faults'], changed),
     async changePower(vmExtId, change, callKey) {
-      const asked = vms.get(vmExtId)
-      if (asked === undefined) throw final('the VM is not there any more')
-      if (faults.get(asked.vm.cluster?.extId ?? '') !== undefined) {
-        await pass(noAnswerSeconds)
-        throw final(`the management did not answer within ${noAnswerSeconds} s`)
-      }
+      const asked = await reached(vmExtId)
       if (asked.lastCall === callKey) return asked.vm
       const { from, to, seconds } = changes[change]
       await pass(seconds)
@@ -95,8 +92,6 @@ export function createExternalHypervisor(
     },
   }
 }
-
-const final = (fault: string): DriverError => new DriverError(fault, { retryable: false })
 
 function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: number): OutsideVmFact {
   const { now, ...rest } = fact

@@ -6,7 +6,8 @@ import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { mirror } from '../../domains/vmm/extern/inventory.ts'
 import type { OutsideVm } from '../../drivers/external-hypervisor.ts'
-import { type OutsideVmFact, outsideVms } from '../../drivers/simulated/external-hypervisor.ts'
+import type { OutsideVmFact } from '../../drivers/simulated/external-facts.ts'
+import { outsideVms } from '../../drivers/simulated/external-hypervisor.ts'
 import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3

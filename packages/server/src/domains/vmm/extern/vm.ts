@@ -1,15 +1,23 @@
-/** Power operations on VMs of other hypervisors. Source: behaviour vmm.md 1.7, 1.16. */
-import type { EntityOf } from '@hyperplane/contract'
-import { ExternVm, externVmOperations } from '@hyperplane/contract/vmm/extern/vm'
+/** Operations on VMs of other hypervisors. Source: behaviour vmm.md 1.7, 1.16. */
+import { externVmOperations } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import { notFound } from '../../../core/standard.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { OutsideVm, PowerChange } from '../../../drivers/external-hypervisor.ts'
 import { defineTask, implement, type WriteContext } from '../../context.ts'
-import { mirror, pollInventory } from './inventory.ts'
-
-type ExternVmEntity = EntityOf<typeof ExternVm>
-type State = NonNullable<ExternVmEntity['powerState']>
+import { categoryFaults, ownerFaults } from '../ownership.ts'
+import {
+  admit,
+  type ExternVmEntity,
+  endUnchanged,
+  nameOf,
+  type OfVm,
+  present,
+  requireStates,
+  type State,
+  taskOf,
+} from './admission.ts'
+import { mirrorAndTouch, pollInventory } from './inventory.ts'
+import { ownership } from './owner.ts'
 
 interface Action {
   readonly operation: string
@@ -40,8 +48,7 @@ const actions = {
   },
 } as const satisfies Record<string, Action>
 
-interface Input {
-  readonly extId: string
+interface Input extends OfVm {
   readonly action: Action
 }
 
@@ -52,73 +59,44 @@ const changePower = defineTask<Input>({
       name: 'send to management',
       progress: 30,
       // A step of its own: if the next step is retried after a crash, the VM may already be in the new state.
-      run: async (ctx, { extId, action }) => {
-        const vm = await ctx.store.get(ExternVm, extId)
-        if (vm === undefined) throw notFound(ExternVm, 'VM', extId, 'extId')
-        // Another client or an earlier task may have changed the VM since the request was accepted.
-        requireState(ctx, vm, action)
-      },
+      // Another client or an earlier task may have changed the VM since the request was accepted.
+      run: async (ctx, { vmExtId, action }) => requireState(ctx, await present(ctx.store, vmExtId), action),
     },
     {
       name: 'wait for state',
       progress: 90,
-      run: (ctx, { extId, action }) => ctx.drivers.externalHypervisor.changePower(extId, action.change, ctx.callKey),
+      run: (ctx, { vmExtId, action }) =>
+        ctx.drivers.externalHypervisor.changePower(vmExtId, action.change, ctx.callKey),
       isIrreversible: true,
     },
     {
       name: 'mirror',
       progress: 100,
-      record: async (ctx, { extId }) => {
-        const ours = await ctx.store.get(ExternVm, extId)
-        if (ours === undefined) return
-        await mirror(ctx.store, ours, ctx.outputs['wait for state'] as OutsideVm, ctx.tenantId)
-        await ctx.store.touch(ExternVm, extId)
-      },
+      record: (ctx, input) => mirrorAndTouch(ctx, input, ctx.outputs['wait for state'] as OutsideVm),
     },
   ],
-  // The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case.
-  onUndone: async (ctx, { extId }) => {
-    if ((await ctx.store.get(ExternVm, extId)) !== undefined) await ctx.store.touch(ExternVm, extId)
-  },
+  onUndone: endUnchanged,
 })
 
 const start = (action: Action) => async (ctx: WriteContext<ExternVmEntity>) => {
-  const vm = ctx.target
-  requireState(ctx, vm, action)
-  await ctx.store.touch(ExternVm, vm.extId)
-  return ctx.startTask(
-    changePower,
-    { extId: vm.extId, action },
-    {
-      operation: action.operation,
-      description: action.description,
-      affected: [{ extId: vm.extId, ...(vm.name === undefined ? {} : { name: vm.name }), rel: 'vmm:extern:config:vm' }],
-      ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
-    },
-  )
+  requireState(ctx, ctx.target, action)
+  const vm = await admit(ctx, ctx.target)
+  const options = { ...taskOf(action.operation, vm), description: action.description }
+  return ctx.startTask(changePower, { vmExtId: vm.extId, action }, options)
 }
 
-function requireState({ drivers }: { readonly drivers: Drivers }, vm: ExternVmEntity, action: Action): void {
-  const { name = vm.extId } = vm
-  const isConnected = drivers.externalHypervisor.isConnected(vm.cluster?.extId ?? '')
-  const state = isConnected ? (vm.powerState ?? 'UNDETERMINED') : 'UNDETERMINED'
-  if (!action.states.includes(state)) {
-    throw new ApiError('INVALID_POWER_STATE', {
-      name,
-      state,
-      operation: action.operation,
-      states: action.states.join(' or '),
-    })
-  }
-  if (action.needsTools === true && !drivers.externalHypervisor.areToolsRunning(vm.extId)) {
+function requireState(ctx: { readonly drivers: Drivers }, vm: ExternVmEntity, action: Action): void {
+  requireStates(ctx, vm, action.operation, action.states)
+  if (action.needsTools === true && !ctx.drivers.externalHypervisor.areToolsRunning(vm.extId)) {
     const reason = "the hypervisor's tools do not run in the guest"
-    throw new ApiError('GUEST_TOOLS_NOT_READY', { name, operation: action.operation, reason })
+    throw new ApiError('GUEST_TOOLS_NOT_READY', { name: nameOf(vm), operation: action.operation, reason })
   }
 }
 
 export const externVm = implement(
   externVmOperations,
   {
+    ...ownership.handlers,
     powerOffVm: start(actions.powerOff),
     powerOnVm: start(actions.powerOn),
     rebootGuestVm: start(actions.rebootGuest),
@@ -126,5 +104,13 @@ export const externVm = implement(
     shutdownGuestVm: start(actions.shutdownGuest),
     suspendVm: start(actions.suspend),
   },
-  { tasks: [changePower], schedules: [pollInventory] },
+  {
+    rules: {
+      assignVmOwner: ({ body }) => ownerFaults(body),
+      associateCategories: ({ body }) => categoryFaults(body),
+      disassociateCategories: ({ body }) => categoryFaults(body),
+    },
+    tasks: [changePower, ...ownership.tasks],
+    schedules: [pollInventory],
+  },
 )

@@ -8,10 +8,8 @@ import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
+import { describedOperation, requireShortQueue } from '../admission.ts'
 import { requireState, type StateBound } from './states.ts'
-
-/** Tasks of one VM that may be ahead of a new one, waiting or running. */
-const longestQueue = 20
 
 export interface OfVm {
   readonly vmExtId: string
@@ -24,19 +22,12 @@ export interface OfVm {
  */
 export async function admit(ctx: WriteContext, vm: VmEntity, operation?: StateBound): Promise<VmEntity> {
   await requireClusterReachable(ctx, vm.cluster?.extId)
-  const waiting = requirePlaceInQueue(ctx, vm)
+  const waiting = requireShortQueue(ctx, vm.extId, vm.name)
   if (waiting > 0 && vm.migrationTaskExtId !== undefined && operation !== 'power-off')
     throw new ApiError('VM_BUSY', { name: vm.name, reason: 'it is being migrated' })
   if (waiting === 0 && operation !== undefined) requireState(vm, operation)
   await ctx.store.touch(Vm, vm.extId)
   return vm
-}
-
-/** @returns the number of tasks that come first @throws ApiError 409 VM_BUSY */
-export function requirePlaceInQueue({ services }: Pick<WriteContext, 'services'>, vm: VmEntity): number {
-  const waiting = services.runner.queueAhead(vm.extId)
-  if (waiting <= longestQueue) return waiting
-  throw new ApiError('VM_BUSY', { name: vm.name, reason: `${waiting} operations wait already` })
 }
 
 /** The VM when its task runs. @throws ApiError when the VM is deleted, or in a state that forbids the operation */
@@ -58,11 +49,11 @@ export const affectedVm = (vm: Pick<VmEntity, 'extId' | 'name'>): AffectedEntity
   rel: Vm.rel as string,
 })
 
-/** Options of every VM task. The description is derived from the operation: `PowerOnVm`, `Power On VM`. */
+/** Options of every VM task. */
 export function taskOf(
   operation: string,
   vm: Pick<VmEntity, 'extId' | 'name' | 'cluster'>,
 ): { operation: string; description: string; affected: AffectedEntity[]; clusterExtIds: string[] } {
-  const description = operation.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/\bVm\b/, 'VM')
+  const description = describedOperation(operation)
   return { operation, description, affected: [affectedVm(vm)], clusterExtIds: [vm.cluster?.extId as string] }
 }

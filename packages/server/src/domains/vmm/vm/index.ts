@@ -6,6 +6,7 @@ import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
+import { categoryFaults, ownerFaults } from '../ownership.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
@@ -18,14 +19,7 @@ import { startHeldVm } from './high-availability/start-held.ts'
 import { holdDependentVms } from './high-availability/waiting-vms.ts'
 import { hostFaults, migrateToHost, migrateVmToHost } from './migrate-to-host.ts'
 import { observeDomains } from './observe.ts'
-import {
-  assignVmOwner,
-  associateCategories,
-  categoryFaults,
-  disassociateCategories,
-  ownerFaults,
-  ownerTasks,
-} from './owner.ts'
+import { ownership } from './owner.ts'
 import { attributesOfVm } from './parts/custom-attributes.ts'
 import { migrateDisks, migrateTask, migrationFaults } from './parts/disk-migration.ts'
 import { maximumNics } from './parts/nics.ts'
@@ -44,9 +38,7 @@ export const vm = implement(
     updateVmById: (ctx, { body }) => updateVm(ctx, body),
     deleteVmById: (ctx) => deleteVm(ctx),
     cloneVm: (ctx, { body }) => cloneVm(ctx, body),
-    assignVmOwner: (ctx, { body }) => assignVmOwner(ctx, body),
-    associateCategories: (ctx, { body }) => associateCategories(ctx, body),
-    disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
+    ...ownership.handlers,
     customizeGuestVm: (ctx, { body }) => customizeGuest(ctx, body),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     revertVm: (ctx, { body }) => revertVm(ctx, body),
@@ -82,7 +74,7 @@ export const vm = implement(
       makeClone,
       customize,
       migrateToHost,
-      ...ownerTasks,
+      ...ownership.tasks,
       changeVm,
       removeVm,
       restartVm,

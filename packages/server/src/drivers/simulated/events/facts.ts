@@ -149,13 +149,20 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
   },
   EXTERNAL_VM: {
     target: 'external VM',
-    schema: object('', { ...heldOutside, powerState: optional(enumeration(['ON', 'OFF', 'SUSPENDED'])) }),
-    read: (world, id) => outsideVms(world).get(id)?.vm,
-    async write(world, id, { powerState, ...vm }) {
+    schema: object('', {
+      ...heldOutside,
+      powerState: optional(enumeration(['ON', 'OFF', 'SUSPENDED'])),
+      refusesLogin: optional(boolean()),
+    }),
+    read: (world, id) => {
+      const fact = outsideVms(world).get(id)
+      return fact && { ...fact.vm, refusesLogin: fact.refusesLogin === true }
+    },
+    async write(world, id, { powerState, refusesLogin, ...vm }) {
       const fact = outsideVms(world).get(id)
       if (fact === undefined) return
       const switched = powerState === undefined ? fact : switchedOutside(world, fact, powerState)
-      await outsideVms(world).put(id, { ...switched, vm: { ...switched.vm, ...vm } })
+      await outsideVms(world).put(id, { ...switched, refusesLogin, vm: { ...switched.vm, ...vm } })
     },
   },
   REMOTE: {

@@ -16,7 +16,8 @@ import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { affectedVm, type OfVm, present, requirePlaceInQueue, taskOf } from '../admission.ts'
+import { requireShortQueue } from '../../admission.ts'
+import { affectedVm, type OfVm, present, taskOf } from '../admission.ts'
 import { captureOf, type Point, snapshotsOf } from './captured.ts'
 
 export const maximumPoints = limit('recoveryPointsOfVm', 128)
@@ -49,7 +50,7 @@ export async function createPoint(ctx: WriteContext, body: Body): Promise<TaskSt
   const vm = (await ctx.store.get(Vm, body.vmExtId)) as VmEntity
   await requireClusterReachable(ctx, vm.cluster?.extId)
   await requirePlace(ctx, vm)
-  if (requirePlaceInQueue(ctx, vm) === 0) await requireTools(ctx, vm, body.recoveryPointType)
+  if (requireShortQueue(ctx, vm.extId, vm.name) === 0) await requireTools(ctx, vm, body.recoveryPointType)
   const now = ctx.clock.iso()
   const { $objectType: _, ...requested } = body
   const point = {

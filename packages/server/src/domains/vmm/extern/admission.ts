@@ -1,0 +1,64 @@
+/** Admits mutations of an external VM to its task queue. Source: behaviour vmm.md 1.0, 1.7. */
+import type { EntityOf } from '@hyperplane/contract'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { ApiError } from '../../../core/api-error.ts'
+import { notFound } from '../../../core/standard.ts'
+import type { AffectedEntity, RecordContext, TaskOptions } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
+import type { WriteContext } from '../../context.ts'
+import { describedOperation, requireShortQueue } from '../admission.ts'
+
+export type ExternVmEntity = EntityOf<typeof ExternVm>
+export type State = NonNullable<ExternVmEntity['powerState']>
+
+export interface OfVm {
+  readonly vmExtId: string
+}
+
+export const nameOf = ({ name, extId }: ExternVmEntity): string => name ?? extId
+
+/** The version rises, so that only one of two requests with the same entity tag is admitted. @throws ApiError 409 VM_BUSY */
+export async function admit(ctx: WriteContext, vm: ExternVmEntity): Promise<ExternVmEntity> {
+  requireShortQueue(ctx, vm.extId, nameOf(vm))
+  await ctx.store.touch(ExternVm, vm.extId)
+  return vm
+}
+
+/** @throws ApiError 409 in another state, and always while the management is not connected */
+export function requireStates(
+  { drivers }: { readonly drivers: Drivers },
+  vm: ExternVmEntity,
+  operation: string,
+  states: readonly State[],
+): void {
+  const isConnected = drivers.externalHypervisor.isConnected(vm.cluster?.extId ?? '')
+  const state = isConnected ? (vm.powerState ?? 'UNDETERMINED') : 'UNDETERMINED'
+  if (states.includes(state)) return
+  throw new ApiError('INVALID_POWER_STATE', { name: nameOf(vm), state, operation, states: states.join(' or ') })
+}
+
+/** The VM when its task runs. @throws ApiError when it is gone from its management */
+export async function present(store: Reader, vmExtId: string): Promise<ExternVmEntity> {
+  const vm = await store.get(ExternVm, vmExtId)
+  if (vm === undefined) throw notFound(ExternVm, 'VM', vmExtId, 'extId')
+  return vm
+}
+
+/** The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case. */
+export async function endUnchanged(ctx: RecordContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
+  if ((await ctx.store.get(ExternVm, vmExtId)) !== undefined) await ctx.store.touch(ExternVm, vmExtId)
+}
+
+export const affectedVm = ({ extId, name }: ExternVmEntity): AffectedEntity => ({
+  extId,
+  ...(name === undefined ? {} : { name }),
+  rel: ExternVm.rel as string,
+})
+
+export const taskOf = (operation: string, vm: ExternVmEntity): TaskOptions => ({
+  operation,
+  description: describedOperation(operation),
+  affected: [affectedVm(vm)],
+  ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
+})
