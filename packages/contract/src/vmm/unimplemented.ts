@@ -7,7 +7,6 @@ export const unimplemented: Unimplemented = {
     addVmCustomAttributes: 'add-custom-attributes',
     crossClusterMigrateVm: 'migrate',
     customizeGuestVm: 'customize-guest',
-    generateConsoleTokenById: 'generate-console-token',
     migrateVmDisks: 'migrate-vm-disks',
     removeVmCustomAttributes: 'remove-custom-attributes',
   },

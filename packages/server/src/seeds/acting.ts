@@ -240,6 +240,7 @@ class SeedTasks {
       },
       startTask: this.startTask,
       complete: () => undefined,
+      completeForOwner: () => undefined,
       warn: () => undefined,
       affect: () => undefined,
     }

@@ -15,6 +15,7 @@ import {
   StorageContainerReference,
 } from '../references.ts'
 import {
+  consoleTokenRate,
   getRate,
   vmListRate,
   vmMigrators,
@@ -265,6 +266,12 @@ export const vmOperations = {
     body: DisassociateVmCategoriesParams,
     iam: 'Disassociate_Virtual_Machine_Categories',
     roles: [...vmWriters, 'Management Connector'],
+  }),
+  generateConsoleTokenById: action('/ahv/config/vms/{extId}/$actions/generate-console-token', {
+    of: Vm,
+    iam: 'Generate_Virtual_Machine_Console_Token',
+    roles: vmOperators,
+    rateLimit: consoleTokenRate,
   }),
   migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
     ...acting,

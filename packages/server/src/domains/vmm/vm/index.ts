@@ -7,6 +7,7 @@ import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
+import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
 import { deleteVm, removeVm } from './delete.ts'
@@ -44,6 +45,7 @@ export const vm = implement(
     assignVmOwner: (ctx, { body }) => assignVmOwner(ctx, body),
     associateCategories: (ctx, { body }) => associateCategories(ctx, body),
     disassociateCategories: (ctx, { body }) => disassociateCategories(ctx, body),
+    generateConsoleTokenById: (ctx) => generateConsoleToken(ctx),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
@@ -69,6 +71,7 @@ export const vm = implement(
       makeVm,
       revert,
       makeClone,
+      issueConsoleToken,
       migrateToHost,
       ...ownerTasks,
       changeVm,
@@ -81,7 +84,7 @@ export const vm = implement(
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
-    records: [DeviceClaim, HostAllocation, MacLease, PowerEvent],
+    records: [ConsoleToken, DeviceClaim, HostAllocation, MacLease, PowerEvent],
     schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -7,6 +7,7 @@ type PowerState = NonNullable<VmEntity['powerState']>
 const statesFor = {
   delete: ['OFF', 'ON', 'PAUSED'],
   'migrate-to-host': ['ON'],
+  'generate-console-token': ['ON'],
   'guest-reboot': ['ON'],
   'guest-shutdown': ['ON'],
   'install-guest-tools': ['ON'],
