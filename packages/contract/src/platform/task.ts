@@ -85,7 +85,7 @@ export const Task = resource(
   },
 )
 
-/** Completion details whose values are secrets. */
+/** Completion details whose values are secrets: the journal masks them. */
 export const secretDetails: readonly string[] = ['VmConsoleToken']
 
 /** All other roles see their own tasks only. */

@@ -69,7 +69,7 @@ export function redactedAnswer(operation: Operation, body: string): BodyText {
 export const showsSecrets = (operation: Operation | undefined): operation is Operation =>
   operation?.verb === 'create' && holdsSecrets(operation.answer)
 
-/** In an answer with tasks, which its owner may see with secrets. */
+/** Whether the answer shows a task to its owner, with a secret. */
 export const holdsSecretDetails = (operation: Operation | undefined, body: string): boolean =>
   operation?.resource === Task && secretDetails.some((name) => body.includes(JSON.stringify(name)))
 
