@@ -304,6 +304,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     actWith(app, await aFullVm(app), 'disassociate-categories', {
       categories: [{ extId: seedId('category/Environment/Dev') }],
     }),
+  'vmm.generate-console-token': async (app) => act(app, await aRunningVm(app), 'generate-console-token'),
   'vmm.migrate-vm-to-host': async (app) => {
     const vm = await aRunningVm(app)
     const { extId } = (await app.call('GET', `${vms}/${vm}`)).data.host
