@@ -1,4 +1,5 @@
 /** Source: behaviour vmm.md 3.1, 3.4. */
+import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Domain, Domains, GuestSignal } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
@@ -33,7 +34,8 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       const before = domains.get(domain.extId)
       hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(before)])
       const startsTools = before?.state === 'ON' && domain.hasGuestTools && !before.domain.hasGuestTools
-      const seen = before?.state === 'ON' ? seenByGuest(before, domain) : {}
+      const isChanged = before?.state === 'ON' && !isDeepStrictEqual(before.domain, domain)
+      const seen = isChanged ? seenByGuest(before, domain) : {}
       const fact = { state: 'OFF', ...before, domain, ...seen } as const
       await domains.stage(domain.extId, startsTools ? withNewTools(fact, clock.now()) : fact)
     },
