@@ -1,5 +1,6 @@
 import { namespace } from '../operation.ts'
 import { imageOperations } from './content/image.ts'
+import { ovaOperations } from './content/ova.ts'
 import { templateOperations, templateVersionOperations } from './content/template.ts'
 import { vmmErrors } from './errors.ts'
 import { externVmOperations } from './extern/vm.ts'
@@ -26,6 +27,7 @@ export const vmm = namespace({
     disk: diskOperations,
     image: imageOperations,
     nic: nicOperations,
+    ova: ovaOperations,
     'serial-port': serialPortOperations,
     template: templateOperations,
     'template-version': templateVersionOperations,

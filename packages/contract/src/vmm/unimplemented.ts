@@ -82,8 +82,6 @@ export const unimplemented: Unimplemented = {
   },
   '/config/template-placement-policies': { TemplatePlacementPolicy: 'list create get update delete' },
   '/content/images': { importImage: 'POST /$actions/import' },
-  '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
-  '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
   '/extern/config/vms': {
     'extern.assignVmOwner': 'assign-owner',
     'extern.associateCategories': 'associate-categories',

@@ -81,6 +81,15 @@ export const driverCalls = {
     translateSources: true,
   },
   objectStore: { get: true, list: true, put: true, remove: true },
+  ovaFiles: {
+    canReach: true,
+    digests: true,
+    fetch: true,
+    freeze: true,
+    remove: true,
+    verify: true,
+    write: true,
+  },
   remoteManagers: {
     exchangeTrust: true,
     identify: true,

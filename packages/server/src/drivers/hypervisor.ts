@@ -80,6 +80,8 @@ export type DiskSource =
   /** The simulated world derives the guest from `name`. */
   | { readonly kind: 'image'; readonly extId: string; readonly name: string }
   | { readonly kind: 'volumeDisk'; readonly extId: string }
+  /** A file of the OVA. */
+  | { readonly kind: 'ova'; readonly extId: string; readonly clusterExtId: string; readonly fileName: string }
 
 export interface Domain {
   readonly extId: string

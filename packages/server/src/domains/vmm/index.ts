@@ -1,6 +1,7 @@
 /** Handlers of the namespace vmm: one line per kind, sorted. */
 
 import { image } from './content/image/image.ts'
+import { ova } from './content/ova/ova.ts'
 import { template } from './content/template/template.ts'
 import { templateVersion } from './content/template/template-version.ts'
 import { vmAntiAffinityPolicy } from './policies/vm-anti-affinity-policy.ts'
@@ -18,6 +19,7 @@ export const vmm = {
   disk,
   image,
   nic,
+  ova,
   serialPort,
   template,
   templateVersion,

@@ -45,7 +45,7 @@ export function digestOf(content: Content, algorithm: 'sha1' | 'sha256'): string
   return continueDigest(algorithm, algorithm === 'sha1' ? sha1 : sha256, content.sizeBytes - tail.length, tail)
 }
 
-function tailOf({ seed, sizeBytes }: Content): Uint8Array {
+export function tailOf({ seed, sizeBytes }: Content): Uint8Array {
   const key = createHash('sha256').update('hyperplane content\0').update(seed).digest()
   const length = Math.min(sizeBytes, tailBytes)
   return createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(new Uint8Array(length))

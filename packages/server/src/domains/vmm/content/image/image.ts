@@ -1,7 +1,6 @@
 /** Operations on images, and the download of their bytes. Source: behaviour vmm.md 1.8, 3.6, 3.9. */
 
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../../../../core/access/scope.ts'
@@ -12,9 +11,9 @@ import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { isNative } from '../../vm/create/clusters.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { nameFaults } from '../../vm/rules.ts'
+import { distinct, download, requireLocations } from '../locations.ts'
 import { roomiestCluster } from './image-space.ts'
 import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
 
@@ -118,17 +117,10 @@ export const image = implement(
     },
 
     async getFileByImageId(ctx) {
-      const { extId, name, sizeBytes, clusterLocationExtIds = [] } = ctx.target
-      const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
-      if (clusterExtId === undefined) {
-        throw new ApiError('CONFLICT', { fault: `No cluster that holds the image "${name}" can be reached.` })
-      }
-      return {
-        contentType: 'application/octet-stream',
-        fileName: name.replaceAll(/[^A-Za-z0-9._-]/g, '') || 'image',
-        contentLength: sizeBytes ?? 0,
-        content: ctx.drivers.contentSource.read({ imageExtId: extId, clusterExtId }),
-      }
+      const { extId: imageExtId, name } = ctx.target
+      return download(ctx, ctx.target, name, (clusterExtId) =>
+        ctx.drivers.contentSource.read({ imageExtId, clusterExtId }),
+      )
     },
   },
   {
@@ -140,8 +132,6 @@ export const image = implement(
     limits: [maximumImages],
   },
 )
-
-const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
 
 function sourceFaults({ source, checksum }: Body): ApiError[] {
   if (source === undefined) return [fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)]
@@ -170,13 +160,6 @@ async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | 
   if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
   await requireClusterReachable(ctx, chosen)
   return [chosen]
-}
-
-async function requireLocations(ctx: WriteContext, extIds: readonly string[]): Promise<void> {
-  for (const cluster of await ctx.store.getMany(Cluster, extIds)) {
-    if (!isNative(cluster)) throw fault('clusterLocationExtIds', 'clusters of the native hypervisor', cluster.name)
-    await requireClusterReachable(ctx, cluster.extId)
-  }
 }
 
 /** Source and checksum record how the image was created. The contract refuses changes of the other immutable fields. */

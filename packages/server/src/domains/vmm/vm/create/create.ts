@@ -2,6 +2,7 @@
 import type { EntityOf, Operation } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { volumes } from '@hyperplane/contract/volumes'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
@@ -9,6 +10,7 @@ import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { defined } from '../../../../core/defined.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
+import { notFound } from '../../../../core/standard.ts'
 import type {
   RecordContext,
   Step,
@@ -144,6 +146,8 @@ export interface MakingOptions<I> {
   /** Inserts the pending row, if the request did not; returns the copies as its output. */
   readonly plan?: Step<Drivers, I> & { readonly name: typeof planning }
   readonly isCancelable?: boolean
+  /** Name of the step that creates the disks. */
+  readonly creation?: string
   /** In the transaction that ends the task, as `undone`. */
   readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
@@ -154,6 +158,8 @@ export const planning = 'copy config'
 /** By the request that started the task, else by its first step. */
 const copiesIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, { copies }: NewVm): Copies | undefined =>
   copies ?? (outputs[planning] as Copies | undefined)
+
+const creatingDisks = 'create disks'
 
 const makingSteps: readonly Step<Drivers, NewVm>[] = [
   {
@@ -194,7 +200,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     // No undo: the copy belongs to the image from then on, and other VMs may use it already.
   },
   {
-    name: 'create disks',
+    name: creatingDisks,
     progress: 50,
     seconds: [0.4, 1],
     acts: async (_, { isDiskless }) => isDiskless !== true,
@@ -236,14 +242,14 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
 /** The task that makes a planned VM. A stored task refers to `name` after a restart: never rename. */
 export const makingVm = <I extends NewVm>(
   name: string,
-  { plan, isCancelable = true, stored, undone }: MakingOptions<I> = {},
+  { plan, isCancelable = true, creation = creatingDisks, stored, undone }: MakingOptions<I> = {},
 ): TaskDefinition<Drivers, I> =>
   defineTask<I>({
     name,
     ...(isCancelable ? { cancelableUntil: 'define' } : {}),
     steps: [
       ...(plan === undefined ? [] : [plan]),
-      ...makingSteps,
+      ...makingSteps.map((step) => (step.name === creatingDisks ? { ...step, name: creation } : step)),
       {
         name: 'store',
         progress: 100,
@@ -307,6 +313,8 @@ async function imagesToCopy(store: Reader, vm: VmEntity, copies?: Copies): Promi
 /** @throws ApiError 404 when the source no longer exists */
 export async function diskOf(store: Reader, file: FileBacking, copies: Copies = {}): Promise<VirtualDisk> {
   const content = copies[file.diskExtId as string]
+  if (content?.kind === 'ova' && (await store.get(Ova, content.extId)) === undefined)
+    throw notFound(Ova, Ova.kind, content.extId, 'extId')
   const reference = content === undefined ? file.dataSource?.reference : undefined
   const resolved = reference === undefined ? undefined : await resolveSource(store, reference)
   if (reference !== undefined && resolved === undefined) {
