@@ -2,7 +2,7 @@
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, created, tagged } from '../../restart/asked.ts'
-import { createdPath, named, once } from '../../support/field-bases.ts'
+import { createdPath, named, once, updating } from '../../support/field-bases.ts'
 import { ofUrl, ofVm, ovas } from '../../support/ovas.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import {
@@ -17,26 +17,21 @@ import {
 } from '../kind.ts'
 import { aFullVm } from './vm.ts'
 
-const url = 'https://images.example.com/appliance.ova'
-const fromUrl = (name: string) => ({ name, ...ofUrl(url, nativeCluster) })
+const fromUrl = (name: string) => ({ name, ...ofUrl(`https://images.example.com/${name}.ova`, nativeCluster) })
 
 export const creations = {
   'vmm.createOva': { path: ovas, body: fromUrl },
 } satisfies Record<string, Creation>
 
 const shared = (app: TestApp): Promise<string> => once(app, 'ova', () => createdPath(app, ovas, fromUrl(named())))
-const subnet = { extId: seedId('subnet/vlan-100-app') }
+/** Only these NICs take its addresses. */
+const subnet = { extId: seedId('subnet/db') }
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
   'vmm.createOva': {
     path: '/content/ovas',
     body: { ...fromUrl('by-order'), clusterLocationExtIds: [unknown] },
     broken: { source: undefined },
-  },
-  'vmm.updateOvaById': {
-    path: async (app) => (await shared(app)).slice('/vmm/v4.2'.length),
-    body: fromUrl('by-order'),
-    broken: { name: '../by-order' },
   },
   'vmm.deployOva': {
     path: async (app) => `${(await shared(app)).slice('/vmm/v4.2'.length)}/$actions/deploy`,
@@ -46,6 +41,7 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'vmm.updateOvaById': [updating(ovas, () => fromUrl(named()))],
   'vmm.deployOva': [
     async (app) => ({
       path: `${await shared(app)}/$actions/deploy`,
@@ -59,6 +55,23 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createOva source<OvaUrlSource>/url': ['https://images.example.com/other.ova'],
+  'vmm.deployOva overrideVmConfig/nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:03:77'],
+  'vmm.deployOva overrideVmConfig/nics/networkInfo/ipv4Config/ipAddress': [{ value: '192.168.20.201' }],
+  'vmm.deployOva overrideVmConfig/nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '192.168.20.202' }],
+  'vmm.deployOva overrideVmConfig/nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [
+    { value: '192.168.20.203' },
+  ],
+  'vmm.deployOva overrideVmConfig/nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/secondaryIpAddressList':
+    [{ value: '192.168.20.204' }],
+  'vmm.deployOva overrideVmConfig/nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [
+    { value: '192.168.20.205' },
+  ],
+  'vmm.deployOva overrideVmConfig/nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '192.168.20.206' },
+  ],
+  'vmm.createOva checksum<OvaSha1Checksum>/hexDigest': ['0123456789'.repeat(4)],
+  'vmm.createOva checksum<OvaSha256Checksum>/hexDigest': ['0123456789abcdef'.repeat(4)],
+  'vmm.createOva source<OvaVmSource>/vmExtId': [seedId('vm/template-source')],
 }
 
 const idOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)

@@ -220,10 +220,10 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.80' }],
-  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.81' }],
-  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.82' }],
-  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.83' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.180' }],
+  'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.181' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.182' }],
+  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.183' }],
   'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.79' }],

@@ -49,7 +49,7 @@ export const makeOvaVm = makingVm<DeployedVm>('vmm.deploy-ova', { creation: 'unp
 export const ova = implement(
   ovaOperations,
   {
-    async createOva(ctx, { body }) {
+    async createOva(ctx, { body, prepared }) {
       const source = body.source as Source
       if (source.$objectType === bucketSourceType)
         throw new ApiError('NOT_IMPLEMENTED', { operation: 'createOva with an ObjectsLiteSource' })
@@ -58,7 +58,7 @@ export const ova = implement(
       if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'OVAs', maximum, found })
       return source.$objectType === vmSourceType
         ? createOfVm(ctx, body, source as FromVm)
-        : createOfUrl(ctx, body, (source as { readonly url: string }).url)
+        : createOfUrl(ctx, body, prepared === true)
     },
 
     async updateOvaById(ctx, { body }) {
@@ -87,10 +87,19 @@ export const ova = implement(
         return under('overrideVmConfig', overrideFaults(overrideVmConfig as Overrides))
       },
     },
+    prepare: {
+      // Before the transaction: the answer may take time.
+      async createOva(ctx, { body }) {
+        const url = urlOf(body)
+        return url === undefined ? undefined : ctx.drivers.ovaFiles.canReach(url)
+      },
+    },
     tasks: [createOvaOfUrl, createOvaOfVm, deleteOva, makeOvaVm, updateOva],
     limits: [maximumOvas],
   },
 )
+
+const urlOf = ({ source }: Body): string | undefined => (source as { readonly url?: string } | undefined)?.url
 
 function sourceFaults({ source, checksum, clusterLocationExtIds = [] }: Body): ApiError[] {
   if (source === undefined)
@@ -116,12 +125,12 @@ async function insertOva(ctx: WriteContext, body: Body, clusterLocationExtIds: r
   return ova
 }
 
-async function createOfUrl(ctx: WriteContext, body: Body, url: string): Promise<TaskStarted> {
+async function createOfUrl(ctx: WriteContext, body: Body, isReachable: boolean): Promise<TaskStarted> {
   const locations = distinct(body.clusterLocationExtIds ?? [])
   await requireLocations(ctx, locations)
-  if (!(await ctx.drivers.ovaFiles.canReach(url))) {
-    const cause = 'the server cannot be reached'
-    throw new ApiError('OVA_UPLOAD_FAILED', { name: body.name, source: url, cause })
+  if (!isReachable) {
+    const values = { name: body.name, source: urlOf(body) ?? '', cause: 'the server cannot be reached' }
+    throw new ApiError('OVA_UPLOAD_FAILED', values)
   }
   const ova = await insertOva(ctx, body, locations)
   const task = await ctx.startTask(createOvaOfUrl, { extId: ova.extId }, taskOf('Create', ova))
