@@ -6,7 +6,5 @@ export const unimplemented: Unimplemented = {
     crossClusterMigrateVm: 'migrate',
     generateConsoleTokenById: 'generate-console-token',
   },
-  '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
-  '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
   '/extern/config/vms': { 'extern.revertVm': 'revert' },
 }
