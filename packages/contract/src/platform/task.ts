@@ -72,6 +72,10 @@ export const Task = resource(
     legacyErrorMessage: s.readOnly(s.text({ multiline: true })),
   },
   {
+    internal: {
+      /** JSON of completion details that only the owner of the task sees; nobody else sees any of its details. */
+      ownerDetails: s.secret(s.text({ multiline: true })),
+    },
     iam: { name: 'task', attributes: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' } },
     notFound: 'TASK_NOT_FOUND',
     indexed: ['parentTask/extId', 'rootTask/extId'],
@@ -80,6 +84,9 @@ export const Task = resource(
     ofCluster: { stays: 'a task records what happened' },
   },
 )
+
+/** Completion details whose values are secrets: the journal masks them. */
+export const secretDetails: readonly string[] = ['VmConsoleToken']
 
 /** All other roles see their own tasks only. */
 export const taskReaders: readonly RoleName[] = names(`

@@ -59,6 +59,7 @@ export const vmListRate = perSecond(10, 10, 20)
 export const vmMutationRate = perSecond(5, 5, 10)
 /** Migrations of VMs and of disks, revert, customisation of guests, recovery points. */
 export const vmSlowMutationRate = perSecond(2, 2, 5)
+export const consoleTokenRate = perSecond(1, 1, 2)
 export const policyMutationRate = perSecond(2, 2, 5)
 /** Source: specification 8 (getNicStatsById); the other statistics of one thing by decision. */
 export const statisticsRate = perSecond(2, 2, 4)

@@ -4,7 +4,6 @@ import type { Unimplemented } from '../unimplemented.ts'
 export const unimplemented: Unimplemented = {
   '/ahv/config/vms': {
     crossClusterMigrateVm: 'migrate',
-    generateConsoleTokenById: 'generate-console-token',
   },
   '/extern/config/vms': { 'extern.revertVm': 'revert' },
 }

@@ -241,6 +241,7 @@ class SeedTasks {
       },
       startTask: this.startTask,
       complete: () => undefined,
+      completeForOwner: () => undefined,
       warn: () => undefined,
       affect: () => undefined,
     }

@@ -2,6 +2,7 @@
 import { AuditRecord, RememberedAnswer } from '../core/records.ts'
 import { ServiceKey, SignInLock } from '../domains/iam/records.ts'
 import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts'
+import { ConsoleToken } from '../domains/vmm/vm/console-token.ts'
 import { Fact } from '../drivers/simulated/world.ts'
 import type { Table } from '../store/tables.ts'
 import { type Doc, entityRules, factRules, notThere, type Path, type Rule, type StandIns } from './stand-ins.ts'
@@ -10,6 +11,7 @@ const accountsOfThatInstance = 'belongs to that instance; this one begins its ow
 const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instead: string } | undefined> = new Map([
   [AuditRecord.kind, { what: 'the audit trail', instead: accountsOfThatInstance }],
   [RememberedAnswer.kind, { what: 'answers to requests that may come again', instead: accountsOfThatInstance }],
+  [ConsoleToken.kind, { what: 'console tokens', instead: 'generate others' }],
   [
     ServiceKey.kind,
     { what: 'the key pair that identity providers know', instead: 'is made when somebody asks for it' },

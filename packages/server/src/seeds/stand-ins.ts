@@ -78,7 +78,15 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
     },
   ],
   Key: [{ path: ['apiKeyDigest'], what: 'API keys', instead: opensNothing, standIn: (ctx) => ctx.noDigest() }],
-  Task: [{ path: ['runner'], what: 'how finished tasks ran', instead: 'is not there', isInternal: true }],
+  Task: [
+    { path: ['runner'], what: 'how finished tasks ran', instead: 'is not there', isInternal: true },
+    {
+      path: ['ownerDetails'],
+      what: 'completion details that only the owner of a task sees',
+      instead: 'is not there',
+      isInternal: true,
+    },
+  ],
   User: [
     {
       path: ['passwordHash'],

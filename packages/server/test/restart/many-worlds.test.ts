@@ -106,7 +106,7 @@ for (const [damage, harm] of Object.entries(damages)) {
       const [error] = answer.json.data.error
       assert.equal(error.code, 'CTRL-10004')
       const said = new RegExp(
-        `^The world ${name} does not open: The data file .+\\. Reset it, and it begins anew; or delete it; .+`,
+        `^The world ${name} does not open: The data file .+\\. Reset it to start again from its seed, or delete it, .+`,
       )
       assert.match(error.message, said)
       assert.doesNotMatch(error.message, /--data|restart|start with/, 'what only helps at a start')

@@ -15,6 +15,7 @@ import {
   StorageContainerReference,
 } from '../references.ts'
 import {
+  consoleTokenRate,
   getRate,
   vmListRate,
   vmMigrators,
@@ -301,6 +302,12 @@ export const vmOperations = {
     iam: 'Customize_Virtual_Machine_Guest',
     roles: vmWriters,
     rateLimit: vmSlowMutationRate,
+  }),
+  generateConsoleTokenById: action('/ahv/config/vms/{extId}/$actions/generate-console-token', {
+    of: Vm,
+    iam: 'Generate_Virtual_Machine_Console_Token',
+    roles: vmOperators,
+    rateLimit: consoleTokenRate,
   }),
   migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
     ...acting,

@@ -5,12 +5,14 @@ import type { Journal } from './journals.ts'
 import type { CallText } from './protocol.ts'
 import {
   type BodyText,
+  holdsSecretDetails,
   type Naming,
   rawText,
   redactedAnswer,
   requestText,
   sentBody,
   showsSecrets,
+  withoutSecretDetails,
 } from './recording/body-texts.ts'
 import { maximumTextLength, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
 
@@ -94,6 +96,8 @@ function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming
   if (body === undefined || body === '' || call.request.method === 'HEAD') return { ...texts, own }
   if (refused === undefined && showsSecrets(operation))
     return { ...texts, own: `${own},"answer":{${bodyMembers(redactedAnswer(operation, body))}}` }
+  if (holdsSecretDetails(operation, body))
+    return { ...texts, own: `${own},"answer":{${bodyMembers(withoutSecretDetails(body))}}` }
   return { ...texts, own: `${own},"answer":{"mediaType":"application/json",`, answer: sentBody(body, bytes) }
 }
 

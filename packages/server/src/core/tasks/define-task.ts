@@ -45,6 +45,8 @@ export interface RecordContext<D> extends Omit<StepContext<D>, 'store'> {
   readonly store: Transaction
   readonly startTask: StartTask
   complete(details: readonly CompletionDetail[]): void
+  /** Sealed at rest; other readers see the task without any completion details. Called once in a task. */
+  completeForOwner(details: readonly CompletionDetail[]): void
   warn(message: AppMessage | string): void
   affect(entity: AffectedEntity): void
 }

@@ -96,6 +96,7 @@ export class StepContexts<D> {
 
   recording(context: StepContext<D>, transaction: Transaction, after: (() => void)[]): Recording<D> {
     const details: CompletionDetail[] = []
+    const ownerDetails: CompletionDetail[] = []
     const warnings: AppMessage[] = []
     const affected: AffectedEntity[] = []
     return {
@@ -104,14 +105,16 @@ export class StepContexts<D> {
         store: transaction,
         startTask: this.#from.starter(transaction, context.owner, (work) => after.push(work), context.ids),
         complete: (added) => void details.push(...added),
+        completeForOwner: (added) => void ownerDetails.push(...added),
         warn: (message) => void warnings.push(typeof message === 'string' ? warning(message) : message),
         affect: (entity) => void affected.push(entity),
       },
-      hasChanges: () => details.length + warnings.length + affected.length > 0,
+      hasChanges: () => details.length + ownerDetails.length + warnings.length + affected.length > 0,
       changes: (current) => ({
         ...(details.length === 0
           ? {}
           : { completionDetails: [...(current.completionDetails ?? []), ...details].slice(0, 50) }),
+        ...(ownerDetails.length === 0 ? {} : { ownerDetails: JSON.stringify(ownerDetails) }),
         ...(warnings.length === 0 ? {} : { warnings: [...(current.warnings ?? []), ...warnings] }),
         ...(affected.length === 0 ? {} : affecting([...affectedBy(current), ...affected])),
       }),

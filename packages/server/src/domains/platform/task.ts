@@ -81,19 +81,26 @@ async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
 
 const presented = new Derivation<TaskEntity, TaskEntity>()
 
-async function presentTasks(ctx: ReadContext, tasks: readonly TaskEntity[]): Promise<readonly TaskEntity[]> {
+async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Promise<readonly TaskEntity[]> {
   const names = await withVisibleNames(
     ctx,
     tasks.map((each) => (each.entitiesAffected ?? []) as readonly AffectedEntity[]),
   )
   return tasks.map((each, index) => {
     const affected = names[index] as NonNullable<TaskEntity['entitiesAffected']>
-    return presented.of(
+    const shown = presented.of(
       each,
       affected.map(({ name }) => name),
       () => withLinks(each, affected),
     )
+    return each.ownerDetails === undefined ? shown : { ...shown, completionDetails: ownerDetailsOf(ctx, each) }
   })
+}
+
+function ownerDetailsOf(ctx: ReadContext, task: StoredTask): TaskEntity['completionDetails'] {
+  if (task.ownedBy?.extId !== ctx.caller.extId) return undefined
+  const details = ctx.secrets.open(Task.kind, task.extId, 'ownerDetails', task.ownerDetails)
+  return [...(task.completionDetails ?? []), ...JSON.parse(details ?? '[]')]
 }
 
 function withLinks(task: TaskEntity, affected: NonNullable<TaskEntity['entitiesAffected']>): TaskEntity {

@@ -13,6 +13,7 @@ export interface ExternalGuestParts {
   readonly isInstant: boolean
 }
 
+type Change = (fact: OutsideVmFact, changes: Partial<OutsideVmFact>) => Promise<OutsideVm>
 type CdRom = NonNullable<OutsideVm['cdRoms']>[number]
 
 /** Drives that a bus takes, in the order in which they are used. */
@@ -22,7 +23,7 @@ export function createExternalGuests(
   world: SimulatedWorld,
   { vms, isConnected, reached, isInstant }: ExternalGuestParts,
 ): ExternalGuests {
-  const change = async (fact: OutsideVmFact, changes: Partial<OutsideVmFact>): Promise<OutsideVm> => {
+  const change: Change = async (fact, changes) => {
     const changed = { ...fact, ...changes }
     await vms.put(fact.vm.extId, changed)
     return changed.vm
@@ -55,69 +56,84 @@ export function createExternalGuests(
         isoExtId: vm.cdRoms?.some((drive) => holds(drive, toolsIso?.extId)) === true ? toolsIso?.extId : undefined,
       }
     },
-    async insertToolsIso(vmExtId, isoExtId, canAddDrive) {
-      const fact = await reached(vmExtId)
-      const drives = fact.vm.cdRoms ?? []
-      if (drives.some((drive) => holds(drive, fact.toolsIso?.extId))) return fact.vm
-      const backingInfo = { diskExtId: isoExtId }
-      const empty = drives.findIndex((drive) => drive.backingInfo === undefined)
-      if (empty >= 0) {
-        const cdRoms = drives.map((drive, index) => (index === empty ? { ...drive, backingInfo } : drive))
-        return change(fact, { vm: { ...fact.vm, cdRoms }, toolsIso: { extId: isoExtId } })
-      }
-      if (!canAddDrive) throw final('the VM has no empty CD-ROM')
-      const added = { extId: derivedId('drive', isoExtId), diskAddress: freeAddress(fact.vm), backingInfo }
-      return change(fact, {
-        vm: { ...fact.vm, cdRoms: [...drives, added] },
-        toolsIso: { extId: isoExtId, addedDriveExtId: added.extId },
-      })
-    },
-    async ejectToolsIso(vmExtId) {
-      const { toolsIso, ...fact } = await reached(vmExtId)
-      if (toolsIso === undefined) return fact.vm
-      const drives = (fact.vm.cdRoms ?? []).flatMap((drive): CdRom[] => {
-        if (!holds(drive, toolsIso.extId)) return [drive]
-        const { backingInfo: _ejected, ...empty } = drive
-        return drive.extId === toolsIso.addedDriveExtId ? [] : [empty]
-      })
-      const { cdRoms: _, ...vm } = fact.vm
-      return change(fact, { vm: drives.length === 0 ? vm : { ...vm, cdRoms: drives } })
-    },
-    async copyTools(vmExtId) {
-      return (await reached(vmExtId)).refusesLogin === true ? 'refused' : 'copied'
-    },
-    async setUpTools(vmExtId, callKey) {
-      const fact = await reached(vmExtId)
-      if (fact.vm.powerState !== 'ON') throw final('no guest runs that could have tools')
-      if (fact.tools?.setUpBy === callKey) return systemOf(fact.vm)
-      const { before: _, ...before } = fact.tools ?? {}
-      await change(fact, {
-        tools: {
-          isOn: true,
-          from: world.clock.now(),
-          setUpBy: callKey,
-          ...(fact.tools === undefined ? {} : { before: before as Omit<ToolsInGuest, 'before'> }),
-        },
-      })
-      return systemOf(fact.vm)
-    },
-    async revertTools(vmExtId, callKey) {
-      const { tools, ...fact } = await reached(vmExtId)
-      if (tools?.setUpBy !== callKey) return
-      await change(fact, tools.before === undefined ? {} : { tools: tools.before })
-    },
-    async switchTools(vmExtId, isOn) {
-      const fact = await reached(vmExtId)
-      if (fact.tools === undefined || fact.tools.isOn === isOn) return
-      const from = isOn && fact.vm.powerState === 'ON' ? world.clock.now() : fact.tools.from
-      await change(fact, { tools: { ...fact.tools, isOn, from } })
-    },
-    async removeTools(vmExtId) {
-      const { tools: _, ...fact } = await reached(vmExtId)
-      await change(fact, {})
-    },
+    ...toolsIsos(reached, change),
+    ...toolsInGuests(world, reached, change),
   }
 }
+
+const toolsIsos = (
+  reached: ExternalGuestParts['reached'],
+  change: Change,
+): Pick<ExternalGuests, 'ejectToolsIso' | 'insertToolsIso'> => ({
+  async insertToolsIso(vmExtId, isoExtId, canAddDrive) {
+    const fact = await reached(vmExtId)
+    const drives = fact.vm.cdRoms ?? []
+    if (drives.some((drive) => holds(drive, fact.toolsIso?.extId))) return fact.vm
+    const backingInfo = { diskExtId: isoExtId }
+    const empty = drives.findIndex((drive) => drive.backingInfo === undefined)
+    if (empty >= 0) {
+      const cdRoms = drives.map((drive, index) => (index === empty ? { ...drive, backingInfo } : drive))
+      return change(fact, { vm: { ...fact.vm, cdRoms }, toolsIso: { extId: isoExtId } })
+    }
+    if (!canAddDrive) throw final('the VM has no empty CD-ROM')
+    const added = { extId: derivedId('drive', isoExtId), diskAddress: freeAddress(fact.vm), backingInfo }
+    return change(fact, {
+      vm: { ...fact.vm, cdRoms: [...drives, added] },
+      toolsIso: { extId: isoExtId, addedDriveExtId: added.extId },
+    })
+  },
+  async ejectToolsIso(vmExtId) {
+    const { toolsIso, ...fact } = await reached(vmExtId)
+    if (toolsIso === undefined) return fact.vm
+    const drives = (fact.vm.cdRoms ?? []).flatMap((drive): CdRom[] => {
+      if (!holds(drive, toolsIso.extId)) return [drive]
+      const { backingInfo: _ejected, ...empty } = drive
+      return drive.extId === toolsIso.addedDriveExtId ? [] : [empty]
+    })
+    const { cdRoms: _, ...vm } = fact.vm
+    return change(fact, { vm: drives.length === 0 ? vm : { ...vm, cdRoms: drives } })
+  },
+})
+
+const toolsInGuests = (
+  { clock }: SimulatedWorld,
+  reached: ExternalGuestParts['reached'],
+  change: Change,
+): Pick<ExternalGuests, 'copyTools' | 'removeTools' | 'revertTools' | 'setUpTools' | 'switchTools'> => ({
+  async copyTools(vmExtId) {
+    return (await reached(vmExtId)).refusesLogin === true ? 'refused' : 'copied'
+  },
+  async setUpTools(vmExtId, callKey) {
+    const fact = await reached(vmExtId)
+    if (fact.vm.powerState !== 'ON') throw final('no guest runs that could have tools')
+    if (fact.tools?.setUpBy === callKey) return systemOf(fact.vm)
+    const { before: _, ...before } = fact.tools ?? {}
+    await change(fact, {
+      tools: {
+        isOn: true,
+        from: clock.now(),
+        setUpBy: callKey,
+        ...(fact.tools === undefined ? {} : { before: before as Omit<ToolsInGuest, 'before'> }),
+      },
+    })
+    return systemOf(fact.vm)
+  },
+  async revertTools(vmExtId, callKey) {
+    const { tools, ...fact } = await reached(vmExtId)
+    if (tools?.setUpBy !== callKey) return
+    await change(fact, tools.before === undefined ? {} : { tools: tools.before })
+  },
+  async switchTools(vmExtId, isOn) {
+    const fact = await reached(vmExtId)
+    if (fact.tools === undefined || fact.tools.isOn === isOn) return
+    const from = isOn && fact.vm.powerState === 'ON' ? clock.now() : fact.tools.from
+    await change(fact, { tools: { ...fact.tools, isOn, from } })
+  },
+  async removeTools(vmExtId) {
+    const { tools: _, ...fact } = await reached(vmExtId)
+    await change(fact, {})
+  },
+})
 
 const holds = ({ backingInfo }: CdRom, isoExtId: string | undefined): boolean =>
   isoExtId !== undefined && backingInfo?.diskExtId === isoExtId

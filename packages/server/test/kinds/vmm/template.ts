@@ -93,14 +93,17 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       path: await made(app),
       body: { templateVersionSpec: { ...named2, ...fromVm(source, { guestCustomization }) } },
     }),
-    async (app) => {
-      const path = await made(app)
-      const version = await activeOf(app, idOf(path))
-      return {
-        path,
-        body: { templateVersionSpec: { ...named2, ...fromVersion(version, { nics: [{ networkInfo: vlan }] }) } },
-      }
-    },
+    ...[
+      { networkInfo: vlan },
+      { nicNetworkInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', ...vlan } },
+    ].map(
+      (nic): FieldBase =>
+        async (app) => {
+          const path = await made(app)
+          const version = await activeOf(app, idOf(path))
+          return { path, body: { templateVersionSpec: { ...named2, ...fromVersion(version, { nics: [nic] }) } } }
+        },
+    ),
   ],
   'vmm.deployTemplate': [
     async (app) => {

@@ -269,6 +269,9 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.143' }],
   'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
   'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
+  'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '10.10.100.197' },
+  ],
   'vmm.cloneVm nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:02:99'],
   ...cloneValues,
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
@@ -304,6 +307,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     actWith(app, await aFullVm(app), 'disassociate-categories', {
       categories: [{ extId: seedId('category/Environment/Dev') }],
     }),
+  'vmm.generate-console-token': async (app) => act(app, await aRunningVm(app), 'generate-console-token'),
   'vmm.migrate-vm-to-host': async (app) => {
     const vm = await aRunningVm(app)
     const { extId } = (await app.call('GET', `${vms}/${vm}`)).data.host

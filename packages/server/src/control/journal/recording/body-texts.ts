@@ -2,13 +2,14 @@
 
 import type { Operation } from '@hyperplane/contract'
 import { BatchSpec } from '@hyperplane/contract/platform/batch'
+import { secretDetails, Task } from '@hyperplane/contract/platform/task'
 import type { ApiRequest } from '../../../core/pipeline/request.ts'
 import type { CanonicalNames } from '../../../core/ports.ts'
 import type { Trace } from '../../../core/recording/trace.ts'
 import type { RawAnswer } from '../../../core/reply.ts'
 import type { Router } from '../../../core/router.ts'
 import type { SentBody } from '../protocol.ts'
-import { holdsSecrets, redacted, unknownMark } from './redaction.ts'
+import { holdsSecrets, redacted, secretMark, unknownMark } from './redaction.ts'
 
 const maximumBodyBytes = 64 * 1024
 
@@ -67,6 +68,17 @@ export function redactedAnswer(operation: Operation, body: string): BodyText {
 
 export const showsSecrets = (operation: Operation | undefined): operation is Operation =>
   operation?.verb === 'create' && holdsSecrets(operation.answer)
+
+/** Whether the answer shows a task to its owner, with a secret. */
+export const holdsSecretDetails = (operation: Operation | undefined, body: string): boolean =>
+  operation?.resource === Task && secretDetails.some((name) => body.includes(JSON.stringify(name)))
+
+export function withoutSecretDetails(body: string): BodyText {
+  const text = JSON.stringify(JSON.parse(body), (_, value) =>
+    secretDetails.includes(value?.name) && 'value' in value ? { ...value, value: secretMark } : value,
+  )
+  return truncated(text, Buffer.byteLength(body), 'application/json')
+}
 
 export function rawText({ contentType, content, contentLength }: RawAnswer): BodyText {
   const keepsText =

@@ -3,7 +3,7 @@ import { type AnySchema, walk } from '@hyperplane/contract'
 import { chooseAlternative } from '../../../core/input/validate.ts'
 import { canonicalType } from '../../../http/profiles/names.ts'
 
-const secretMark = '[secret]'
+export const secretMark = '[secret]'
 export const unknownMark = '[not kept]'
 
 const secretsBySchema = new WeakMap<AnySchema, boolean>()

@@ -14,6 +14,7 @@ import { giveBack } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { forgetPower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
+import { forgetConsoleTokens } from './console-token.ts'
 import { detachGroups, removeDisks } from './create/create.ts'
 import { releaseNics } from './parts/nics.ts'
 
@@ -95,6 +96,7 @@ export const removeVm = defineTask<OfVm>({
       name: 'remove row',
       progress: 100,
       record: async (ctx, { vmExtId }) => {
+        await forgetConsoleTokens(ctx.store, vmExtId)
         await forgetPower(ctx.store, vmExtId)
         await releaseDevices(ctx.store, vmExtId)
         await ctx.store.remove(Vm, vmExtId)

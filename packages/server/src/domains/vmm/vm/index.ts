@@ -8,6 +8,7 @@ import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
 import { categoryFaults, ownerFaults } from '../ownership.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
+import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
 import { deleteVm, removeVm } from './delete.ts'
@@ -40,6 +41,7 @@ export const vm = implement(
     cloneVm: (ctx, { body }) => cloneVm(ctx, body),
     ...ownership.handlers,
     customizeGuestVm: (ctx, { body }) => customizeGuest(ctx, body),
+    generateConsoleTokenById: (ctx) => generateConsoleToken(ctx),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
@@ -73,6 +75,7 @@ export const vm = implement(
       revert,
       makeClone,
       customize,
+      issueConsoleToken,
       migrateToHost,
       ...ownership.tasks,
       changeVm,
@@ -87,7 +90,7 @@ export const vm = implement(
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
-    records: [DeviceClaim, HostAllocation, MacLease, PowerEvent],
+    records: [ConsoleToken, DeviceClaim, HostAllocation, MacLease, PowerEvent],
     schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -8,6 +8,7 @@ const statesFor = {
   'customize-guest': ['OFF'],
   delete: ['OFF', 'ON', 'PAUSED'],
   'migrate-to-host': ['ON'],
+  'generate-console-token': ['ON'],
   'guest-reboot': ['ON'],
   'guest-shutdown': ['ON'],
   'install-guest-tools': ['ON'],

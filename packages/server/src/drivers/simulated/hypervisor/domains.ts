@@ -28,25 +28,6 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
     bootedOs: boots.guestOf(boots.settled(before)) ?? 'none',
   })
 
-  async function restart(fact: DomainFact, callKey: string): Promise<void> {
-    const { restartedAt, hungSince, bootedOs, toolsBefore: _, ...running } = fact
-    const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
-    await domains.put(domain.extId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
-  }
-
-  /** After the time that the guest takes, or that the host waits for it. */
-  async function isObeyed(fact: DomainFact, through: GuestSignal): Promise<boolean> {
-    const obeys =
-      through === 'TOOLS'
-        ? boots.areToolsReachable(fact)
-        : phaseAt(boots.timesOf(fact), clock.now()) === 'running' &&
-          fact.hungSince === undefined &&
-          !(through === 'ACPI' && hasFault(fact, 'IGNORES_ACPI'))
-    const [least, most] = obeys ? shutdownSeconds : [patienceSeconds, patienceSeconds]
-    if (!isInstant) await clock.sleep(500 * (least + most))
-    return obeys
-  }
-
   return {
     async defineVm(domain) {
       const before = domains.get(domain.extId)
@@ -76,6 +57,51 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       hosts.requireAnswer('stopVm', hosts.placesOf(fact))
       await domains.put(vmExtId, stopped(fact))
     },
+    ...createSignals(world, { hosts, boots, isInstant }),
+    async fenceVm(vmExtId, hostExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('fenceVm', [fact.domain.clusterExtId])
+      if (fact.fencedFrom === hostExtId) return { isCustomizationDone: !fact.domain.hasPendingCustomization }
+      const { isDown, hasLostPower, since } = hosts.faultOf(hostExtId)
+      if (isDown !== true) return undefined
+      // A domain that its guest halted may still be recorded for this host.
+      const endedAt = fact.haltedAt ?? fact.heldSince ?? (hasLostPower === true ? since : undefined)
+      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined || fact.heldSince !== undefined
+      const wasDone = hasRun ? boots.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
+      const domain = { ...fact.domain, hasPendingCustomization: !wasDone }
+      await domains.put(vmExtId, { ...stopped(fact), domain, fencedFrom: hostExtId })
+      return { isCustomizationDone: wasDone }
+    },
+  }
+}
+
+/** The power button, the reset button, and the guest's own commands. */
+function createSignals(
+  { clock }: SimulatedWorld,
+  { hosts, boots, isInstant }: DomainParts,
+): Pick<Domains, 'requestReboot' | 'requestShutdown' | 'resetVm'> {
+  const { domains } = hosts
+
+  async function restart(fact: DomainFact, callKey: string): Promise<void> {
+    const { restartedAt, hungSince, bootedOs, toolsBefore: _, ...running } = fact
+    const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
+    await domains.put(domain.extId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
+  }
+
+  /** After the time that the guest takes, or that the host waits for it. */
+  async function isObeyed(fact: DomainFact, through: GuestSignal): Promise<boolean> {
+    const obeys =
+      through === 'TOOLS'
+        ? boots.areToolsReachable(fact)
+        : phaseAt(boots.timesOf(fact), clock.now()) === 'running' &&
+          fact.hungSince === undefined &&
+          !(through === 'ACPI' && hasFault(fact, 'IGNORES_ACPI'))
+    const [least, most] = obeys ? shutdownSeconds : [patienceSeconds, patienceSeconds]
+    if (!isInstant) await clock.sleep(500 * (least + most))
+    return obeys
+  }
+
+  return {
     async resetVm(vmExtId, callKey) {
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('resetVm', hosts.placesOf(fact))
@@ -99,20 +125,6 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       if (!isDone || now.state === 'OFF') return 'ignored'
       await restart(now, callKey)
       return 'done'
-    },
-    async fenceVm(vmExtId, hostExtId) {
-      const fact = hosts.domain(vmExtId)
-      hosts.requireAnswer('fenceVm', [fact.domain.clusterExtId])
-      if (fact.fencedFrom === hostExtId) return { isCustomizationDone: !fact.domain.hasPendingCustomization }
-      const { isDown, hasLostPower, since } = hosts.faultOf(hostExtId)
-      if (isDown !== true) return undefined
-      // A domain that its guest halted may still be recorded for this host.
-      const endedAt = fact.haltedAt ?? fact.heldSince ?? (hasLostPower === true ? since : undefined)
-      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined || fact.heldSince !== undefined
-      const wasDone = hasRun ? boots.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
-      const domain = { ...fact.domain, hasPendingCustomization: !wasDone }
-      await domains.put(vmExtId, { ...stopped(fact), domain, fencedFrom: hostExtId })
-      return { isCustomizationDone: wasDone }
     },
   }
 }

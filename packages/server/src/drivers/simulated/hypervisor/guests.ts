@@ -29,39 +29,7 @@ export function createGuests(
   const { domains } = hosts
   const disks = diskFacts(world)
   const stalls = stallFacts(world)
-  const fabric = fabricFacts(world)
-
-  async function learnedAddresses(fact: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
-    const { domain, nicChanges } = fact
-    const fixed = boots.settingsOf(fact)?.addresses ?? {}
-    const addresses = new Map<string, readonly string[]>()
-    for (const defined of domain.nics) {
-      const nic = isInstant ? defined : seenNic(defined, nicChanges?.[defined.extId], world.clock.now())
-      if (nic?.isConnected !== true) continue
-      // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
-      const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
-      const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
-      const address =
-        fixed[nic.extId] ?? nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
-      if (address !== undefined) addresses.set(nic.extId, [address])
-    }
-    return addresses
-  }
-
-  async function view(fact: DomainFact): Promise<GuestView> {
-    const now = world.clock.now()
-    const times = boots.timesOf(fact)
-    const isNetworkUp = now >= times.ends.network
-    return {
-      phase: phaseAt(times, now),
-      learnedAddresses: isNetworkUp ? await learnedAddresses(fact) : new Map(),
-      areToolsReachable: boots.areToolsReachable(fact),
-      system: boots.systemOf(fact),
-      isCustomizationDone: boots.isCustomizationDone(fact),
-      upSince: now >= times.ends.customization ? times.ends.customization : undefined,
-      bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
-    }
-  }
+  const view = viewing(world, { boots, isInstant, networkFabric })
 
   return {
     async endCustomization(vmExtId, isoDiskExtId) {
@@ -72,36 +40,7 @@ export function createGuests(
       }
       await disks.remove(isoDiskExtId)
     },
-    async installedSystem(vmExtId) {
-      const fact = domains.get(vmExtId)
-      return fact && boots.systemOf(fact)
-    },
-    async copyTools(vmExtId) {
-      const fact = hosts.domain(vmExtId)
-      hosts.requireAnswer('copyTools', hosts.placesOf(fact))
-      return hasFault(fact, 'LOGIN_REFUSED') ? 'refused' : 'copied'
-    },
-    async setUpTools(vmExtId, callKey) {
-      const fact = hosts.domain(vmExtId)
-      hosts.requireAnswer('setUpTools', hosts.placesOf(fact))
-      const system = boots.systemOf(fact)
-      if (fact.state === 'OFF' || system === undefined)
-        throw new DriverError('no guest runs that could have tools', { retryable: false })
-      if (fact.lastSetup !== callKey)
-        await domains.put(vmExtId, { ...withNewTools(fact, world.clock.now()), lastSetup: callKey })
-      return system
-    },
-    async revertTools(vmExtId) {
-      const { toolsFrom: _, toolsBefore, ...fact } = hosts.domain(vmExtId)
-      if (toolsBefore === undefined) return
-      await domains.put(vmExtId, toolsBefore === null ? fact : { ...fact, toolsFrom: toolsBefore })
-    },
-    async runPowerScript(vmExtId) {
-      const fact = hosts.domain(vmExtId)
-      hosts.requireAnswer('runPowerScript', hosts.placesOf(fact))
-      if (!isInstant) await world.clock.sleep(scriptMillis)
-      return hasFault(fact, 'SCRIPT_FAILS') ? 'failed' : 'succeeded'
-    },
+    ...createTools(world, { hosts, boots, isInstant }),
     async unaskedStates() {
       const states = new Map<string, UnaskedState>()
       for (const [extId, fact] of domains.all()) {
@@ -136,6 +75,80 @@ export function createGuests(
     },
   }
 }
+
+function viewing(
+  world: SimulatedWorld,
+  { boots, isInstant, networkFabric }: Omit<GuestParts, 'hosts'>,
+): (fact: DomainFact) => Promise<GuestView> {
+  const fabric = fabricFacts(world)
+
+  async function learnedAddresses(fact: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { domain, nicChanges } = fact
+    const fixed = boots.settingsOf(fact)?.addresses ?? {}
+    const addresses = new Map<string, readonly string[]>()
+    for (const defined of domain.nics) {
+      const nic = isInstant ? defined : seenNic(defined, nicChanges?.[defined.extId], world.clock.now())
+      if (nic?.isConnected !== true) continue
+      // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
+      const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
+      const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
+      const address =
+        fixed[nic.extId] ?? nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
+      if (address !== undefined) addresses.set(nic.extId, [address])
+    }
+    return addresses
+  }
+
+  return async (fact) => {
+    const now = world.clock.now()
+    const times = boots.timesOf(fact)
+    const isNetworkUp = now >= times.ends.network
+    return {
+      phase: phaseAt(times, now),
+      learnedAddresses: isNetworkUp ? await learnedAddresses(fact) : new Map(),
+      areToolsReachable: boots.areToolsReachable(fact),
+      system: boots.systemOf(fact),
+      isCustomizationDone: boots.isCustomizationDone(fact),
+      upSince: now >= times.ends.customization ? times.ends.customization : undefined,
+      bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
+    }
+  }
+}
+
+type Tools = Pick<Guests, 'copyTools' | 'installedSystem' | 'revertTools' | 'runPowerScript' | 'setUpTools'>
+
+const createTools = (world: SimulatedWorld, { hosts, boots, isInstant }: Omit<GuestParts, 'networkFabric'>): Tools => ({
+  async installedSystem(vmExtId) {
+    const fact = hosts.domains.get(vmExtId)
+    return fact && boots.systemOf(fact)
+  },
+  async copyTools(vmExtId) {
+    const fact = hosts.domain(vmExtId)
+    hosts.requireAnswer('copyTools', hosts.placesOf(fact))
+    return hasFault(fact, 'LOGIN_REFUSED') ? 'refused' : 'copied'
+  },
+  async setUpTools(vmExtId, callKey) {
+    const fact = hosts.domain(vmExtId)
+    hosts.requireAnswer('setUpTools', hosts.placesOf(fact))
+    const system = boots.systemOf(fact)
+    if (fact.state === 'OFF' || system === undefined)
+      throw new DriverError('no guest runs that could have tools', { retryable: false })
+    if (fact.lastSetup !== callKey)
+      await hosts.domains.put(vmExtId, { ...withNewTools(fact, world.clock.now()), lastSetup: callKey })
+    return system
+  },
+  async revertTools(vmExtId) {
+    const { toolsFrom: _, toolsBefore, ...fact } = hosts.domain(vmExtId)
+    if (toolsBefore === undefined) return
+    await hosts.domains.put(vmExtId, toolsBefore === null ? fact : { ...fact, toolsFrom: toolsBefore })
+  },
+  async runPowerScript(vmExtId) {
+    const fact = hosts.domain(vmExtId)
+    hosts.requireAnswer('runPowerScript', hosts.placesOf(fact))
+    if (!isInstant) await world.clock.sleep(scriptMillis)
+    return hasFault(fact, 'SCRIPT_FAILS') ? 'failed' : 'succeeded'
+  },
+})
 
 function unaskedState(
   { haltedAt, heldSince, restartedAt }: DomainFact,

@@ -1,0 +1,97 @@
+/** generateConsoleTokenById, and the check of a token. Source: behaviour vmm.md 1.0 (secrets), 1.1, 1.16. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type EntityOf, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import type { TaskStarted } from '../../../core/handlers.ts'
+import { pathOf } from '../../../core/standard.ts'
+import { type Clock, formatTime } from '../../../core/time/clock.ts'
+import type { SecretReader } from '../../../core/world.ts'
+import { equals } from '../../../odata/index.ts'
+import type { Transaction } from '../../../store/store.ts'
+import { defineTask, type WriteContext } from '../../context.ts'
+import { requireClusterReachable } from '../../registrations/reachability.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
+import { type OfVm, present, taskOf } from './admission.ts'
+import { requireState } from './states.ts'
+
+const validMilliseconds = 5 * 60 * 1000
+
+/** The token itself is stored only with the task that issued it. */
+export const ConsoleToken = resource(
+  'internal.v1.vmm.ConsoleToken',
+  { vmExtId: uuid(), expiryTime: timestamp(), key: secret(text()) },
+  { indexed: ['vmExtId'], ofCluster: { by: 'vmExtId', partOf: 'Vm' } },
+)
+
+/** Changes nothing of the VM: the entity tag stays, and the task does not wait for other tasks of the VM. */
+export async function generateConsoleToken(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
+  const vm = ctx.target
+  await requireClusterReachable(ctx, vm.cluster?.extId)
+  requireState(vm, 'generate-console-token')
+  const options = { ...taskOf('GenerateConsoleToken', vm), locks: [] }
+  return ctx.startTask(issueConsoleToken, { vmExtId: vm.extId }, options)
+}
+
+export const issueConsoleToken = defineTask<OfVm>({
+  name: 'vmm.generate-console-token',
+  steps: [
+    {
+      name: 'issue',
+      progress: 100,
+      record: async (ctx, { vmExtId }) => {
+        await present(ctx.store, vmExtId, 'generate-console-token')
+        await removeExpired(ctx.store, ctx.clock.iso())
+        const key = ctx.ids.secretBytes(32).toString('base64url')
+        const expiryTime = formatTime(ctx.clock.now() + validMilliseconds)
+        const row = await ctx.store.insert(ConsoleToken, { extId: ctx.ids.uuid(), vmExtId, expiryTime, key })
+        ctx.completeForOwner([
+          { name: 'VmConsoleToken', value: `${row.extId}.${signatureOf(row, key)}` },
+          { name: 'WsUri', value: `/console/vms/${vmExtId}` },
+        ])
+      },
+    },
+  ],
+})
+
+interface Redeeming {
+  readonly clock: Pick<Clock, 'iso'>
+  readonly secrets: SecretReader
+  readonly store: Transaction
+}
+
+/** A token opens the console of its VM once, before it expires, and only while the VM is ON. */
+export async function redeemConsoleToken(
+  { clock, secrets, store }: Redeeming,
+  vmExtId: string,
+  token: string,
+): Promise<boolean> {
+  const [extId = '', signature = ''] = token.split('.')
+  const row = await store.get(ConsoleToken, extId)
+  if (row === undefined || row.vmExtId !== vmExtId || row.expiryTime <= clock.iso()) return false
+  const key = secrets.open(ConsoleToken.kind, extId, 'key', row.key) as string
+  if (!isEqual(signature, signatureOf(row, key))) return false
+  if ((await store.get(Vm, vmExtId))?.powerState !== 'ON') return false
+  await store.remove(ConsoleToken, extId)
+  return true
+}
+
+export async function forgetConsoleTokens(store: Transaction, vmExtId: string): Promise<void> {
+  await store.removeWhere(ConsoleToken, equals(pathOf(ConsoleToken, 'vmExtId'), vmExtId))
+}
+
+async function removeExpired(store: Transaction, now: string): Promise<void> {
+  await store.removeWhere(ConsoleToken, {
+    kind: 'compare',
+    operator: 'le',
+    left: { kind: 'field', from: 0, names: ['expiryTime'], type: 'timestamp' },
+    right: { kind: 'literal', value: now },
+  })
+}
+
+const signatureOf = (row: Pick<EntityOf<typeof ConsoleToken>, 'extId' | 'expiryTime' | 'vmExtId'>, key: string) =>
+  createHmac('sha256', key).update(`${row.extId} ${row.vmExtId} ${row.expiryTime}`).digest('base64url')
+
+function isEqual(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
