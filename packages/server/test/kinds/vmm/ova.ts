@@ -40,15 +40,18 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
   },
 }
 
+/** In the older and in the newer pair of fields. */
+const nicsOn = (subnet: object): object[] => [
+  { networkInfo: { subnet } },
+  {
+    nicNetworkInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', subnet },
+    nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
+  },
+]
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateOvaById': [updating(ovas, () => fromUrl(named()))],
-  'vmm.deployOva': [
-    { networkInfo: { subnet } },
-    {
-      nicNetworkInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', subnet },
-      nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
-    },
-  ].map(
+  'vmm.deployOva': [subnet, { extId: seedId('subnet/vlan-100-app') }].flatMap(nicsOn).map(
     (nic): FieldBase =>
       async (app) => {
         const cdRoms = [{ backingInfo: { diskSizeBytes: GiB } }]
