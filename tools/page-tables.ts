@@ -8,7 +8,7 @@ const subjects: Readonly<Record<string, string>> = {
   networking: 'subnets, VPCs, floating IPs, routing policies, BGP sessions, IP reservations',
   platform: 'tasks, categories, batches, managers, registrations, backup and restore, products',
   storage: 'storage containers, volume groups and iSCSI clients in their older (v4.0.a3) form',
-  vmm: 'virtual machines, images, templates, statistics, VMs on external hypervisors',
+  vmm: 'virtual machines, images, templates, OVAs, statistics, VMs on external hypervisors',
   volumes: 'volume groups, disks, VM, iSCSI and NVMe-TCP attachments',
 }
 

@@ -73,6 +73,18 @@ export const vmmErrors = {
     status: 409,
     message: 'The storage container {name} has {free} free bytes; {asked} were asked for.',
   },
+  OVA_SOURCE_VM_ABSENT: {
+    code: 'VMM-20005',
+    status: 404,
+    group: 'ENTITY_NOT_FOUND',
+    message: 'Creating the OVA "{name}" failed: the VM entity {id} is not present.',
+  },
+  OVA_UPLOAD_FAILED: {
+    code: 'VMM-50001',
+    status: 422,
+    group: 'SOURCE_UNAVAILABLE',
+    message: 'Failed to upload the OVA "{name}" from {source}: {cause}.',
+  },
   SOURCE_UNAVAILABLE: {
     code: 'VMM-50001',
     status: 422,

@@ -3,6 +3,7 @@
 export { imageOperations as image } from './content/image.ts'
 export { imagePlacementPolicyOperations as 'image-placement-policy' } from './content/image-placement-policy.ts'
 export { imageRateLimitPolicyOperations as 'image-rate-limit-policy' } from './content/image-rate-limit-policy.ts'
+export { ovaOperations as ova } from './content/ova.ts'
 export { templateOperations as template, templateVersionOperations as 'template-version' } from './content/template.ts'
 export { templatePlacementPolicyOperations as 'template-placement-policy' } from './content/template-placement-policy.ts'
 export { legacyVmAntiAffinityPolicyOperations as 'legacy-vm-anti-affinity-policy' } from './policies/legacy-vm-anti-affinity-policy.ts'

@@ -5,7 +5,5 @@ export const unimplemented: Unimplemented = {
   '/ahv/config/vms': {
     crossClusterMigrateVm: 'migrate',
   },
-  '/content/ovas': { Ova: 'list create get update delete', deployOva: 'deploy' },
-  '/content/ovas/{ovaExtId}/file': { getFileByOvaId: 'GET' },
   '/extern/config/vms': { 'extern.revertVm': 'revert' },
 }

@@ -116,6 +116,16 @@ export const driverCalls = {
     translateSources: true,
   },
   objectStore: { get: true, list: true, put: true, remove: true },
+  ovaFiles: {
+    canReach: true,
+    copy: true,
+    digests: true,
+    fetch: true,
+    freeze: true,
+    remove: true,
+    verify: true,
+    write: true,
+  },
   remoteManagers: {
     exchangeTrust: true,
     identify: true,

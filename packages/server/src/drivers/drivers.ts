@@ -7,6 +7,7 @@ import type { Hardware } from './hardware.ts'
 import type { Hypervisor } from './hypervisor.ts'
 import type { NetworkFabric } from './network-fabric.ts'
 import type { ObjectStore } from './object-store.ts'
+import type { OvaFiles } from './ova-files.ts'
 import type { RemoteManagers } from './remote-managers.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { Web } from './web.ts'
@@ -20,6 +21,7 @@ export interface Drivers {
   readonly hypervisor: Hypervisor
   readonly networkFabric: NetworkFabric
   readonly objectStore: ObjectStore
+  readonly ovaFiles: OvaFiles
   readonly remoteManagers: RemoteManagers
   readonly telemetry: Telemetry
   readonly web: Web

@@ -170,6 +170,8 @@ export type DiskSource =
   | { readonly kind: 'volumeDisk'; readonly extId: string }
   /** Read from the repository on demand, and copied in the background if `isHydrated`. */
   | { readonly kind: 'external'; readonly repository: string; readonly path: string; readonly isHydrated: boolean }
+  /** A file of the OVA. */
+  | { readonly kind: 'ova'; readonly extId: string; readonly clusterExtId: string; readonly fileName: string }
 
 export interface Hydration {
   /** FAILED: the repository does not answer. */

@@ -25,6 +25,7 @@ import {
   withParameters,
 } from '../support/customization-profiles.ts'
 import { type HttpResult, http } from '../support/http.ts'
+import { ofUrl, ovas } from '../support/ovas.ts'
 import { ownPath, registerBody } from '../support/registering.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { fromVersion, fromVm, templates } from '../support/templates.ts'
@@ -169,6 +170,10 @@ const withImage = (): object => ({
     basicAuth: { username: 'reader', password: secret() },
   },
 })
+const withOva = (): object => {
+  const basicAuth = { username: 'reader', password: secret() }
+  return { name: name(), ...ofUrl(`https://images.example.com/${name()}.ova`, nativeCluster, { basicAuth }) }
+}
 /** The script holds the secret; so does its encoded text. */
 function withScript(): object {
   const value = Buffer.from(`#cloud-config\npassword: ${secret()}\n`).toString('base64')
@@ -368,6 +373,7 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const credential = { username: 'root', password: secret() }
     return made('POST', `${path}/guest-tools/$actions/install`, { credential }, { tagOf: path })
   },
+  'vmm.createOva': () => made('POST', ovas, withOva()),
   'vmm.createTemplate': async () => {
     const path = await aTemplate()
     const overrideVmConfigMap = { 0: { guestCustomization: withScript() } }
@@ -384,6 +390,10 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const body = withImage()
     const path = `${images}/${await made('POST', images, body)}`
     await made('PUT', path, { ...body, description: 'changed' }, { tagOf: path })
+  },
+  'vmm.updateOvaById': async () => {
+    const path = `${ovas}/${await made('POST', ovas, withOva())}`
+    await made('PUT', path, { ...withOva(), name: 'renamed' }, { tagOf: path })
   },
   'vmm.updateTemplateById': async () => {
     const path = await aTemplate()

@@ -4,6 +4,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
@@ -182,10 +183,11 @@ export async function requireContainersNotRemoved(store: Reader, containerExtIds
 async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {
-    const images = await store.count(Image, {
-      filter: equals(pathOf(Image, 'clusterLocationExtIds'), container.clusterExtId as string),
-    })
-    if (images > 0) users.set('Image', images)
+    for (const kind of [Image, Ova]) {
+      const filter = equals(pathOf(kind, 'clusterLocationExtIds'), container.clusterExtId as string)
+      const files = await store.count(kind, { filter })
+      if (files > 0) users.set(kind.kind, files)
+    }
   }
   return users
 }

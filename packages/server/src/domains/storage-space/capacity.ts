@@ -1,9 +1,9 @@
 /**
  * Storage of a cluster in bytes, computed from rows at each call.
  * The model: each working drive of a host that is up gives the pool 95 % of its size. Guests fill their disks towards
- * 65 % of the size with a time constant of 20 days; images take their whole size, disks of templates what the guest had
- * written at the capture. A written byte takes one byte per copy, less the savings of `data-reduction.ts`. A reservation
- * takes the bytes of all its copies, written or not.
+ * 65 % of the size with a time constant of 20 days; images and OVAs take their whole size, disks of templates what the
+ * guest had written at the capture. A written byte takes one byte per copy, less the savings of `data-reduction.ts`. A
+ * reservation takes the bytes of all its copies, written or not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
 
@@ -13,6 +13,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
@@ -221,10 +222,10 @@ async function writtenBytes(
   }
   const imageContainer = containers.find(({ name }) => name === imageContainerName)
   if (imageContainer !== undefined) {
-    for (const image of await store.find(Image, {
-      filter: equals(pathOf(Image, 'clusterLocationExtIds'), clusterExtId),
-    })) {
-      add(imageContainer.extId, image.sizeBytes ?? 0, { extId: image.extId, isIncompressible: true })
+    for (const kind of [Image, Ova]) {
+      const filter = equals(pathOf(kind, 'clusterLocationExtIds'), clusterExtId)
+      for (const { extId, sizeBytes = 0 } of await store.find<typeof Image | typeof Ova>(kind, { filter }))
+        add(imageContainer.extId, sizeBytes, { extId, isIncompressible: true })
     }
   }
   return written

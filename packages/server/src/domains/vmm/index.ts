@@ -1,6 +1,7 @@
 /** Handlers of the namespace vmm: one line per kind, sorted. */
 
 export { image } from './content/image/image.ts'
+export { ova } from './content/ova/ova.ts'
 export { imagePlacementPolicy } from './content/policies/image-placement-policy.ts'
 export { imageRateLimitPolicy } from './content/policies/image-rate-limit-policy.ts'
 export { templatePlacementPolicy } from './content/policies/template-placement-policy.ts'

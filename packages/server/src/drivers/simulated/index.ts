@@ -8,6 +8,7 @@ import { createHardware } from './hardware.ts'
 import { createHypervisor } from './hypervisor.ts'
 import { createNetworkFabric } from './network-fabric.ts'
 import { createObjectStore } from './object-store.ts'
+import { createOvaFiles } from './ova-files.ts'
 import { createSimulatedRemotes } from './remote-managers.ts'
 import { createTelemetry } from './telemetry.ts'
 import { createSimulatedWeb } from './web.ts'
@@ -30,6 +31,7 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
     hardware: createHardware(world),
     hypervisor: createHypervisor(world, { durations: settings.durations, networkFabric }),
     networkFabric,
+    ovaFiles: createOvaFiles(world, { durations: settings.durations }),
     objectStore: createObjectStore(world, settings),
     remoteManagers: createSimulatedRemotes(world),
     telemetry: createTelemetry(world),

@@ -4,7 +4,8 @@ import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ImageRateLimitPolicy } from '@hyperplane/contract/vmm/content/image-rate-limit-policy'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
-import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
+import type { UrlFact } from '../../drivers/simulated/content/urls.ts'
+import { type FileFact, fileKey } from '../../drivers/simulated/content-source.ts'
 import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, test } from 'node:test'
+import { seedId } from '../../../src/core/ids/named-id.ts'
+import { nativeCluster } from '../../kinds/kind.ts'
 import { images, made } from '../../support/content-policies.ts'
+import { anOva, ofUrl, ofVm, ovas } from '../../support/ovas.ts'
 import { adminPassword, startApp, type TestApp } from '../../support/start-app.ts'
 
 let app: TestApp
@@ -46,6 +49,45 @@ async function aSmallImage(): Promise<{ path: string; sizeBytes: number }> {
     if (sizeBytes <= 200 * 1024 ** 2) return { path: `/api${images}/${extId}/file`, sizeBytes }
   }
 }
+
+describe('download of an OVA', () => {
+  for (const [kind, body] of [
+    ['a VM', ofVm(seedId('vm/web-01'))],
+    ['a URL', ofUrl('https://images.example.com/part.ova', nativeCluster)],
+  ] as const)
+    test(`the file of an OVA of ${kind} has the digest that the answer tells, and ranges are its parts`, async () => {
+      const { extId } = await anOva(app, body)
+      const path = `/api${ovas}/${extId}/file`
+      const answer = await open(path)
+      const whole = await readBytes(answer)
+      assert.equal(answer.headers['digest'], `sha-256=${createHash('sha256').update(whole).digest('base64')}`)
+      for (const [range, first, last] of [
+        ['bytes=0-9', 0, 9],
+        ['bytes=510-70000', 510, 70_000],
+        ['bytes=-700', whole.length - 700, whole.length - 1],
+      ] as const) {
+        const part = await open(path, { range })
+        assert.deepEqual(
+          [part.statusCode, part.headers['content-range']],
+          [206, `bytes ${first}-${last}/${whole.length}`],
+        )
+        assert.ok((await readBytes(part)).equals(whole.subarray(first, last + 1)), range)
+      }
+      assert.equal((await open(path, { range: `bytes=${whole.length}-` })).statusCode, 416)
+    })
+
+  test('the answer tells no digest where a caller gave the one of the URL', async () => {
+    const given = ofUrl('https://images.example.com/given.ova', nativeCluster)
+    const checksum = { $objectType: 'vmm.v4.content.OvaSha256Checksum', hexDigest: '0123456789abcdef'.repeat(4) }
+    for (const body of [{ ...given, checksum }, given]) {
+      const ova = await anOva(app, body)
+      assert.deepEqual(ova.checksum, checksum)
+      const answer = await open(`/api${ovas}/${ova.extId}/file`)
+      assert.equal(answer.headers['digest'], undefined)
+      answer.destroy()
+    }
+  })
+})
 
 describe('download of an image', () => {
   test('the Digest header is the digest of the bytes, and Content-Length their number', async () => {

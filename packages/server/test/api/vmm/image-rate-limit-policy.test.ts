@@ -17,6 +17,7 @@ import {
   succeeds,
 } from '../../support/content-policies.ts'
 import { aUser } from '../../support/identities.ts'
+import { ofUrl, ovas } from '../../support/ovas.ts'
 import { aCategory } from '../../support/policies.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -192,6 +193,17 @@ describe('transfers', () => {
     })
     assert.equal(await secondsOf(started), Math.ceil(1024 ** 3 / 100_000_000))
     await remove(limit.path)
+  })
+
+  test('the upload of an OVA keeps to the limits of all its clusters', async () => {
+    const limits = [await aLimit(ids.native, 10), await aLimit(ids.cloud, 20)]
+    const { source } = ofUrl('https://images.example.com/limited.ova', ids.native)
+    const started = await post(app, ovas, { name: 'limited', source, clusterLocationExtIds: [ids.native, ids.cloud] })
+    const seconds = await secondsOf(started)
+    const { sizeBytes } = (await app.call('GET', `${ovas}/${(await taskOf(started)).entitiesAffected[0].extId}`)).data
+    const expected = sizeBytes / 10_000 + sizeBytes / 20_000
+    assert.ok(seconds >= expected && seconds <= expected + 2, `${seconds} of ${expected}`)
+    for (const { path } of limits) await remove(path)
   })
 
   test('a running transfer follows a new limit, and the end of the limit, within 5 s', async () => {

@@ -77,8 +77,8 @@ const ofTasks = fc.record({
 })
 /** Asked within transactions: while they are late the world's one writer waits, and with it the walk, which moves the clock. */
 const amidTransactions: ReadonlySet<string> = new Set(['controllerState', 'usageOf'])
-const calls = ['blockStorage', 'contentSource', 'hardware', 'hypervisor', 'networkFabric'].flatMap((driver) =>
-  [...(driverCalls.get(driver) ?? [])].map((method) => ({ driver, method })),
+const calls = ['blockStorage', 'contentSource', 'hardware', 'hypervisor', 'networkFabric', 'ovaFiles'].flatMap(
+  (driver) => [...(driverCalls.get(driver) ?? [])].map((method) => ({ driver, method })),
 )
 const matchOf = (driverCall: { readonly driver: string; readonly method: string }) => ({ driverCall })
 const ofCalls = fc.oneof(

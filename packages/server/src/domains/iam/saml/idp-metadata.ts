@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import { maximumMetadataBytes, type SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { parseTime } from '../../../core/time/clock.ts'
+import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from '../../../core/xml.ts'
 import { readSigned, signatureNamespace } from './metadata-signature.ts'
-import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xml.ts'
 
 export type IdpMetadata = NonNullable<EntityOf<typeof SamlIdentityProvider>['idpMetadata']>
 

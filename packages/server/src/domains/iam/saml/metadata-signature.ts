@@ -4,7 +4,7 @@
  * Source: behaviour iam.md 5; SAML 2.0 metadata 3.
  */
 import { createHash, verify, X509Certificate } from 'node:crypto'
-import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xml.ts'
+import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from '../../../core/xml.ts'
 
 export const signatureNamespace = 'http://www.w3.org/2000/09/xmldsig#'
 const maximumSignatures = 2

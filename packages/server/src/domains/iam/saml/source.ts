@@ -2,9 +2,9 @@
 import { maximumMetadataBytes } from '@hyperplane/contract/iam/saml-identity-provider'
 import { ApiError } from '../../../core/api-error.ts'
 import { formatTime } from '../../../core/time/clock.ts'
+import { XmlFault } from '../../../core/xml.ts'
 import { type Web, WebError } from '../../../drivers/web.ts'
 import { type IdpMetadata, readCertificate, readIdpMetadata } from './idp-metadata.ts'
-import { XmlFault } from './xml.ts'
 
 export interface Sources {
   readonly idpMetadata?: IdpMetadata

@@ -1,6 +1,7 @@
 /** SAML metadata of this service, in the order of the OASIS schema. Source: behaviour iam.md 5. */
+
+import { escapeXml } from '../../../core/xml.ts'
 import { nameIdFormats } from './idp-metadata.ts'
-import { escapeXml } from './xml.ts'
 
 export interface ServiceProvider {
   readonly entityId: string

@@ -19,7 +19,7 @@ export function fileAnswer({ name, sizeBytes, sha256, range, read }: Download): 
   const { first, last } = part ?? { first: 0, last: sizeBytes - 1 }
   return {
     contentType: 'application/octet-stream',
-    fileName: name.replaceAll(/[^A-Za-z0-9._-]/g, '') || 'file',
+    fileName: safeName(name) || 'file',
     contentLength: last - first + 1,
     content: read({ first, last }),
     ...(part === undefined ? {} : { status: 206 as const }),
@@ -30,6 +30,8 @@ export function fileAnswer({ name, sizeBytes, sha256, range, read }: Download): 
     },
   }
 }
+
+export const safeName = (name: string): string => name.replaceAll(/[^A-Za-z0-9._-]/g, '')
 
 /** Undefined for several ranges and other units, which a server may ignore. */
 function rangeOf(header: string, sizeBytes: number): ByteRange | undefined {

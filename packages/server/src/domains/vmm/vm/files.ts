@@ -2,8 +2,10 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ApiError } from '../../../core/api-error.ts'
 import { defined } from '../../../core/defined.ts'
+import { notFound } from '../../../core/standard.ts'
 import { DriverError, type StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { DiskSource, VirtualDisk } from '../../../drivers/hypervisor.ts'
@@ -42,6 +44,8 @@ export const without = (vm: VmEntity, diskExtIds: readonly string[]): UnderWay |
 
 /** @param content takes the place of the source that the file names. @throws ApiError 404 when the source no longer exists */
 export async function diskOf(store: Reader, file: FileBacking, content?: DiskSource): Promise<VirtualDisk> {
+  if (content?.kind === 'ova' && (await store.get(Ova, content.extId)) === undefined)
+    throw notFound(Ova, Ova.kind, content.extId, 'extId')
   const reference = content === undefined ? file.dataSource?.reference : undefined
   const resolved = reference === undefined ? undefined : await resolveSource(store, reference)
   if (reference !== undefined && resolved === undefined) {

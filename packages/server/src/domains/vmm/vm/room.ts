@@ -2,6 +2,7 @@
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
@@ -9,7 +10,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import { containerFree, poolUsage } from '../../storage-space/capacity.ts'
 
 /** A change of a row of these kinds may free space. */
-const users = [BackupTarget, Image, StorageContainer, Vm, VolumeDisk]
+const users = [BackupTarget, Image, Ova, StorageContainer, Vm, VolumeDisk]
 
 export const resumeWriters = {
   name: 'vmm.resume-writers',

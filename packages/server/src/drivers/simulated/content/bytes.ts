@@ -35,6 +35,17 @@ export async function* bytesOf(
   if (last >= tailFrom) yield tail.subarray(Math.max(0, first - tailFrom), last + 1 - tailFrom)
 }
 
+/** Reads the bytes before the part, and leaves them out. */
+export async function* partOf(all: AsyncIterable<Uint8Array>, { first, last }: ByteRange): AsyncIterable<Uint8Array> {
+  let at = 0
+  for await (const bytes of all) {
+    const part = bytes.subarray(Math.max(0, first - at), Math.max(0, last + 1 - at))
+    if (part.length > 0) yield part
+    at += bytes.length
+    if (at > last) return
+  }
+}
+
 /** Empty for a size without a midstate, such as that of a copied disk. */
 export function digestsOf(content: Content): Digests {
   const [sha1, sha256] = [digestOf(content, 'sha1'), digestOf(content, 'sha256')]
@@ -50,7 +61,7 @@ export function digestOf(content: Content, algorithm: 'sha1' | 'sha256'): string
   return continueDigest(algorithm, algorithm === 'sha1' ? sha1 : sha256, content.sizeBytes - tail.length, tail)
 }
 
-function tailOf({ seed, sizeBytes }: Content): Uint8Array {
+export function tailOf({ seed, sizeBytes }: Content): Uint8Array {
   const key = createHash('sha256').update('hyperplane content\0').update(seed).digest()
   const length = Math.min(sizeBytes, tailBytes)
   return createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(new Uint8Array(length))

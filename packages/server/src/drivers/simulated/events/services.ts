@@ -1,7 +1,7 @@
 /** Faults of external services. Source: behaviour iam.md 11; platform.md 12; vmm.md 3.6, 3.8. */
 import type { placeFaults } from '@hyperplane/contract/control/world-happening'
 import type { AuthorityFact } from '../authority.ts'
-import { type ServerFault, serverState } from '../content-source.ts'
+import { type ServerFault, serverState } from '../content/urls.ts'
 import type { DirectoryHost } from '../directory.ts'
 import { setRepositoryState } from '../hypervisor/hydration.ts'
 import type { Bucket, ClusterDoor, PlaceFault, S3Service } from '../place-doors.ts'

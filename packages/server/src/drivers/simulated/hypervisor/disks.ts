@@ -3,8 +3,9 @@ import { defined } from '../../../core/defined.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { DiskSource, Disks, VirtualDisk } from '../../hypervisor.ts'
-import { serverState } from '../content-source.ts'
+import { serverState } from '../content/urls.ts'
 import type { GuestOs } from '../guest.ts'
+import { type OvaDisk, ovaFacts, ovaKey } from '../ova-files.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { createDiskChanges, presentDisk } from './disk-changes.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
@@ -98,12 +99,23 @@ function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, world: S
   const fact = { containerExtId, sizeBytes, createdAt: since }
   const guestOf = (name: string): GuestOs => (/windows|\bwin/i.test(name) ? 'windows' : 'linux')
   if (source?.kind === 'image') return { ...fact, os: guestOf(source.name) }
+  if (source?.kind === 'ova') {
+    const { os, heldBytes } = unpacked(source, world)
+    return { ...fact, ...defined({ os, mergedBytes: heldBytes }) }
+  }
   if (source?.kind !== 'external') return source?.kind === 'volumeDisk' ? { ...fact, os: 'linux' } : fact
   const repository = source.repository.toLowerCase()
   const server = serverState(world, repository)
   if (server === 'away') throw new DriverError(`the repository ${repository} cannot be reached`, { retryable: false })
   const hydration = { repository, isEnabled: source.isHydrated, server, remainingBytes: sizeBytes, since }
   return { ...fact, hydration, os: guestOf(source.path) }
+}
+
+function unpacked({ extId, clusterExtId, fileName }: DiskSource & { kind: 'ova' }, world: SimulatedWorld): OvaDisk {
+  const ova = ovaFacts(world).get(ovaKey({ ovaExtId: extId, clusterExtId }))
+  const disk = ova?.disks.find(({ name }) => name === fileName)
+  if (disk === undefined) throw new DriverError(`the OVA has no file ${fileName}`, { retryable: false })
+  return disk
 }
 
 /** A layer over what the source holds now, with its guest and hydration. A disk in use is frozen under a layer of its own. */

@@ -1,7 +1,7 @@
 import type { guestFaults } from '@hyperplane/contract/control/world-happening'
 import { defined } from '../../../core/defined.ts'
 import type { Domain, DomainNic } from '../../hypervisor.ts'
-import type { ServerState } from '../content-source.ts'
+import type { ServerState } from '../content/urls.ts'
 import type { GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 

@@ -1,6 +1,6 @@
 /** Disks whose content is in an external repository. Source: behaviour vmm.md 1.2. */
 import type { Hydration } from '../../hypervisor.ts'
-import { type ServerState, slowBytesPerSecond } from '../content-source.ts'
+import { type ServerState, slowBytesPerSecond } from '../content/urls.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts, type HydrationFact } from './facts.ts'
 

@@ -1,7 +1,6 @@
 /** Operations on images, and the download of their bytes. Source: behaviour vmm.md 1.8, 3.6, 3.9. */
 
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../../../../core/access/scope.ts'
@@ -12,10 +11,10 @@ import { implement, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { isNative } from '../../vm/create/clusters.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { nameFaults } from '../../vm/rules.ts'
 import { fileAnswer } from '../file-answer.ts'
+import { distinct, holderOf, requireLocations } from '../locations.ts'
 import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
 import { importImages, startImport } from './image-import.ts'
 import { maximumImages, requirePlaces, roomiestCluster } from './image-space.ts'
@@ -120,12 +119,8 @@ export const image = implement(
     },
 
     async getFileByImageId(ctx, { headers }) {
-      const { extId, name, sizeBytes = 0, clusterLocationExtIds = [] } = ctx.target
-      const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
-      if (clusterExtId === undefined) {
-        throw new ApiError('CONFLICT', { fault: `No cluster that holds the image "${name}" can be reached.` })
-      }
-      const file = { imageExtId: extId, clusterExtId }
+      const { extId: imageExtId, name, sizeBytes = 0 } = ctx.target
+      const file = { imageExtId, clusterExtId: holderOf(ctx, ctx.target) }
       const { sha256 } = await ctx.drivers.contentSource.digests(file)
       const read = (part: ByteRange) => ctx.drivers.contentSource.read(file, part)
       return fileAnswer({ name, sizeBytes, sha256, range: headers.range, read })
@@ -141,8 +136,6 @@ export const image = implement(
     limits: [maximumImages],
   },
 )
-
-const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
 
 function sourceFaults({ source, checksum }: Body): ApiError[] {
   if (source === undefined) return [fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)]
@@ -173,13 +166,6 @@ async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | 
   if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
   await requireClusterReachable(ctx, chosen)
   return [chosen]
-}
-
-async function requireLocations(ctx: WriteContext, extIds: readonly string[]): Promise<void> {
-  for (const cluster of await ctx.store.getMany(Cluster, extIds)) {
-    if (!isNative(cluster)) throw fault('clusterLocationExtIds', 'clusters of the native hypervisor', cluster.name)
-    await requireClusterReachable(ctx, cluster.extId)
-  }
 }
 
 /** Source and checksum record how the image was created. The contract refuses changes of the other immutable fields. */

@@ -155,6 +155,8 @@ export interface MakingOptions<I> {
   readonly plan?: Step<Drivers, I> & { readonly name: typeof planning }
   /** Default: `define`. */
   readonly cancelableUntil?: typeof planning | 'never'
+  /** Name of the step that creates the disks. */
+  readonly creation?: string
   /** In the transaction that ends the task, as `undone`. */
   readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
   readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
@@ -165,6 +167,8 @@ export const planning = 'copy config'
 /** By the request that started the task, else by its first step. */
 const copiesIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, { copies }: NewVm): Copies | undefined =>
   copies ?? (outputs[planning] as Copies | undefined)
+
+const creatingDisks = 'create disks'
 
 const makingSteps: readonly Step<Drivers, NewVm>[] = [
   {
@@ -190,7 +194,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     undo: async (ctx, input) => removeCopies(ctx, ...(await comingSources(ctx, input))),
   },
   {
-    name: 'create disks',
+    name: creatingDisks,
     progress: 50,
     seconds: [0.4, 1],
     acts: async (_, { isDiskless }) => isDiskless !== true,
@@ -243,7 +247,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
 /** The task that makes a planned VM. A stored task refers to `name` after a restart: never rename. */
 export const makingVm = <I extends NewVm>(
   name: string,
-  { check, plan, cancelableUntil, stored, undone }: MakingOptions<I> = {},
+  { check, plan, cancelableUntil, creation = creatingDisks, stored, undone }: MakingOptions<I> = {},
 ): TaskDefinition<Drivers, I> =>
   defineTask<I>({
     name,
@@ -254,7 +258,7 @@ export const makingVm = <I extends NewVm>(
         : // No undo: the step only reads.
           [{ name: 'check', progress: 1, record: check }]),
       ...(plan === undefined ? [] : [plan]),
-      ...makingSteps,
+      ...makingSteps.map((step) => (step.name === creatingDisks ? { ...step, name: creation } : step)),
       {
         name: 'store',
         progress: 100,

@@ -1,6 +1,6 @@
 /**
  * A new VM from the configuration of a VM and the content of its files, with overrides: clones, restored VMs, VMs of
- * templates. Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore), 1.10.
+ * templates and OVAs. Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore), 1.10, 1.11.
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -12,6 +12,7 @@ import {
   type DiskEntity,
   fileOf,
   type NicEntity,
+  type SourceReference,
   type VmBody,
   type VmEntity,
   vcpusOf,
@@ -30,10 +31,8 @@ export interface Blueprint {
   readonly spec: VmEntity
   /** The content of a file of `spec`. */
   readonly contentOf: (fileExtId: string) => ResolvedSource
-  /** Shown as the data source of the disk that copies a file of `spec`. */
-  readonly shownAs: (
-    fileExtId: string,
-  ) => NonNullable<NonNullable<ReturnType<typeof fileOf>>['dataSource']>['reference']
+  /** Shown as the data source of the disk that copies a file of `spec`; undefined: none is shown. */
+  readonly shownAs: (fileExtId: string) => SourceReference | undefined
 }
 
 /** Fields that the new VM has; `nics` replaces all NICs. */
@@ -133,12 +132,13 @@ function bootNicOf({ bootConfig, nics = [] }: VmEntity): number | undefined {
 
 function diskLike(disk: DiskEntity, shownAs: Blueprint['shownAs']): DiskEntity {
   const { diskSizeBytes, storageContainer, storageConfig } = fileOf(disk) ?? {}
+  const reference = shownAs(fileIdOf(disk))
   const backingInfo = {
     $objectType: 'vmm.v4.ahv.config.VmDisk',
     diskSizeBytes,
     storageContainer,
     ...(storageConfig === undefined ? {} : { storageConfig }),
-    dataSource: { reference: shownAs(fileIdOf(disk)) },
+    ...(reference === undefined ? {} : { dataSource: { reference } }),
   }
   const { diskAddress, customAttributes } = disk
   return { diskAddress, backingInfo, ...(customAttributes === undefined ? {} : { customAttributes }) } as DiskEntity

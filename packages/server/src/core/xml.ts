@@ -1,4 +1,4 @@
-/** Parses untrusted XML: no DOCTYPE (entities, external references), limited size. Source: behaviour iam.md 5. */
+/** Parses untrusted XML: no DOCTYPE (entities, external references), limited size. Source: behaviour iam.md 5, vmm.md 1.11. */
 import type { XmlElement as ParsedElement } from '@rgrove/parse-xml'
 
 export interface XmlElement {
@@ -6,6 +6,8 @@ export interface XmlElement {
   readonly name: string
   /** Without the prefixed ones. */
   readonly attributes: Readonly<Record<string, string>>
+  /** The prefixed ones, by namespace and name with a space between. */
+  readonly qualified: Readonly<Record<string, string>>
   readonly children: readonly XmlElement[]
   readonly text: string
 }
@@ -62,13 +64,19 @@ function convert(
   if (more.length > 0) throw new XmlFault('the name of an element has several colons')
   const namespace = scope.get(prefix) ?? ''
   if (prefix !== '' && namespace === '') throw new XmlFault('it uses a prefix without saying its namespace')
+  const qualified: Record<string, string> = Object.create(null)
+  for (const [prefixed, value] of given) {
+    const [own, local] = prefixed.split(':')
+    const space = local === undefined || own === 'xmlns' ? undefined : scope.get(own as string)
+    if (space !== undefined) qualified[`${space} ${local}`] = value
+  }
   const children: XmlElement[] = []
   let text = ''
   for (const child of element.children) {
     if (child.type === 'element') children.push(convert(child as ParsedElement, scope, depth + 1, count))
     else if (child.type === 'text' || child.type === 'cdata') text += (child as unknown as { text: string }).text
   }
-  return { namespace, name, attributes, children, text }
+  return { namespace, name, attributes, qualified, children, text }
 }
 
 export const childrenOf = (element: XmlElement, namespace: string, name: string): readonly XmlElement[] =>

@@ -1,0 +1,173 @@
+/** Simulated files of OVAs. Facts: `content.ovas` by `<OVA>/<cluster>`. Source: behaviour vmm.md 1.11, 3.6. */
+import { createHash } from 'node:crypto'
+import type { ByteRange, Digests } from '../content-source.ts'
+import type { DiskFormat, FrozenDisk, OvaFile, OvaFiles, TextFile } from '../ova-files.ts'
+import { bytesOf, type Content, partOf } from './content/bytes.ts'
+import { foreignOva } from './content/foreign-ova.ts'
+import { qcow2 } from './content/qcow2.ts'
+import { tarOf } from './content/tar.ts'
+import { createUrls, gone, moving } from './content/urls.ts'
+import { vmdk } from './content/vmdk.ts'
+import { type DiskFact, diskFacts } from './hypervisor/facts.ts'
+import { contentBytes } from './hypervisor/layers.ts'
+import type { SimulatedWorld } from './world.ts'
+
+export interface OvaFact {
+  /** Of the copies; milliseconds since 1970. */
+  readonly at: number
+  readonly url?: string
+  readonly texts?: readonly TextFile[]
+  readonly disks: readonly OvaDisk[]
+  /** Content that is no archive. */
+  readonly noise?: Content
+  /** Of the whole file, once it is written. */
+  readonly sizeBytes?: number
+  readonly own?: Digests
+}
+
+export interface OvaDisk extends FrozenDisk {
+  readonly format: DiskFormat
+  readonly content: Content
+  readonly os?: DiskFact['os']
+  /** What the disk held at the freeze. */
+  readonly heldBytes?: number
+}
+
+const noiseBytes = 256 * 1024
+
+export const ovaKey = ({ ovaExtId, clusterExtId }: OvaFile): string => `${ovaExtId}/${clusterExtId}`
+export const ovaFacts = (world: SimulatedWorld) => world.collection<OvaFact>('content.ovas')
+
+export function createOvaFiles(
+  world: SimulatedWorld,
+  settings: { readonly durations: 'instant' | 'natural' },
+): OvaFiles {
+  const move = moving(world, settings.durations, 'transfer of an OVA')
+  const urls = createUrls(world, move)
+  const files = ovaFacts(world)
+  const disks = diskFacts(world)
+
+  const known = (file: OvaFile): OvaFact => {
+    const fact = files.get(ovaKey(file))
+    if (fact === undefined) throw gone('the cluster does not hold the OVA')
+    return fact
+  }
+
+  return {
+    canReach: async (url) => urls.canReach(url),
+    async freeze(file, wanted) {
+      const fact = files.get(ovaKey(file))
+      if (fact !== undefined) return fact.disks.map(shownDisk)
+      const at = world.clock.now()
+      const frozen: OvaDisk[] = []
+      for (const { diskExtId, name, format, sizeBytes } of wanted) {
+        const disk = disks.get(diskExtId)
+        if (disk === undefined) throw gone(`the disk ${diskExtId} is not there`)
+        const guest = disk.os === undefined ? {} : { os: disk.os }
+        const content = { seed: `disk/${diskExtId}/${at}`, sizeBytes }
+        const heldBytes = contentBytes(disks, disk, at)
+        frozen.push(await measuredDisk({ name, format, content, heldBytes, ...guest }))
+      }
+      await files.put(ovaKey(file), { at, disks: frozen })
+      return frozen.map(shownDisk)
+    },
+    async write(file, texts, transfer) {
+      const fact = known(file)
+      if (fact.sizeBytes !== undefined) return { sizeBytes: fact.sizeBytes }
+      const whole = await complete({ ...fact, texts })
+      await move(whole.sizeBytes, transfer)
+      await files.put(ovaKey(file), whole)
+      return { sizeBytes: whole.sizeBytes }
+    },
+    async fetch(file, url, transfer) {
+      const held = files.get(ovaKey(file))?.sizeBytes
+      if (held !== undefined) return { sizeBytes: held }
+      const noise = await urls.contentAt(url, () => ({ seed: url, sizeBytes: noiseBytes }))
+      const fact = await foreignFact(url, noise)
+      const { sizeBytes } = fact
+      const received = await urls.receive(url, sizeBytes, transfer)
+      await files.put(ovaKey(file), received === 'corrupt' ? await corrupted(fact) : fact)
+      return { sizeBytes }
+    },
+    async copy(from, to, transfer) {
+      if (files.get(ovaKey(to)) !== undefined) return
+      const fact = known(from)
+      await move(fact.sizeBytes ?? 0, transfer)
+      await files.put(ovaKey(to), fact)
+    },
+    async digests(file) {
+      const { url, own } = known(file)
+      const given = await urls.givenDigests(url)
+      return { ...own, ...(given === undefined ? {} : { ...given, areGiven: true }) }
+    },
+    async verify(file, expected) {
+      const { url, own } = known(file)
+      return urls.verify(url, own?.[expected.algorithm], expected)
+    },
+    read: (file, part) => contentOf(known(file), part),
+    remove: (file) => files.remove(ovaKey(file)),
+  }
+}
+
+const shownDisk = ({ name, sizeBytes, sha256 }: OvaDisk): FrozenDisk => ({ name, sizeBytes, sha256 })
+
+const fileOf = ({ format, name, content }: Pick<OvaDisk, 'content' | 'format' | 'name'>): Iterable<Uint8Array> =>
+  format === 'QCOW2' ? qcow2(content) : vmdk(name, content)
+
+function contentOf({ at, texts = [], disks, noise }: OvaFact, part?: ByteRange): AsyncIterable<Uint8Array> {
+  if (noise !== undefined) return bytesOf(noise, part)
+  const entries = texts.map(({ name, text }) => ({ name, bytes: Buffer.from(text) }))
+  const archive = tarOf(
+    [
+      ...entries.map(({ name, bytes }) => ({ name, sizeBytes: bytes.length, content: () => [bytes] })),
+      ...disks.map((disk) => ({ name: disk.name, sizeBytes: disk.sizeBytes, content: () => fileOf(disk) })),
+    ],
+    at,
+  )
+  return part === undefined ? archive : partOf(archive, part)
+}
+
+async function measuredDisk(disk: Omit<OvaDisk, 'sha256' | 'sizeBytes'>): Promise<OvaDisk> {
+  const { sizeBytes, sha256 } = await measured(fileOf(disk))
+  return { ...disk, sizeBytes, sha256 }
+}
+
+async function measured(
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<{ readonly sizeBytes: number; readonly sha1: string; readonly sha256: string }> {
+  const [sha1, sha256] = [createHash('sha1'), createHash('sha256')]
+  let sizeBytes = 0
+  for await (const bytes of content) {
+    sizeBytes += bytes.length
+    sha1.update(bytes)
+    sha256.update(bytes)
+    // Yield to the event loop: large tables would starve other requests.
+    await new Promise(setImmediate)
+  }
+  return { sizeBytes, sha1: sha1.digest('hex'), sha256: sha256.digest('hex') }
+}
+
+/** With the size and the digests of the whole file. */
+async function complete(fact: OvaFact): Promise<WholeFact> {
+  const { sizeBytes, sha1, sha256 } = await measured(contentOf(fact))
+  return { ...fact, sizeBytes, own: { sha1, sha256 } }
+}
+
+type WholeFact = OvaFact & Required<Pick<OvaFact, 'own' | 'sizeBytes'>>
+
+async function foreignFact(url: string, noise: Content): Promise<WholeFact> {
+  const foreign = foreignOva(url)
+  if (foreign === undefined) return complete({ at: 0, url, disks: [], noise })
+  const { name, seed, sizeBytes } = foreign.disk
+  const disk = await measuredDisk({ name, format: 'VMDK', content: { seed, sizeBytes }, os: foreign.os })
+  return complete({ at: 0, url, disks: [disk], texts: foreign.textsFor(disk) })
+}
+
+/** Other bytes in its disks. Without its URL the file has the digest of its own bytes. */
+async function corrupted({ url: _, ...fact }: WholeFact): Promise<WholeFact> {
+  const disks = fact.disks.map(({ content, ...disk }) => ({
+    ...disk,
+    content: { ...content, seed: `corrupt ${content.seed}` },
+  }))
+  return complete({ ...fact, disks })
+}
