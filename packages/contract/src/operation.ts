@@ -46,6 +46,8 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly iam?: IamEntity
   /** `rel` of this kind among a task's affected entities. */
   readonly rel?: string
+  /** Its type among the associations of a category. Without one it is not counted there, and still prevents a deletion. */
+  readonly associationType?: string
   /** Sets of field paths whose values together are unique, also among concurrent requests. */
   readonly unique: readonly UniqueRule[]
   /** The path parameter that names the entity this kind lives under, and the (internal) field that holds its id. */
@@ -189,7 +191,7 @@ export function resource<
     ...pick(
       options,
       names(`
-        iam, rel, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived, singleton, counted, gate,
+        iam, rel, associationType, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived, singleton, counted, gate,
         ofCluster
       `),
     ),

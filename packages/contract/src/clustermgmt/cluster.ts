@@ -158,6 +158,7 @@ export const Cluster = resource(
   },
   {
     iam: { name: 'cluster', attributes: { name: 'name', category_uuid: 'categories' } },
+    associationType: 'CLUSTER',
     rel: 'clustermgmt:config:cluster',
     counted: true,
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],

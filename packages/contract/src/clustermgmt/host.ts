@@ -102,6 +102,7 @@ export const Host = resource(
     // Set by the seed or the control interface; affinity policies read them.
     internal: { categories: s.arrayOf(s.referenceTo('Category')) },
     iam: { name: 'host', attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' } },
+    associationType: 'HOST',
     rel: 'clustermgmt:config:host',
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'cluster/uuid' },
     unique: [{ fields: ['cluster/uuid', 'hostName'] }],

@@ -128,6 +128,7 @@ export const Subnet = resource(
       name: 'subnet',
       attributes: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
     },
+    associationType: 'SUBNET',
     rel: 'networking:config:subnet',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },

@@ -70,6 +70,7 @@ export const Vpc = resource(
       name: 'vpc',
       attributes: { ...ownAttributes, type: 'vpcType' },
     },
+    associationType: 'VIRTUAL_NETWORK',
     rel: 'networking:config:vpc',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },

@@ -61,6 +61,7 @@ export const VolumeGroup = resource(
         owner_uuid: 'ownerReferenceId',
       },
     },
+    associationType: 'VOLUMEGROUP',
     rel: 'volumes:config:volume-group',
     unique: [
       { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },

@@ -24,6 +24,7 @@ export const ImageRateLimitPolicy = resource(
     kind: 'ImageRateLimitPolicy',
     title: 'image rate limit policy',
     iam: { name: 'image_rate_limit_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
+    associationType: 'IMAGE_RATE_LIMIT',
     rel: 'vmm:images:config:rate-limit-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',

@@ -69,6 +69,7 @@ export const Image = resource(
         type: 'type',
       },
     },
+    associationType: 'IMAGE',
     rel: 'vmm:content:image',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },

@@ -28,6 +28,7 @@ export const TemplatePlacementPolicy = resource(
   {
     title: 'template placement policy',
     iam: { name: 'template_placement_policy', attributes: { name: 'name', owner_uuid: 'createdBy' } },
+    associationType: 'TEMPLATE_PLACEMENT_POLICY',
     rel: 'vmm:config:template-placement-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',

@@ -105,6 +105,7 @@ export const Template = resource(
       updatedVmExtId: s.optional(s.uuid()),
     },
     indexed: ['updatedVmExtId'],
+    associationType: 'VM_TEMPLATE',
     rel: 'vmm:content:template',
     sparsePut: true,
     notFound: 'VMM_ENTITY_NOT_FOUND',

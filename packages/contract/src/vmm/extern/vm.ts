@@ -112,6 +112,7 @@ export const ExternVm = resource(
         owner_uuid: 'ownershipInfo/owner/extId',
       },
     },
+    associationType: 'MH_VM',
     rel: 'vmm:extern:config:vm',
     internal: {
       /** The guest reboots then, to start its new tools. */

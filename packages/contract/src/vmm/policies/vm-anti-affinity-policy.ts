@@ -21,6 +21,7 @@ export const VmAntiAffinityPolicy = resource(
   {
     title: 'VM anti-affinity policy',
     iam: { name: 'vm_anti_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    associationType: 'VM_VM_ANTI_AFFINITY_POLICY',
     rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',

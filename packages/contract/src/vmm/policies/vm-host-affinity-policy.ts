@@ -25,6 +25,7 @@ export const VmHostAffinityPolicy = resource(
   {
     title: 'VM host affinity policy',
     iam: { name: 'vm_host_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    associationType: 'VM_HOST_AFFINITY_POLICY',
     rel: 'vmm:ahv:policies:vm-host-affinity-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',

@@ -44,6 +44,7 @@ export const VmStartupPolicy = resource(
   {
     title: 'VM startup policy',
     iam: { name: 'vm_startup_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    associationType: 'VM_DEPENDENCY_POLICY',
     rel: 'vmm:ahv:policies:vm-startup-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',

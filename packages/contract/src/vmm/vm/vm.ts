@@ -169,6 +169,7 @@ export const Vm = resource(
         project_uuid: 'project/extId',
       },
     },
+    associationType: 'VM',
     rel: 'vmm:ahv:config:vm',
     internal: {
       pinnedHostExtId: s.optional(s.uuid()),
