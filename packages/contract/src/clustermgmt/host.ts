@@ -99,6 +99,7 @@ export const Host = resource(
     ),
   },
   {
+    iamNoun: 'Cluster_Host',
     // Set by the seed or the control interface; affinity policies read them.
     internal: { categories: s.arrayOf(s.referenceTo('Category')) },
     iam: { name: 'host', attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' } },
@@ -123,7 +124,7 @@ const select = names(`
   numberOfCpuSockets, numberOfCpuThreads
 `)
 
-const view = { iam: 'View_Cluster_Host', roles: clusterHostReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: clusterHostReaders, rateLimit: perSecond(10, 10, 15, 20) }
 
 export const hostOperations = {
   listHosts: list('/config/hosts', Host, {

@@ -50,7 +50,6 @@ export const imageRateLimitPolicyOperations = {
   }),
   createRateLimitPolicy: create('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
     ...mutation,
-    iam: 'Create_Image_Rate_Limit_Policy',
     requestId: 'required',
   }),
   getRateLimitPolicyById: get('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
@@ -59,14 +58,10 @@ export const imageRateLimitPolicyOperations = {
   }),
   updateRateLimitPolicyById: update('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
     ...mutation,
-    iam: 'Update_Image_Rate_Limit_Policy',
     ifMatch: 'required',
     requestId: 'required',
   }),
-  deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
-    ...mutation,
-    iam: 'Delete_Image_Rate_Limit_Policy',
-  }),
+  deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, mutation),
   listEffectiveRateLimitPolicies: list('/images/config/effective-rate-limit-policies', EffectiveRateLimitPolicy, {
     ...view,
     rateLimit: listRate,

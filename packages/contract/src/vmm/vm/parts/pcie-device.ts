@@ -16,6 +16,7 @@ export const PcieDevice = resource(
     ),
   },
   {
+    iamNoun: 'Virtual_Machine_PCIE_Device',
     kind: 'VirtualMachinePcieDevice',
     title: 'PCIe device',
     derived: true,
@@ -28,17 +29,14 @@ export const PcieDevice = resource(
   },
 )
 
-const view = { iam: 'View_Virtual_Machine_PCIE_Device', roles: vmReaders } as const
+const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
 const devices = '/ahv/config/vms/{vmExtId}/pcie-devices'
 
 export const pcieDeviceOperations = {
   listPcieDevicesByVmId: list(devices, PcieDevice, { ...view, rateLimit: listRate }),
-  createPcieDevice: create(devices, PcieDevice, { iam: 'Create_Virtual_Machine_PCIE_Device', ...change }),
+  createPcieDevice: create(devices, PcieDevice, change),
   getPcieDeviceById: get(`${devices}/{extId}`, PcieDevice, { ...view, rateLimit: getRate }),
-  deletePcieDeviceById: remove(`${devices}/{extId}`, PcieDevice, {
-    iam: 'Delete_Virtual_Machine_PCIE_Device',
-    ...change,
-  }),
+  deletePcieDeviceById: remove(`${devices}/{extId}`, PcieDevice, change),
 }
