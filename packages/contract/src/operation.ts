@@ -193,8 +193,8 @@ export function resource<
     ...pick(
       options,
       names(`
-        iam, iamNoun, rel, associationType, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived, singleton, counted, gate,
-        ofCluster
+        iam, iamNoun, rel, associationType, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived,
+        singleton, counted, gate, ofCluster
       `),
     ),
   }

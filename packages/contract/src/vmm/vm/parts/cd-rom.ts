@@ -26,7 +26,6 @@ export const CdRom = resource(
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
     rel: 'vmm:ahv:config:vm:cdrom',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )

@@ -97,7 +97,6 @@ export const Disk = resource(
     },
     rel: 'vmm:ahv:config:vm:disk',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )

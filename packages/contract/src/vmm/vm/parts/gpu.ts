@@ -32,7 +32,6 @@ export const Gpu = resource(
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
     rel: 'vmm:ahv:config:vm:gpu',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )

@@ -24,7 +24,6 @@ export const PcieDevice = resource(
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'pcieDevices' },
     rel: 'vmm:ahv:config:vm:pciedevice',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )

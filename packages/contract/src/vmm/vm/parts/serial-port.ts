@@ -17,7 +17,6 @@ export const SerialPort = resource(
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
     rel: 'vmm:ahv:config:vm:serialport',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )
