@@ -58,6 +58,7 @@ export const driverCalls = {
   },
   hypervisor: {
     acknowledge: true,
+    copyDisk: true,
     copyTools: true,
     createDisk: true,
     defineVm: true,
@@ -70,6 +71,7 @@ export const driverCalls = {
     installedSystem: true,
     migrateVm: true,
     moveDisk: true,
+    moveVm: true,
     observeGuests: true,
     removeVmGroup: true,
     replaceDisk: true,
