@@ -119,6 +119,7 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
       // Disks first: a call that a crash interrupts is repeated until the domain is on the other cluster.
       const arrive = async (now: DomainFact): Promise<void> => {
         const { hasPendingCustomization } = now.domain
+        hosts.requireAnswer('moveVm', [domain.clusterExtId])
         await exchange(world, disks)
         await hosts.domains.put(domain.extId, {
           ...now,

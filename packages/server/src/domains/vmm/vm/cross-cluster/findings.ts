@@ -199,7 +199,9 @@ async function containersFor(ctx: Asking, vm: VmEntity, { from, to }: Route, map
     const place = container?.clusterExtId === from.extId ? `the cluster "${from.name}"` : 'another cluster'
     const lies =
       container?.clusterExtId === to.extId ? 'is being removed' : `belongs to ${place}, not to the cluster "${to.name}"`
-    problems.push(new ApiError('CONFLICT', { fault: `${at}: the storage container "${container?.name}" ${lies}.` }))
+    problems.push(
+      new ApiError('CONFLICT', { fault: `${at}: the storage container ${targetStorageContainer?.extId} ${lies}.` }),
+    )
   }
   const fallback = await defaultContainer(ctx.store, to.extId).catch((error) => void problems.push(asProblem(error)))
   const files = allFilesOf(vm)

@@ -133,8 +133,8 @@ async function subnetOn(
     const given = await store.get(Subnet, givenExtId)
     if (given !== undefined && isOf(given, to)) return given
     const path = `${at}nicNetworkInfo/subnet/extId`
-    const text = given?.clusterReference === from.extId ? `"${from.name}"` : 'another cluster'
-    const fault = `${path}: the subnet "${given?.name ?? givenExtId}" belongs to ${text}, not to the cluster "${to.name}".`
+    const text = given?.clusterReference === from.extId ? `the cluster "${from.name}"` : 'another cluster'
+    const fault = `${path}: the subnet ${givenExtId} belongs to ${text}, not to the cluster "${to.name}".`
     problems.push(new ApiError('CONFLICT', { fault }))
     return undefined
   }
