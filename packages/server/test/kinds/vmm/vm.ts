@@ -8,9 +8,8 @@ import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
-import { advance, hostId, requestId, setFault } from '../../support/clustermgmt.ts'
+import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
-import { aFault, faults, readFault } from '../../support/faults.ts'
 import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import {
   aNativeCluster,
@@ -19,7 +18,6 @@ import {
   aVmWithTools,
   bootDisk,
   changed,
-  type NativeCluster,
   nicOn,
   readVm,
 } from '../../support/native-cluster.ts'
@@ -120,10 +118,6 @@ const scriptOf = (type: string) => ({ $objectType: `vmm.v4.ahv.config.${type}`, 
 const withScript = { guestPowerStateTransitionConfig: { shouldEnableScriptExec: true } }
 
 const localZone = { extId: seedId('availability-zone/local') }
-const finalError = { error: 'CONFLICT', arguments: { fault: 'Refused for a test.' } }
-async function held(app: TestApp, rule: { extId: string }): Promise<void> {
-  while (((await readFault(app, rule)).heldTaskExtIds ?? []).length === 0) await new Promise(setImmediate)
-}
 
 const vm = { name: 'by-order', memorySizeBytes: 1024 ** 3, categories: [{ extId: unknown }] }
 
@@ -185,7 +179,7 @@ const cloningWithMac = (firmware: string, macAddress: object): FieldBase =>
   )
 
 /** Migrates a running VM with a disk from a cluster of its own to another one. */
-async function acrossClusters(app: TestApp): Promise<{ vm: string; target: NativeCluster; body: object }> {
+async function acrossClusters(app: TestApp): Promise<{ vm: string; body: object }> {
   const [cluster, target] = [await aNativeCluster(app), await aNativeCluster(app)]
   const { extId } = await aVmOn(app, cluster, {
     disks: [bootDisk(cluster), bootDisk(cluster)],
@@ -199,7 +193,7 @@ async function acrossClusters(app: TestApp): Promise<{ vm: string; target: Nativ
     targetCluster: { extId: target.extId },
     overrides: { overrideNicList: [nic] },
   }
-  return { vm: extId, target, body }
+  return { vm: extId, body }
 }
 
 const web01 = `${vms}/${seedId('vm/web-01')}`
@@ -357,17 +351,6 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.migrate-vm-to-cluster': async (app) => {
     const { vm, body } = await acrossClusters(app)
     return actWith(app, vm, 'migrate', body)
-  },
-  // A migration that waits before it copies: it goes on, fails, and leaves the copies to this task, as its target is away.
-  'vmm.remove-disk-copies': async (app) => {
-    const { vm, target, body } = await acrossClusters(app)
-    await aFault(app, { driverCall: { driver: 'hypervisor', method: 'copyDisk' } }, finalError, { nth: 2 })
-    const { extId } = await aFault(app, { taskStep: { task: 'vmm.migrate-vm-to-cluster' } }, { hangAtPercentage: 10 })
-    const { method, path, ...options } = await actWith(app, vm, 'migrate', body)
-    assert.equal((await app.call(method, path, { requestId: requestId(), ...options })).status, 202)
-    await held(app, { extId })
-    await setFault(app, target.extId, { isDown: true })
-    return { method: 'DELETE', path: `${faults}/${extId}` }
   },
   'vmm.migrate-vm-to-host': async (app) => {
     const vm = await aRunningVm(app)

@@ -11,7 +11,8 @@ import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
-import { crossClusterFaults, migrateAcross, migrateToCluster, removeCopiesLeft } from './cross-cluster/migrate.ts'
+import { LeftCopy, removeLeftCopies } from './cross-cluster/left-copies.ts'
+import { crossClusterFaults, migrateAcross, migrateToCluster } from './cross-cluster/migrate.ts'
 import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
@@ -81,7 +82,6 @@ export const vm = implement(
       issueConsoleToken,
       migrateToCluster,
       migrateToHost,
-      removeCopiesLeft,
       ...ownership.tasks,
       changeVm,
       removeVm,
@@ -95,7 +95,7 @@ export const vm = implement(
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
-    records: [ConsoleToken, DeviceClaim, HostAllocation, MacLease, PowerEvent],
-    schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
+    records: [ConsoleToken, DeviceClaim, HostAllocation, LeftCopy, MacLease, PowerEvent],
+    schedules: [ejectIsos, holdDependentVms, observeDomains, removeLeftCopies, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -25,6 +25,7 @@ import { keepShown, reserveAddresses } from '../parts/nic-addresses.ts'
 import { isEmulated, withHeld } from '../parts/nics.ts'
 import { refuseUnbuiltNic } from '../unbuilt.ts'
 import { type Asking, allFilesOf, type Body, findingsOf, type Request, type Target } from './findings.ts'
+import { LeftCopy } from './left-copies.ts'
 import { movedVm } from './moved-vm.ts'
 
 type Running = StepContext<Drivers>
@@ -182,7 +183,7 @@ async function reached(ctx: Running, percentage: number): Promise<void> {
   await ctx.progress(Math.floor(percentage))
 }
 
-/** A target that does not answer must not lock the VM: another task deletes the copies once it answers. */
+/** A target that does not answer must not lock the VM: `removeLeftCopies` deletes the copies once it answers. */
 async function deleteCopies(ctx: Running, { vmExtId }: OfVm): Promise<void> {
   const { clusterExtId = '', files = [] } = moveIn(ctx) ?? {}
   if (!ctx.drivers.hardware.isReachable(clusterExtId)) return
@@ -207,30 +208,8 @@ async function unlock(ctx: Recording, input: OfVm): Promise<void> {
     filesUnderWay: without(vm, copies),
   })
   await endUnchanged(ctx, input)
-  if (left.length === 0) return
-  const options = {
-    operation: 'RemoveDiskCopies',
-    affected: [],
-    clusterExtIds: [clusterExtId as string],
-    background: true,
-  }
-  await ctx.startTask(removeCopiesLeft, { diskExtIds: left }, options)
+  for (const extId of left) await ctx.store.insert(LeftCopy, { extId, clusterExtId: clusterExtId as string })
 }
-
-/** Copies on a cluster that did not answer when their migration failed. */
-export const removeCopiesLeft = defineTask<{ readonly diskExtIds: readonly string[] }>({
-  name: 'vmm.remove-disk-copies',
-  pointOfNoReturn: 'remove',
-  steps: [
-    {
-      name: 'remove',
-      progress: 100,
-      run: async (ctx, { diskExtIds }) => {
-        for (const extId of diskExtIds) await ctx.drivers.hypervisor.deleteDisk(extId)
-      },
-    },
-  ],
-})
 
 async function driverMove(ctx: Running, vm: VmEntity): Promise<ClusterMove> {
   const { files, ...target } = moveIn(ctx) as Move
