@@ -69,6 +69,7 @@ export const driverCalls = {
     holdAtStart: true,
     hydrateDisk: true,
     installedSystem: true,
+    isCustomizationDone: true,
     migrateVm: true,
     moveDisk: true,
     moveVm: true,

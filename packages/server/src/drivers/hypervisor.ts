@@ -65,6 +65,8 @@ export interface Guests {
   thawGuest(vmExtId: string): Promise<void>
   /** Deletes the ISO and marks the customisation of the next boot as done. */
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
+  /** Whether no customisation is left to run, also for a domain that is OFF: then as its last boot left it. */
+  isCustomizationDone(vmExtId: string): Promise<boolean>
   /** Domains that their guests halted or rebooted, or that are paused because their storage stalls or is full. */
   unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
   /** For `unaskedStates`. A backend without notifications calls `changed` at its polling interval. */

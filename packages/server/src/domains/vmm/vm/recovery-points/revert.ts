@@ -23,10 +23,9 @@ import { type DiskEntity, filesOf, firmwareFilesOf, type VmEntity } from '../../
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
-import { deleteIso } from '../guest/customization.ts'
 import { refuseClash } from '../parts/devices.ts'
 import { slotsTaken } from '../parts/slots.ts'
-import { becomeOff } from '../power/power-state.ts'
+import { recordOff, removeIso, type Stopped, stoppedGuest } from '../power/power.ts'
 import { type Point, requirePoint, snapshotsOf } from './captured.ts'
 import { affectedPoint } from './create.ts'
 import { releaseChanged, takeCaptured } from './revert-nics.ts'
@@ -167,17 +166,16 @@ export const revert = defineTask<Revert>({
       acts: async (ctx, { vmExtId }) => (await present(ctx.store, vmExtId)).powerState !== 'OFF',
       run: async (ctx, { vmExtId }) => {
         const { hypervisor } = ctx.drivers
-        const isConsumed = (await hypervisor.observeGuests([vmExtId])).get(vmExtId)?.isCustomizationDone === true
         await hypervisor.stopVm(vmExtId)
-        await deleteIso(ctx, await present(ctx.store, vmExtId))
-        return { isConsumed }
+        return stoppedGuest(ctx, vmExtId)
       },
-      record: async (ctx, { vmExtId }, output?: { readonly isConsumed: boolean }) => {
-        const vm = await present(ctx.store, vmExtId)
-        if (vm.powerState !== 'OFF') await becomeOff(ctx, vm, output?.isConsumed === true)
+      record: async (ctx, input, output?: Stopped) => {
+        const { powerState } = await present(ctx.store, input.vmExtId)
+        return powerState === 'OFF' ? undefined : recordOff(ctx, input, output)
       },
       // No undo: the state that the guest had in its memory is lost.
     },
+    removeIso('power off', 25),
     {
       name: 'build layers',
       progress: 60,
