@@ -236,6 +236,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         ],
       }),
     ),
+    creating(vms, () => ({ name: named(), source: { entityType: 'VM', extId: seedId('vm/template-source') } })),
     creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
     creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
     creating(vms, () => fieldVm({ gpus: [virtualGpu] })),
@@ -278,6 +279,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  'vmm.createVm source/extId': [seedId('vm/web-01')],
   'vmm.createVm gpus/mode': [virtualGpu.mode],
   'vmm.createVm gpus/vendor': [virtualGpu.vendor],
   'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
@@ -316,6 +318,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   },
   'vmm.customize-guest-vm': async (app) => actWith(app, await aFullVm(app), 'customize-guest', guestCustomization),
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app, { gpus: [demoGpu] }) }),
+  'vmm.copy-vm': async (app) => {
+    const source = { entityType: 'VM', extId: await aRunningVm(app) }
+    return { method: 'POST', path: vms, body: { name: 'copy', source } }
+  },
   'vmm.delete-vm': async (app) => {
     const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`
     return tagged(app, 'DELETE', vm)
