@@ -4,7 +4,11 @@ import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate } from '../roles.ts'
 import { vmOverrides } from '../vm/clone.ts'
-import { VmGcProfileConfig } from '../vm/guest/customization-profile.ts'
+import {
+  SysprepConfigOverrideSpec,
+  VmGcProfileConfig,
+  VmGcProfileReference,
+} from '../vm/guest/customization-profile.ts'
 import { GuestCustomizationParams } from '../vm/guest/guest-customization.ts'
 import { Vm } from '../vm/vm.ts'
 
@@ -12,8 +16,6 @@ export const TemplateUser = s.object('vmm.v4.content.TemplateUser', {
   extId: s.optional(s.uuid()),
   username: s.optional(s.text()),
 })
-
-const GcProfileReference = s.object('vmm.v4.ahv.config.VmGcProfileReference', { extId: s.optional(s.uuid()) })
 
 const overrides = { ...vmOverrides, guestCustomizationProfileConfig: s.optional(VmGcProfileConfig) }
 export const VmConfigOverride = s.object('vmm.v4.content.VmConfigOverride', overrides)
@@ -23,7 +25,7 @@ const guestCustomization = s.optional(GuestCustomizationParams)
 export const TemplateVmReference = s.object('vmm.v4.content.TemplateVmReference', {
   extId: s.referenceTo('Vm'),
   guestCustomization,
-  guestCustomizationProfile: s.optional(GcProfileReference),
+  guestCustomizationProfile: s.optional(VmGcProfileReference),
 })
 export const TemplateVersionReference = s.object('vmm.v4.content.TemplateVersionReference', {
   versionId: s.uuid(),
@@ -44,7 +46,7 @@ export const TemplateVersion = resource(
     isActiveVersion: s.withDefault(s.boolean(), true),
     /** Deployments may replace the guest customisation. */
     isGcOverrideEnabled: s.withDefault(s.boolean(), true),
-    guestCustomizationProfile: s.optional(GcProfileReference),
+    guestCustomizationProfile: s.optional(VmGcProfileReference),
     vmSpec: s.readOnly(Vm.schema),
     /** Clusters that hold a copy of the disks. */
     clusterLocationExtIds: s.readOnly(s.arrayOf(s.referenceTo('Cluster'))),
@@ -57,6 +59,8 @@ export const TemplateVersion = resource(
       templateExtId: s.referenceTo('Template'),
       /** For the VMs that are deployed from the version. */
       guestCustomization: s.secret(GuestCustomizationParams),
+      /** Settings that replace those of `guestCustomizationProfile`. */
+      profileOverride: s.secret(SysprepConfigOverrideSpec),
       copies: s.optional(
         s.arrayOf(
           s.object('', {

@@ -12,6 +12,7 @@ import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm as aVmOn, aVmWithTools, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
+import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
@@ -237,6 +238,10 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       }),
     ),
     creating(vms, () => ({ name: named(), source: { entityType: 'VM', extId: seedId('vm/template-source') } })),
+    async (app) => {
+      const backingInfo = await pointDisk(app)
+      return { path: vms, body: fieldVm({ disks: [{ backingInfo }], cdRoms: [{ backingInfo }] }) }
+    },
     creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
     creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
     creating(vms, () => fieldVm({ gpus: [virtualGpu] })),

@@ -22,6 +22,7 @@ import { isNative } from '../../vm/create/clusters.ts'
 import { insertVm, makingVm, type NewVm, planning } from '../../vm/create/create.ts'
 import { derive, derivedFaults, type Overrides } from '../../vm/create/derived-vm.ts'
 import { requireRoom } from '../../vm/files.ts'
+import { settingsFaults, settingsOf, withoutProfile } from './customization.ts'
 import type { DeploymentBody, OverrideBody } from './rules.ts'
 import { type OfVersion, type TemplateEntity, taskOf } from './template-tasks.ts'
 import {
@@ -75,18 +76,18 @@ export async function deploy(ctx: WriteContext<TemplateEntity>, body: Deployment
   const blueprint = blueprintOf(version, homeOf(version))
   refuseAll(
     Object.entries(overrideVmConfigMap).flatMap(([key, overrides]) => {
-      const path = `overrideVmConfigMap/${key}`
-      const isRefused = version.isGcOverrideEnabled === false && overrides.guestCustomization !== undefined
-      const refused = isRefused
-        ? [fault(`${path}/guestCustomization`, 'none: isGcOverrideEnabled of the version is false', 'one')]
-        : []
-      return [...refused, ...under(path, derivedFaults(blueprint, overrides))]
+      const fields = ['guestCustomization', 'guestCustomizationProfileConfig'] as const
+      const given = version.isGcOverrideEnabled === false ? fields.filter((name) => overrides[name] !== undefined) : []
+      const refused = given.map((name) => fault(name, 'none: isGcOverrideEnabled of the version is false', 'one'))
+      const faults = derivedFaults(blueprint, withoutProfile(overrides))
+      return under(`overrideVmConfigMap/${key}`, [...refused, ...faults])
     }),
   )
   const vms = Array.from({ length: numberOfVms }, (_, number): Wanted => {
     const overrides = overrideVmConfigMap[String(number)] ?? {}
     return { extId: ctx.ids.uuid(), name: overrides.name ?? nameOfVm(templateName, `-${number}`), overrides }
   })
+  refuseAll(await settingsFaults(ctx, version, vms))
   const input = { templateExtId, versionExtId: version.extId, clusterExtId: cluster.extId, vms }
   const options = taskOf('Deploy', 'Deploy template', ctx.target)
   return ctx.startTask(deployTemplate, input, { ...options, clusterExtIds: [cluster.extId] })
@@ -257,17 +258,21 @@ export const makeDeployedVm = makingVm<DeployedVm>('vmm.deploy-vm', {
     progress: 2,
     record: async (ctx, { templateExtId, versionExtId, clusterExtId, vmExtId, name, overrides }) => {
       const version = await versionOf(ctx.store, templateExtId, versionExtId)
-      const guestCustomization = overrides.guestCustomization ?? customizationOf(ctx.secrets, version)
+      const settings = await settingsOf(ctx, version, { name, overrides })
+      const { guestCustomization = overrides.guestCustomization ?? customizationOf(ctx.secrets, version) } =
+        settings ?? {}
+      for (const text of settings?.warnings ?? []) ctx.warn(text)
       const changes: Overrides = {
-        ...overrides,
+        ...withoutProfile(overrides),
         name,
         cluster: { extId: clusterExtId },
         ...(guestCustomization === undefined ? {} : { guestCustomization }),
       }
       const blueprint = await withPresentParts(ctx.store, blueprintOf(version, clusterExtId), changes)
       const { body, ...derived } = derive(blueprint, changes)
+      const internal = settings === undefined ? {} : { guestSettings: settings.guestSettings }
       const planningContext = { ...ctx, caller: ctx.owner, operation: deploying }
-      return { keep: (await insertVm(planningContext, body, derived, vmExtId)).copies }
+      return { keep: (await insertVm(planningContext, body, { ...derived, internal }, vmExtId)).copies }
     },
   },
 })
