@@ -11,6 +11,7 @@ import {
 } from '../vm/guest/customization-profile.ts'
 import { GuestCustomizationParams } from '../vm/guest/guest-customization.ts'
 import { Vm } from '../vm/vm.ts'
+import { placementRetry } from './placement-retry.ts'
 
 export const TemplateUser = s.object('vmm.v4.content.TemplateUser', {
   extId: s.optional(s.uuid()),
@@ -107,6 +108,7 @@ export const Template = resource(
       activeVersionExtId: s.referenceTo('TemplateVersion'),
       /** The temporary VM of the guest update, from the acceptance of its task on. */
       updatedVmExtId: s.optional(s.uuid()),
+      placementRetries: s.optional(s.arrayOf(s.object('', { clusterExtId: s.uuid(), ...placementRetry }))),
     },
     indexed: ['updatedVmExtId'],
     rel: 'vmm:content:template',

@@ -75,6 +75,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createOva source<OvaUrlSource>/url': ['https://images.example.com/other.ova'],
   'vmm.deployOva overrideVmConfig/nics/backingInfo/macAddress': ['50:6b:8d:00:03:78'],
+  'vmm.deployOva overrideVmConfig/nics/nicBackingInfo<VirtualEthernetNic>/numQueues': [1],
   'vmm.deployOva overrideVmConfig/nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:03:77'],
   'vmm.deployOva overrideVmConfig/nics/networkInfo/ipv4Config/ipAddress': [{ value: '192.168.20.201' }],
   'vmm.deployOva overrideVmConfig/nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '192.168.20.202' }],
