@@ -8,6 +8,7 @@ import { dataStoreOperations } from './data-store.ts'
 import { clustermgmtErrors } from './errors.ts'
 import { gpuProfileOperations } from './gpu-profile.ts'
 import { hostOperations } from './host.ts'
+import { hostMaintenanceOperations } from './host-maintenance.ts'
 import { hostStatsOperations } from './host-stats.ts'
 import { pcieDeviceOperations } from './pcie-device.ts'
 import { storageContainerOperations } from './storage-container.ts'
@@ -26,6 +27,7 @@ export const clustermgmt = namespace({
     'data-store': dataStoreOperations,
     'gpu-profile': gpuProfileOperations,
     host: hostOperations,
+    'host-maintenance': hostMaintenanceOperations,
     'host-stats': hostStatsOperations,
     'pcie-device': pcieDeviceOperations,
     'storage-container': storageContainerOperations,

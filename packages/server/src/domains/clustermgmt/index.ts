@@ -5,6 +5,7 @@ import { clusterStats } from './cluster-stats.ts'
 import { dataStore } from './data-store.ts'
 import { gpuProfile } from './gpu-profile.ts'
 import { host } from './host.ts'
+import { hostMaintenance } from './host-maintenance/host-maintenance.ts'
 import { hostStats } from './host-stats.ts'
 import { pcieDevice } from './pcie-device.ts'
 import { storageContainer } from './storage-container.ts'
@@ -17,6 +18,7 @@ export const clustermgmt = {
   dataStore,
   gpuProfile,
   host,
+  hostMaintenance,
   hostStats,
   pcieDevice,
   storageContainer,

@@ -97,6 +97,32 @@ export function chooseByLoad(hosts: readonly HostCandidate[], loads: Loads, dema
   return best === undefined ? { reasons } : { hostExtId: best.host.extId }
 }
 
+/** Choices among the same hosts: each counts what those before it have taken. */
+export class Choices {
+  readonly #loads: Loads
+  #hosts: readonly HostCandidate[]
+
+  constructor(hosts: readonly HostCandidate[], loads: Loads) {
+    this.#hosts = hosts
+    this.#loads = loads
+  }
+
+  /** @param among ids of hosts; default: all */
+  choose(demand: Demand, among?: ReadonlySet<string>): Choice {
+    const hosts = among === undefined ? this.#hosts : this.#hosts.filter(({ extId }) => among.has(extId))
+    return chooseByLoad(hosts, this.#loads, demand)
+  }
+
+  take(demand: Demand, hostExtId: string): void {
+    addLoad(this.#loads, { ...demand, hostExtId })
+    const { virtualGpus = [] } = demand
+    if (virtualGpus.length === 0) return
+    this.#hosts = this.#hosts.map((host) =>
+      host.extId === hostExtId ? { ...host, heldVirtualGpus: [...(host.heldVirtualGpus ?? []), ...virtualGpus] } : host,
+    )
+  }
+}
+
 interface Load {
   memoryBytes: number
   sharedVcpus: number

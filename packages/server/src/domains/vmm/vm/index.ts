@@ -12,6 +12,7 @@ import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
 import { deleteVm, removeVm } from './delete.ts'
+import { evacuationTasks } from './evacuation.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
@@ -82,6 +83,7 @@ export const vm = implement(
       removeVm,
       restartVm,
       startHeldVm,
+      ...evacuationTasks,
       migrateTask,
       ...attributesOfVm.tasks,
       ...powerTasks,

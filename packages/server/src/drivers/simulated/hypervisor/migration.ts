@@ -92,6 +92,7 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
       if (fact.state === 'OFF' || fact.hostExtId === toHostExtId) return
       const move = { from: fact.hostExtId as string, to: toHostExtId }
       hosts.requireAnswer('migrateVm', [...hosts.placesOf(fact), toHostExtId])
+      hosts.requireOpen(toHostExtId)
       hosts.requireDevices(fact.domain, toHostExtId)
       const patience = (): Promise<void> => (isInstant ? new Promise(() => undefined) : world.clock.sleep(1000))
       await moves.enter(move, patience, () => report(0))
