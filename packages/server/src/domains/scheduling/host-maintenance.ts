@@ -31,7 +31,7 @@ export interface VmOfHost {
 export const evacuation = {
   leave: taskNamed<VmOfHost>('vmm.leave-host'),
   stop: taskNamed<VmOfHost & { readonly asksGuest: boolean }>('vmm.stop-for-maintenance'),
-  return: taskNamed<VmOfHost>('vmm.return-to-host'),
+  return: taskNamed<VmOfHost>('vmm.move-to-host'),
   start: taskNamed<Pick<VmOfHost, 'vmExtId'>>('vmm.power-on-vm'),
 }
 

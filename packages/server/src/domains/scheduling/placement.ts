@@ -73,6 +73,18 @@ export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercomm
   return Math.min(memoryBytes, Math.max(GiB, Math.ceil((memoryBytes * overcommittedPercent) / 100)))
 }
 
+/** Why the VM would take memory that the VMs of the largest host need if it fails; undefined: it would not. */
+export function haShortfall(hosts: readonly HostCandidate[], loads: Loads, demand: Demand): string | undefined {
+  const open = hosts.filter(({ closed }) => closed === undefined)
+  // The VMs of the only host have nowhere to go.
+  if (open.length < 2) return undefined
+  const usable = open.map(usableMemoryBytes)
+  const held = open.reduce((sum, { extId }) => sum + (loads.get(extId)?.memoryBytes ?? 0), 0)
+  const free = usable.reduce((sum, bytes) => sum + bytes, 0) - held - Math.max(...usable)
+  if (demand.memoryBytes <= free) return undefined
+  return `memory: ${demand.memoryBytes} bytes needed, ${Math.max(0, free)} free beside those kept for the failure of a host`
+}
+
 /** @returns the best host, or one reason for each host */
 export const chooseHost = (
   hosts: readonly HostCandidate[],
@@ -107,10 +119,11 @@ export class Choices {
     this.#loads = loads
   }
 
-  /** @param among ids of hosts; default: all */
-  choose(demand: Demand, among?: ReadonlySet<string>): Choice {
-    const hosts = among === undefined ? this.#hosts : this.#hosts.filter(({ extId }) => among.has(extId))
-    return chooseByLoad(hosts, this.#loads, demand)
+  /** @param peers VMs on each host from which the VM is kept apart, one entry for each VM */
+  choose(demand: Demand, peers: readonly string[] = []): Choice {
+    for (const load of this.#loads.values()) load.peers = 0
+    for (const hostExtId of peers) addPeer(this.#loads, hostExtId)
+    return chooseByLoad(this.#hosts, this.#loads, demand)
   }
 
   take(demand: Demand, hostExtId: string): void {

@@ -7,6 +7,7 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
+import type { Services } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
@@ -22,7 +23,9 @@ import {
   type Choice,
   chooseByLoad,
   type Demand,
+  type HostAffinity,
   type HostCandidate,
+  haShortfall,
   heldMemoryBytes,
   type Loads,
   removeLoad,
@@ -38,15 +41,26 @@ interface Scheduling {
   readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
 }
 
+interface Starting extends Scheduling {
+  readonly services?: Pick<Services, 'reservesForHa'>
+}
+
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
   store.findWhere(HostAllocation, { vmExtId })
 
-/** Keeps an existing reservation. @throws ApiError NO_HOST_FOR_VM with one reason for each host */
-export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
+/** For a VM that is powered on. Keeps an existing reservation. @throws ApiError NO_HOST_FOR_VM with one reason for each host */
+export async function place(ctx: Starting, vm: VmEntity): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vm.extId)
   if (held !== undefined) return held.hostExtId
-  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
-  return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx, vm))
+  const clusterExtId = vm.cluster?.extId as string
+  const hosts = await candidatesOf(ctx, clusterExtId)
+  const demand = await demandAmongPeers(ctx, vm)
+  const reserved =
+    ctx.services?.reservesForHa === true
+      ? haShortfall(hosts, await loadsIn(ctx.store, clusterExtId), demand)
+      : undefined
+  if (reserved !== undefined) throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: reserved })
+  return hold(ctx.store, vm, hosts, demand)
 }
 
 /** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
@@ -235,16 +249,24 @@ const demandAmongPeers = async ({ store, drivers }: Scheduling, vm: VmEntity): P
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
-export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
+/** What a caller that asks for many VMs has read for all of them. */
+export interface Known {
+  /** By VM. */
+  readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
+  /** Of the policy that governs each of these VMs. */
+  readonly hostAffinity?: HostAffinity
+}
+
+export async function demandOf(store: Reader, vm: VmEntity, known: Known = {}): Promise<Demand> {
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
   const baseline = await baselineOf(store, vm)
-  const [claim] = await claimsOfVm(store, vm.extId)
+  const claim = known.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : known.claimed.get(vm.extId)
   const virtualGpus = (vm.gpus ?? []).flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : []))
-  const hostAffinity = await hostAffinityOf(store, vm)
+  const hostAffinity = known.hostAffinity ?? (await hostAffinityOf(store, vm))
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),

@@ -4,6 +4,6 @@ import type { RestartScenario } from '../kind.ts'
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.leave-host': entering,
-  'vmm.return-to-host': leaving,
+  'vmm.move-to-host': leaving,
   'vmm.stop-for-maintenance': entering,
 }

@@ -96,13 +96,19 @@ export function statusesOf(
   })
 }
 
+/** Of the policies of an image, and of the conflicts of each; policies that the image breaks come first. */
+const mostShown = 100
+
 /** HARD policies that share no cluster with this one; where each pair shares one and all together none, all others. */
 function conflictsOf(policy: ActivePolicy, hard: readonly ActivePolicy[]): string[] {
   const disjoint = (one: ActivePolicy, other: ActivePolicy): boolean =>
     !one.clusterExtIds.some((extId) => other.clusterExtIds.includes(extId))
   const others = hard.filter(({ extId }) => extId !== policy.extId)
   const isPairwise = hard.some((one) => hard.some((other) => one !== other && disjoint(one, other)))
-  return others.filter((other) => !isPairwise || disjoint(policy, other)).map(({ extId }) => extId)
+  return others
+    .filter((other) => !isPairwise || disjoint(policy, other))
+    .map(({ extId }) => extId)
+    .slice(0, mostShown)
 }
 
 /** For new disks and CD-ROMs. @throws ApiError IMAGE_PLACEMENT_FORBIDDEN when a HARD policy keeps an image off the cluster */
@@ -131,7 +137,10 @@ export async function withPlacementStatus(
   return images.map((image) => {
     const placement = placementOf(active, image.categoryExtIds)
     if (placement.policies.length === 0) return image
-    const placementPolicyStatus = [...statusesOf(placement, image.clusterLocationExtIds ?? [], isReachable)]
-    return { ...image, placementPolicyStatus }
+    const statuses = statusesOf(placement, image.clusterLocationExtIds ?? [], isReachable)
+    const isBroken = ({ complianceStatus }: Status): boolean => complianceStatus !== 'COMPLIANT'
+    const shown =
+      statuses.length > mostShown ? statuses.toSorted((a, b) => Number(isBroken(b)) - Number(isBroken(a))) : statuses
+    return { ...image, placementPolicyStatus: shown.slice(0, mostShown) }
   })
 }

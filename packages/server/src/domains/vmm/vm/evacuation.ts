@@ -81,7 +81,8 @@ export const leaveHost = defineTask<VmOfHost>({
   onUndone: unlock,
 })
 
-export const returnToHost = defineTask<VmOfHost>({
+/** Also moves a VM to balance the hosts. */
+export const moveToHost = defineTask<VmOfHost>({
   name: evacuation.return.name,
   cancelableUntil: 'move',
   steps: [
@@ -137,4 +138,4 @@ export const stopForMaintenance = defineTask<VmOfHost & { readonly asksGuest: bo
   ],
 })
 
-export const evacuationTasks = [leaveHost, returnToHost, stopForMaintenance]
+export const evacuationTasks = [leaveHost, moveToHost, stopForMaintenance]

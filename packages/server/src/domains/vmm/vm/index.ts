@@ -7,6 +7,7 @@ import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
 import { categoryFaults, ownerFaults } from '../ownership.ts'
+import { balanceHosts } from './balancing/balancer.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
 import { createVm, makeVm } from './create/create.ts'
@@ -93,6 +94,6 @@ export const vm = implement(
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
     records: [ConsoleToken, DeviceClaim, HostAllocation, MacLease, PowerEvent],
-    schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
+    schedules: [balanceHosts, ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )
