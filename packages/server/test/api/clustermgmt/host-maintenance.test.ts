@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { setFault } from '../../support/clustermgmt.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aNativeCluster, aVm, changed, GiB, type NativeCluster, readVm } from '../../support/native-cluster.ts'
@@ -216,4 +217,18 @@ test('without a rollback the host stays closed, until it enters again or leaves'
   const left = await driven(ask('exit', cluster, host, {}, {}, slow).then((started) => slow.task(started)))
   assert.equal(left.status, 'SUCCEEDED')
   for (const { extId } of vms) assert.equal((await readVm(slow, extId)).host.extId, host)
+})
+
+test('when the host fails on the way, the task ends, and high availability takes care of the VMs that were left', async () => {
+  const { cluster, host, vms, task } = await halfEmptied({})
+  await setFault(slow, host, { isDown: true, hasLostPower: true, since: slow.clock.now() })
+  assert.equal((await driven(slow.task(task))).status, 'FAILED')
+  await slow.clock.advance(5 * 60_000)
+  for (const { extId } of vms) {
+    const { host: now, powerState } = await readVm(slow, extId)
+    assert.equal(powerState, 'ON')
+    assert.notEqual(now.extId, host)
+  }
+  await setFault(slow, host)
+  assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
 })
