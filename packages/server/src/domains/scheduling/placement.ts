@@ -14,6 +14,8 @@ const overcommittedPercent = 60
 export interface HostCandidate {
   readonly extId: string
   readonly name: string
+  /** In reasons, instead of its name. */
+  readonly shownAs?: string
   readonly memorySizeBytes: number
   readonly threads: number
   /** Reason against new VMs: maintenance, unreachable. */
@@ -52,7 +54,9 @@ export interface Demand {
 }
 
 export interface HostAffinity {
-  readonly policyName: string
+  readonly policyExtId: string
+  /** Absent in texts for those who may not see the policy. */
+  readonly policyName?: string
   readonly hostCategoryExtIds: ReadonlySet<string>
 }
 
@@ -100,7 +104,7 @@ export function chooseByLoad(hosts: readonly HostCandidate[], loads: Loads, dema
     const load = loads.get(host.extId) ?? noLoad
     const reason = refusalOf(host, load, demand)
     if (reason !== undefined) {
-      reasons.push(`${host.name}: ${reason}`)
+      reasons.push(`${host.shownAs ?? host.name}: ${reason}`)
       continue
     }
     const score = scoreOf(host, load, demand)
@@ -196,7 +200,8 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
     return 'GPU: no capacity for the virtual GPUs of the VM'
   }
   if (demand.hostAffinity !== undefined && !admits(host, demand.hostAffinity)) {
-    return `host affinity: the policy "${demand.hostAffinity.policyName}" does not allow the host`
+    const { policyName } = demand.hostAffinity
+    return `host affinity: ${policyName === undefined ? 'a policy' : `the policy "${policyName}"`} does not allow the host`
   }
   const free = usableMemoryBytes(host) - load.memoryBytes
   if (demand.memoryBytes > free) return `memory: ${demand.memoryBytes} bytes needed, ${Math.max(0, free)} free`

@@ -110,7 +110,8 @@ export async function hostAffinityOf(store: Reader, vm: Categorised): Promise<Ho
   return policy && affinityBy(policy)
 }
 
-export const affinityBy = ({ name, hostCategories }: EntityOf<typeof VmHostAffinityPolicy>): HostAffinity => ({
+export const affinityBy = ({ extId, name, hostCategories }: EntityOf<typeof VmHostAffinityPolicy>): HostAffinity => ({
+  policyExtId: extId,
   policyName: name,
   hostCategoryExtIds: new Set(idsOf(hostCategories)),
 })

@@ -4,7 +4,9 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { maySee, type Reporting } from '../../core/access/may-see.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
 import type { Services } from '../../core/world.ts'
@@ -36,13 +38,13 @@ import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
-interface Scheduling {
+interface Scheduling extends Partial<Reporting> {
   readonly store: Transaction
   readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
 }
 
 interface Starting extends Scheduling {
-  readonly services?: Pick<Services, 'reservesForHa'>
+  readonly services?: Pick<Services, 'access' | 'reservesForHa'>
 }
 
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
@@ -60,7 +62,7 @@ export async function place(ctx: Starting, vm: VmEntity): Promise<string> {
       ? haShortfall(hosts, await loadsIn(ctx.store, clusterExtId), demand)
       : undefined
   if (reserved !== undefined) throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: reserved })
-  return hold(ctx.store, vm, hosts, demand)
+  return hold(ctx, vm, hosts, demand)
 }
 
 /** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
@@ -87,7 +89,7 @@ export async function reserve(store: Transaction, vm: VmEntity, hostExtId: strin
 /** Reserves memory and CPUs on this host, if it passes the filters. @throws ApiError NO_HOST_FOR_VM */
 export async function reserveOn(ctx: Scheduling, vm: VmEntity, hostExtId: string): Promise<void> {
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => extId === hostExtId)
-  await hold(ctx.store, vm, hosts, await demandOf(ctx.store, vm))
+  await hold(ctx, vm, hosts, await demandOf(ctx.store, vm))
 }
 
 /** Reserves the new size on the own host, or else also on the returned one. @throws ApiError NO_HOST_FOR_VM */
@@ -100,7 +102,7 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   for (const held of await allocationsOf(ctx.store, vm.extId)) removeLoad(loads, held)
   // A host in maintenance may let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
-  const inPlace = chooseByLoad(stay, loads, demand)
+  const inPlace = chooseByLoad(await named(ctx, stay), loads, await withSeenPolicy(ctx, demand))
   if ('hostExtId' in inPlace && own !== undefined) {
     await ctx.store.update(HostAllocation, own.extId, { memoryBytes: demand.memoryBytes, vcpus: demand.vcpus })
     return here
@@ -108,7 +110,7 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const isMovable = vm.isLiveMigrateCapable === true
   const elsewhere = hosts.filter(({ extId }) => isMovable && extId !== here)
   const refused = 'reasons' in inPlace ? inPlace.reasons : []
-  return hold(ctx.store, grown, elsewhere, demand, refused)
+  return hold(ctx, grown, elsewhere, demand, refused)
 }
 
 export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
@@ -144,15 +146,40 @@ export async function freeMemoryBytes(
 }
 
 async function hold(
-  store: Transaction,
+  ctx: Scheduling,
   vm: VmEntity,
   hosts: readonly HostCandidate[],
   demand: Demand,
   refused: readonly string[] = [],
 ): Promise<string> {
-  const held = chosenFor(vm, chooseByLoad(hosts, await loadsFor(store, vm, demand), demand), demand, refused)
+  const { store } = ctx
+  const loads = await loadsFor(store, vm, demand)
+  let choice = chooseByLoad(hosts, loads, demand)
+  if ('reasons' in choice) choice = chooseByLoad(await named(ctx, hosts), loads, await withSeenPolicy(ctx, demand))
+  const held = chosenFor(vm, choice, demand, refused)
   await store.insert(HostAllocation, held)
   return held.hostExtId
+}
+
+/** For reasons: hosts that the owner of the task may not see are numbered. */
+async function named(ctx: Scheduling, hosts: readonly HostCandidate[]): Promise<readonly HostCandidate[]> {
+  const { owner, services, store } = ctx
+  if (owner === undefined || services === undefined) return hosts
+  const shown: HostCandidate[] = []
+  for (const [index, host] of hosts.entries()) {
+    const isSeen = await maySee({ owner, services }, Host, await store.get(Host, host.extId))
+    shown.push(isSeen ? host : { ...host, shownAs: `host ${index + 1}` })
+  }
+  return shown
+}
+
+async function withSeenPolicy({ owner, services, store }: Scheduling, demand: Demand): Promise<Demand> {
+  const { hostAffinity } = demand
+  if (hostAffinity === undefined || owner === undefined || services === undefined) return demand
+  const policy = await store.get(VmHostAffinityPolicy, hostAffinity.policyExtId)
+  if (await maySee({ owner, services }, VmHostAffinityPolicy, policy)) return demand
+  const { policyName: _, ...nameless } = hostAffinity
+  return { ...demand, hostAffinity: nameless }
 }
 
 /** @throws ApiError NO_HOST_FOR_VM */

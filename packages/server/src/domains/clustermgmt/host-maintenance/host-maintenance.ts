@@ -31,8 +31,21 @@ export const hostMaintenance = implement(
     enterHostMaintenance: (ctx, { body }) => enter(ctx, body),
     exitHostMaintenance: (ctx, { body }) => exit(ctx, body),
   },
-  { tasks: [enterMaintenance, exitMaintenance], records: [HostMaintenance], invariants: maintenanceRules },
+  {
+    rules: {
+      enterHostMaintenance: ({ body }) => vcenterFaults(body),
+      exitHostMaintenance: ({ body }) => vcenterFaults(body),
+    },
+    tasks: [enterMaintenance, exitMaintenance],
+    records: [HostMaintenance],
+    invariants: maintenanceRules,
+  },
 )
+
+const vcenterFaults = ({ vcenterInfo }: Leaving): ApiError[] =>
+  vcenterInfo !== undefined && vcenterInfo.credentials.password === undefined
+    ? [invalid('vcenterInfo/credentials/password', 'is required')]
+    : []
 
 async function enter(ctx: Context, body: Entering): Promise<TaskStarted> {
   const host = ctx.target
