@@ -5,7 +5,8 @@ import type { SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { changeHydration, hydrationOf } from './hydration.ts'
-import { resized } from './layers.ts'
+import type { LayerChains } from './layer-chains.ts'
+import { resized, standalone } from './layers.ts'
 
 const bytesPerSecond = 1e9
 const reports = 10
@@ -26,6 +27,7 @@ export const presentDisk =
 export function createDiskChanges(
   world: SimulatedWorld,
   present: PresentDisk,
+  chains: LayerChains,
   isInstant: boolean,
 ): Pick<Disks, 'hydrateDisk' | 'hydrations' | 'moveDisk' | 'resizeDisk'> {
   const disks = diskFacts(world)
@@ -34,15 +36,19 @@ export function createDiskChanges(
     async resizeDisk(diskExtId, sizeBytes) {
       await disks.put(diskExtId, resized(present(diskExtId, 'resizeDisk'), sizeBytes, clock.now()))
     },
-    /** Layers below stay in their container: recovery points and other disks need them. */
+    /** Copies the content of all layers: those below stay in their container for recovery points and other disks. */
     async moveDisk(diskExtId, containerExtId, report) {
       const fact = present(diskExtId, 'moveDisk')
-      if (fact.containerExtId === containerExtId) return
+      // A crash may have interrupted the call before the last line.
+      if (fact.containerExtId === containerExtId) return chains.collapseAll()
       for (let part = 1; part <= reports; part++) {
         if (!isInstant) await clock.sleep((1000 * fact.sizeBytes) / bytesPerSecond / reports)
         await report(part / reports)
       }
-      await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
+      const now = present(diskExtId, 'moveDisk')
+      const whole = now.parentExtId === undefined ? now : standalone(disks, now, clock.now())
+      await disks.put(diskExtId, { ...whole, containerExtId })
+      await chains.collapse(now.parentExtId)
     },
     async hydrateDisk(diskExtId, isEnabled) {
       present(diskExtId, 'hydrateDisk')

@@ -29,6 +29,7 @@ import {
   type FileBacking,
   filesOf,
   firmwareFilesOf,
+  mediaOf,
   type VmBody,
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
@@ -177,7 +178,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesOf(vm)) await diskOf(ctx.store, file, contentOf(file, copiesIn(ctx, input)))
+      for (const file of filesOf(vm)) await diskOf(ctx.store, file, { content: contentOf(file, copiesIn(ctx, input)) })
       const [files, clusterExtId] = sourcesOf(vm, copiesIn(ctx, input))
       await requireImagesAllowed(ctx.store, imagesOf(files), clusterExtId)
       await requireRoom(ctx, filesOf(vm))
@@ -200,7 +201,11 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesOf(vm)) await createFile(ctx, file, contentOf(file, copiesIn(ctx, input)))
+      const media = new Set(mediaOf(vm))
+      for (const file of filesOf(vm)) {
+        const content = contentOf(file, copiesIn(ctx, input))
+        await createFile(ctx, file, { content, isReadOnly: media.has(file) || undefined })
+      }
       for (const firmware of firmwareDisks(vm)) await ctx.drivers.hypervisor.createDisk(firmware)
     },
     undo: async (ctx, input) => removeDisks(ctx, await coming(ctx.store, input)),
