@@ -6,7 +6,7 @@ import { type DiskFact, diskFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { changeHydration, hydrationOf } from './hydration.ts'
 import type { LayerChains } from './layer-chains.ts'
-import { resized, standalone } from './layers.ts'
+import { fullCopy, resized, standalone } from './layers.ts'
 
 const bytesPerSecond = 1e9
 const reports = 10
@@ -24,14 +24,25 @@ export const presentDisk =
     return fact
   }
 
+export interface DiskChangeParts {
+  readonly chains: LayerChains
+  readonly hosts: SimulatedHosts
+  readonly present: PresentDisk
+  readonly isInstant: boolean
+}
+
 export function createDiskChanges(
   world: SimulatedWorld,
-  present: PresentDisk,
-  chains: LayerChains,
-  isInstant: boolean,
-): Pick<Disks, 'hydrateDisk' | 'hydrations' | 'moveDisk' | 'resizeDisk'> {
+  { chains, hosts, present, isInstant }: DiskChangeParts,
+): Pick<Disks, 'copyDisk' | 'hydrateDisk' | 'hydrations' | 'moveDisk' | 'resizeDisk'> {
   const disks = diskFacts(world)
   const { clock } = world
+  const transfer = async ({ sizeBytes }: DiskFact, report: (share: number) => Promise<void>): Promise<void> => {
+    for (let part = 1; part <= reports; part++) {
+      if (!isInstant) await clock.sleep((1000 * sizeBytes) / bytesPerSecond / reports)
+      await report(part / reports)
+    }
+  }
   return {
     async resizeDisk(diskExtId, sizeBytes) {
       await disks.put(diskExtId, resized(present(diskExtId, 'resizeDisk'), sizeBytes, clock.now()))
@@ -41,14 +52,19 @@ export function createDiskChanges(
       const fact = present(diskExtId, 'moveDisk')
       // A crash may have interrupted the call before the last line.
       if (fact.containerExtId === containerExtId) return chains.collapseAll()
-      for (let part = 1; part <= reports; part++) {
-        if (!isInstant) await clock.sleep((1000 * fact.sizeBytes) / bytesPerSecond / reports)
-        await report(part / reports)
-      }
+      await transfer(fact, report)
       const now = present(diskExtId, 'moveDisk')
       const whole = now.parentExtId === undefined ? now : standalone(disks, now, clock.now())
       await disks.put(diskExtId, { ...whole, containerExtId })
       await chains.collapse(now.parentExtId)
+    },
+    async copyDisk(diskExtId, { copyExtId, containerExtId }, report) {
+      if (disks.get(copyExtId) !== undefined) return
+      const target = [hosts.clusterOf(containerExtId)]
+      hosts.requireAnswer('copyDisk', target)
+      await transfer(present(diskExtId, 'copyDisk'), report)
+      hosts.requireAnswer('copyDisk', target)
+      await disks.put(copyExtId, fullCopy(disks, present(diskExtId, 'copyDisk'), containerExtId, clock.now()))
     },
     async hydrateDisk(diskExtId, isEnabled) {
       present(diskExtId, 'hydrateDisk')

@@ -71,7 +71,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
       }
       await (disks.get(byExtId) === undefined ? chains.collapseAll() : chains.collapse(byExtId))
     },
-    ...createDiskChanges(world, present, chains, isInstant),
+    ...createDiskChanges(world, { chains, hosts, present, isInstant }),
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }
