@@ -44,8 +44,12 @@ export const firmwareFilesOf = (vm: VmEntity): string[] =>
 /** Without firmware files. */
 export function filesOf(vm: VmEntity): FileBacking[] {
   const disks = (vm.disks ?? []).flatMap((disk) => fileOf(disk) ?? [])
-  return [...disks, ...(vm.cdRoms ?? []).flatMap((drive) => drive.backingInfo ?? [])]
+  return [...disks, ...mediaOf(vm)]
 }
+
+/** Files in CD-ROM drives, which no guest writes to. */
+export const mediaOf = ({ cdRoms = [] }: Pick<VmEntity, 'cdRoms'>): FileBacking[] =>
+  cdRoms.flatMap(({ backingInfo }) => backingInfo ?? [])
 
 /** The VM has a device of one host: it runs only there, and cannot migrate. */
 export const hasPassthrough = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): boolean =>

@@ -29,6 +29,7 @@ import { ownership } from './owner.ts'
 import { attributesOfVm } from './parts/custom-attributes.ts'
 import { migrateDisks, migrateTask, migrationFaults } from './parts/disk-migration.ts'
 import { maximumNics } from './parts/nics.ts'
+import { placementRules } from './placement-invariants.ts'
 import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
 import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
 import { presentVms } from './present.ts'
@@ -99,7 +100,7 @@ export const vm = implement(
     ],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
-    invariants: vmRules,
+    invariants: [...vmRules, ...placementRules],
     records: [ConsoleToken, DeviceClaim, HostAllocation, LeftCopy, MacLease, PowerEvent],
     schedules: [
       balanceHosts,
