@@ -36,6 +36,7 @@ import {
 } from './actions.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
 import { CloneOverrideParams } from './clone.ts'
+import { VmCrossClusterMigrateParams } from './cross-cluster-migration.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { GuestTools } from './guest/guest-tools.ts'
 import { CdRom } from './parts/cd-rom.ts'
@@ -211,7 +212,7 @@ export const Vm = resource(
       ),
       /** The guest reboots then, to start its new tools. */
       toolsRebootAt: s.optional(s.timestamp()),
-      /** The task of a live migration that a user started. */
+      /** The task of a migration that a user started, to a host or to a cluster. */
       migrationTaskExtId: s.optional(s.taskId()),
     },
     indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
@@ -309,6 +310,14 @@ export const vmOperations = {
     iam: 'Generate_Virtual_Machine_Console_Token',
     roles: vmOperators,
     rateLimit: consoleTokenRate,
+  }),
+  crossClusterMigrateVm: action('/ahv/config/vms/{extId}/$actions/migrate', {
+    ...acting,
+    body: VmCrossClusterMigrateParams,
+    iam: 'Migrate_Virtual_Machine_Across_Clusters',
+    roles: vmMigrators,
+    rateLimit: vmSlowMutationRate,
+    dryRun: true,
   }),
   migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
     ...acting,
