@@ -55,7 +55,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     (nic): FieldBase =>
       async (app) => {
         const cdRoms = [{ backingInfo: { diskSizeBytes: GiB } }]
-        const overrideVmConfig = { name: named(), memorySizeBytes: GiB, nics: [nic], cdRoms }
+        const overrideVmConfig = { name: named(), memorySizeBytes: GiB, numSockets: 2, nics: [nic], cdRoms }
         const body = { clusterLocationExtId: nativeCluster, overrideVmConfig }
         return { path: `${await shared(app)}/$actions/deploy`, body }
       },
