@@ -9,6 +9,7 @@ import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
+import { ReadBefore } from './read-before.ts'
 import { type FoundRow, SqliteReader } from './reader.ts'
 import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
@@ -66,6 +67,9 @@ function cache<T>(known: Map<string, T>, key: string, value: T): void {
   known.set(key, value)
 }
 
+const sizeOf = ({ documents }: FoundPage, key: string): number =>
+  documents.reduce((sum, { length }) => sum + length, key.length)
+
 interface Job {
   readonly work: (transaction: Transaction) => Promise<unknown>
   resolve(value: unknown): void
@@ -81,8 +85,9 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #results = new LRUCache<string, FoundPage>({
     maxSize: maximumResults,
     maxEntrySize: maximumResult,
-    sizeCalculation: ({ documents }, key) => documents.reduce((sum, { length }) => sum + length, key.length),
+    sizeCalculation: sizeOf,
   })
+  readonly #readBefore = new ReadBefore(maximumResults)
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
@@ -141,8 +146,10 @@ class SqliteStore extends SqliteReader implements Store {
   protected override readPage(query: PageQuery): FoundPage {
     const { select, count, offset, limit } = query
     const key = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
-    let page = this.#results.get(key)
-    if (page === undefined) this.#results.set(key, (page = super.readPage(query)))
+    const cached = this.#results.get(key)
+    if (cached !== undefined) return cached
+    const page = super.readPage(query)
+    if (this.#readBefore.note(key, sizeOf(page, key))) this.#results.set(key, page)
     return page
   }
 
@@ -205,7 +212,7 @@ class SqliteStore extends SqliteReader implements Store {
       await checkpointWal(this.#file, 'TRUNCATE')
       return result
     } finally {
-      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; ${synchronous(this.#isDurable)}`)
+      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; ${cacheSize()}; ${synchronous(this.#isDurable)}`)
     }
   }
 
