@@ -11,7 +11,7 @@ import type { FoundPage, PageQuery } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
 import { ReadBefore } from './read-before.ts'
 import { type FoundRow, SqliteReader } from './reader.ts'
-import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
+import { cacheSize, checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
@@ -53,6 +53,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     throw error
   }
 }
+
+/** A commit writes all changed pages of the cache, without a pause: this many take a few milliseconds. */
+const loadingKibibytes = 4096
 
 /** Entries of each cache; longer documents are not cached. */
 const maximumCached = 2000
@@ -205,7 +208,7 @@ class SqliteStore extends SqliteReader implements Store {
 
   async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const database = this.#writerDatabase
-    database.exec(`PRAGMA wal_autocheckpoint = 0; ${synchronous(false)}`)
+    database.exec(`PRAGMA wal_autocheckpoint = 0; ${cacheSize(loadingKibibytes)}; ${synchronous(false)}`)
     try {
       const result = await this.transaction(work)
       if (this.#isDurable) await fsyncWal(this.#file)
