@@ -160,6 +160,8 @@ async function manyVms(count: number, memoryBudget: number, startBudget: number 
   await pause(1000)
   const list = (page: number): Buffer =>
     requestBytes('GET', `/api/vmm/v4.2/ahv/config/vms?$limit=50&$page=${page}`, password)
+  // The engine compiles and optimises the code of a page during its first requests.
+  await load(service.target, 1, 1, () => list(0))
   const polled = await load(service.target, 1, seconds, () => list(0))
   const isInTime = polled.p50 <= 1 && polled.p99 <= 5
   const times = ({ p50, p99 }: Measured): string => `p50 ${ms(p50)}, p99 ${ms(p99)}`
@@ -600,7 +602,7 @@ try {
   if (!quick) await categories()
   if (!quick) await placement()
   if (!quick) await machines()
-  await manyVms(10_000, 200, 2000)
+  await manyVms(10_000, 180, 2000)
   if (!quick) await manyVms(100_000, 600, undefined)
   worlds()
   const missed = rows.filter((line) => line.includes('**missed**')).length

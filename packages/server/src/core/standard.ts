@@ -4,7 +4,9 @@ import {
   applySelection,
   equals,
   evaluateFilter,
+  follow,
   groupDocuments,
+  not,
   type ResolvedPath,
   resolvePath,
   type Selection,
@@ -12,6 +14,7 @@ import {
   type TypedFilter,
   type TypedOrderby,
 } from '../odata/index.ts'
+import type { Query } from '../store/store.ts'
 import { textsAt } from '../store/tables.ts'
 import { matchesScope } from './access/scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
@@ -102,6 +105,12 @@ export function pathOf(resource: Resource, path: string): ResolvedPath {
   const resolved = resolvePath(withInternal(resource), path)
   if (resolved === undefined) throw new Error(`${resource.kind} has no field ${path}`)
   return resolved
+}
+
+/** Entities with a value in an indexed field, in its order: ordered by age, SQLite would scan the table. */
+export function havingValue(resource: Resource, path: string): Pick<Query, 'filter' | 'orderby'> {
+  const resolved = pathOf(resource, path)
+  return { filter: not(equals(resolved, null)), orderby: [{ field: follow(resolved, 0, 0).field, descending: false }] }
 }
 
 export const withInternal = (resource: Resource): Resource['schema'] => {

@@ -27,7 +27,7 @@ export async function openState(opening: InstanceOptions, opened: AsyncDisposabl
   const isNew = !hasStore(storeFiles(config.data).first)
   const planOfNew = isNew ? await readSeed(config.seed, shared.seedThreads) : undefined
   let notesOfClock: InstanceState['notesOfClock'] = () => undefined
-  const instanceStore = openInstanceStore({ ...opening, isNew, alongside: () => notesOfClock() })
+  const instanceStore = await openInstanceStore({ ...opening, isNew, alongside: () => notesOfClock() })
   const { store } = instanceStore
   opened.defer(() => store.close())
 

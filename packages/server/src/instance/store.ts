@@ -2,6 +2,7 @@ import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from '.
 import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from '../data-folder/folder.ts'
 import { storeFiles } from '../data-folder/store-files.ts'
 import { limits } from '../domains/collected.ts'
+import { createStoreFile } from '../store/sqlite/new-store.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { metaOrCreate, type Store } from '../store/store.ts'
 import type { InstanceOptions } from './options.ts'
@@ -21,15 +22,17 @@ export interface InstanceStoreOptions
 }
 
 /** @throws StartRefusal, StoreRefusal; the store is closed then */
-export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore {
+export async function openInstanceStore(opening: InstanceStoreOptions): Promise<InstanceStore> {
   const { config, options, folder } = opening
   const masterKey = readMasterKey(folder, config.masterKeyFile, opening.isNew)
   const backupKey = readBackupKey(folder, { file: config.backupKeyFile, text: config.backupKey })
+  const { first: file } = storeFiles(config.data)
+  if (opening.isNew) await createStoreFile(file, opening.shared.tables)
   let sealer: Sealer
   const store = openSqliteStore({
-    file: storeFiles(config.data).first,
+    file,
     notesOfCommit: opening.alongside,
-    isOwn: opening.isOwn === true,
+    isOwn: opening.isOwn === true || opening.isNew,
     tables: opening.shared.tables,
     seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),
     durable: options.durable !== false,

@@ -1,7 +1,7 @@
 /** Yields to the event loop during work of seconds in a store that nobody else uses yet. */
 import type { Transaction } from './store.ts'
 
-const turnMilliseconds = 10
+const turnMilliseconds = 5
 
 export function paced(
   transaction: Transaction,
@@ -14,7 +14,7 @@ export function paced(
     await turn()
     began = now()
   }
-  const writes = new Set<string | symbol>(['insert', 'replace', 'update', 'observe', 'publish', 'remove'])
+  const pausing = new Set<string | symbol>(['insert', 'replace', 'update', 'observe', 'publish', 'remove', 'find'])
   const methods = new Map<string | symbol, unknown>()
   return new Proxy(transaction, {
     get(target, name) {
@@ -22,7 +22,7 @@ export function paced(
       if (method === undefined) {
         const own: unknown = Reflect.get(target, name, target)
         method = typeof own === 'function' ? own.bind(target) : own
-        if (writes.has(name) && typeof method === 'function') method = afterPause(pause, method as Write)
+        if (pausing.has(name) && typeof method === 'function') method = afterPause(pause, method as Call)
         methods.set(name, method)
       }
       return method
@@ -30,11 +30,11 @@ export function paced(
   })
 }
 
-type Write = (...given: unknown[]) => Promise<unknown>
+type Call = (...given: unknown[]) => Promise<unknown>
 
 const afterPause =
-  (pause: () => Promise<void>, write: Write): Write =>
+  (pause: () => Promise<void>, call: Call): Call =>
   async (...given) => {
     await pause()
-    return write(...given)
+    return call(...given)
   }

@@ -4,7 +4,8 @@ import type { CallText, PackedPart } from './protocol.ts'
 
 /** Bytes in flight of all worlds; further calls are dropped and counted as missed. */
 const maximumBytesInFlight = 64 * 1024 * 1024
-const partBytes = 128 * 1024
+/** Room for two of the longest bodies that are kept. */
+const partBytes = 144 * 1024
 const maximumParts = 8
 const maximumSpare = 2 * maximumParts
 

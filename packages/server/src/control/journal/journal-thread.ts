@@ -11,7 +11,7 @@ const batchMilliseconds = 100
 /** The same while a request waits for calls of this journal. */
 const awaitedMilliseconds = 20
 const maximumWaitingCalls = 16
-const maximumWaitingBytes = 1024 * 1024
+const maximumWaitingBytes = 64 * 1024
 
 export interface JournalThreadOptions {
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void }

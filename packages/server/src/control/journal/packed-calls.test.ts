@@ -81,7 +81,12 @@ test('an answer that several calls got is stored once, and counts for each call'
 })
 
 test('an answer of which only the beginning is kept tells its whole size', () => {
-  const answer = { text: 'beginning and end', kept: Buffer.from('beginning'), sizeBytes: 17 }
+  const answer = {
+    text: 'beginning and end',
+    kept: Buffer.from('beginning'),
+    sizeBytes: 17,
+    sent: Buffer.from('beginning and end'),
+  }
   const call = { ...times, shared: '', own: ',"answer":{', answer }
   const expected = { sizeBytes: 17, isCut: true, text: 'beginning' }
   assert.deepEqual(throughBytes([call, call]), [

@@ -42,6 +42,8 @@ export class CallPart {
   count = 0
   sizeBytes = 0
   readonly #places = new Map<string, Place>()
+  /** Weak: an answer that was made for one call is garbage before its part is sent. */
+  readonly #placesOfSent = new WeakMap<Uint8Array, Place>()
 
   constructor(buffer: ArrayBuffer) {
     this.bytes = Buffer.from(buffer)
@@ -52,7 +54,7 @@ export class CallPart {
     const missing = {
       ...call,
       shared: this.#places.has(call.shared) ? '' : call.shared,
-      answer: call.answer !== undefined && this.#places.has(call.answer.text) ? undefined : call.answer,
+      answer: call.answer !== undefined && this.#holdsAnswer(call.answer) ? undefined : call.answer,
     }
     // Measuring a text costs more than an upper bound, which is enough for nearly all calls.
     return longestPacked(missing) <= room || packedLength(missing) <= room
@@ -62,7 +64,7 @@ export class CallPart {
   add({ began, ended, shared, own, answer }: CallText): void {
     const { bytes, length: header } = this
     this.length += headerBytes
-    const answerPlace = answer === undefined ? nowhere : this.#placeOf(answer.text, answer.kept)
+    const answerPlace = answer === undefined ? nowhere : this.#placeOfAnswer(answer)
     this.#note(header + at.shared, this.#placeOf(shared))
     this.#note(header + at.own, this.#write(own))
     this.#note(header + at.answer, answerPlace)
@@ -74,9 +76,20 @@ export class CallPart {
     this.sizeBytes += sizeOf(bytes, header)
   }
 
-  #placeOf(text: string, encoded?: Uint8Array): Place {
+  #placeOf(text: string): Place {
     let place = this.#places.get(text)
-    if (place === undefined) this.#places.set(text, (place = this.#write(encoded ?? text)))
+    if (place === undefined) this.#places.set(text, (place = this.#write(text)))
+    return place
+  }
+
+  #holdsAnswer({ text, sent }: SentBody): boolean {
+    return sent === undefined ? this.#places.has(text) : this.#placesOfSent.has(sent)
+  }
+
+  #placeOfAnswer({ text, kept, sent }: SentBody): Place {
+    if (sent === undefined) return this.#placeOf(text)
+    let place = this.#placesOfSent.get(sent)
+    if (place === undefined) this.#placesOfSent.set(sent, (place = this.#write(kept ?? sent)))
     return place
   }
 

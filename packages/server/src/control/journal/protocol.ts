@@ -20,6 +20,8 @@ export interface SentBody {
   readonly kept?: Uint8Array | undefined
   /** Of `text` in UTF-8. Absent: the size of what is kept. */
   readonly sizeBytes?: number | undefined
+  /** The sent bytes: calls that were answered with the same object share its place. Absent: calls with equal texts do. */
+  readonly sent?: Uint8Array | undefined
 }
 
 /** Packed calls in the first `length` bytes of a buffer, which messages transfer. */

@@ -1,5 +1,6 @@
-/** Parsing costs more than the rest of a read. Equal documents give the same frozen object, a key for caches. */
+/** Parsing costs more than the rest of a read. Documents that are read again give the same frozen object, a key for caches. */
 import { LRUCache } from 'lru-cache'
+import { ReadBefore } from './read-before.ts'
 
 /** UTF-16 units of the documents; the objects take several times as much memory. */
 const maximumLength = 2 * 1024 * 1024
@@ -12,11 +13,17 @@ const parsed = new LRUCache<string, object>({
   sizeCalculation: (_, document) => document.length,
 })
 
+/** A client that walks through thousands of rows would replace all entities that others poll. */
+const readBefore = new ReadBefore(maximumLength)
+
 /** @typeParam E the kind of the row, which only the caller knows */
 export function parseDocument<E>(document: string): E {
-  let entity = parsed.get(document)
-  if (entity === undefined) parsed.set(document, (entity = deeplyFrozen(JSON.parse(document))))
-  return entity as E
+  const cached = parsed.get(document)
+  if (cached !== undefined) return cached as E
+  const entity = JSON.parse(document)
+  if (document.length <= maximumDocument && readBefore.note(document, document.length))
+    parsed.set(document, deeplyFrozen(entity))
+  return entity
 }
 
 function deeplyFrozen<T extends object>(value: T): T {

@@ -27,7 +27,12 @@ export interface ConnectionOptions {
   readonly timeLimit?: TimeLimit
 }
 
+const stepMilliseconds = 4
+const createMeta = 'CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID'
+
 export const synchronous = (durable: boolean): string => `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}`
+
+export const cacheSize = (kibibytes = 32_768): string => `PRAGMA cache_size = -${kibibytes}`
 
 /** @throws StoreRefusal */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
@@ -38,7 +43,7 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
     database = new DatabaseSync(file, { readOnly, timeout: 5000 })
     if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
     else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`)
-    database.exec(`${synchronous(durable)}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`)
+    database.exec(`${synchronous(durable)}; PRAGMA foreign_keys = OFF; ${cacheSize()}`)
     registerFunctions(database, timeLimit)
     return database
   } catch (cause) {
@@ -85,8 +90,36 @@ export function migrate(
   }
 }
 
+/**
+ * Makes the tables of a new file before `migrate`, which would create a thousand indexes in one turn of the event loop.
+ * @throws the error of SQLite
+ */
+export async function makeTablesInSteps(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
+  database.exec(createMeta)
+  let began = performance.now()
+  database.exec('BEGIN')
+  createReferences(database)
+  for (const table of tables.values()) {
+    createTable(database, table, undefined)
+    if (performance.now() - began < stepMilliseconds) continue
+    database.exec('COMMIT')
+    await new Promise(setImmediate)
+    began = performance.now()
+    database.exec('BEGIN')
+  }
+  noteForms(database, tables)
+  keepReferrerCounts(database, tables)
+  database.exec('COMMIT')
+}
+
+function noteForms(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+  const write = database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)')
+  write.run('format', String(fileFormat))
+  write.run('tables', formOf(tables))
+}
+
 function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
-  database.exec('CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID')
+  database.exec(createMeta)
   const format = database.prepare("SELECT value FROM meta WHERE name = 'format'").get() as { value: string } | undefined
   if (format !== undefined && Number(format.value) > fileFormat) {
     throw new StoreRefusal(
@@ -110,12 +143,16 @@ function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>):
 }
 
 function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+  createReferences(database)
+  const present = presentColumns(database)
+  for (const table of tables.values()) createTable(database, table, present.get(table.name))
+}
+
+function createReferences(database: DatabaseSync): void {
   database.exec(`CREATE TABLE IF NOT EXISTS reference (
     to_kind TEXT NOT NULL, to_id TEXT NOT NULL, from_kind TEXT NOT NULL, from_id TEXT NOT NULL, path TEXT NOT NULL,
     published INTEGER NOT NULL, PRIMARY KEY (to_kind, to_id, from_kind, from_id, path)) WITHOUT ROWID`)
   database.exec('CREATE INDEX IF NOT EXISTS reference_from ON reference (from_kind, from_id)')
-  const present = presentColumns(database)
-  for (const table of tables.values()) createTable(database, table, present.get(table.name))
 }
 
 function presentColumns(database: DatabaseSync): ReadonlyMap<string, ReadonlySet<string>> {

@@ -9,8 +9,9 @@ import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
+import { ReadBefore } from './read-before.ts'
 import { type FoundRow, SqliteReader } from './reader.ts'
-import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
+import { cacheSize, checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
@@ -53,6 +54,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   }
 }
 
+/** A commit writes all changed pages of the cache, without a pause: this many take a few milliseconds. */
+const loadingKibibytes = 4096
+
 /** Entries of each cache; longer documents are not cached. */
 const maximumCached = 2000
 const maximumCachedLength = 8192
@@ -65,6 +69,9 @@ function cache<T>(known: Map<string, T>, key: string, value: T): void {
   if (known.size >= maximumCached) known.clear()
   known.set(key, value)
 }
+
+const sizeOf = ({ documents }: FoundPage, key: string): number =>
+  documents.reduce((sum, { length }) => sum + length, key.length)
 
 interface Job {
   readonly work: (transaction: Transaction) => Promise<unknown>
@@ -81,8 +88,9 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #results = new LRUCache<string, FoundPage>({
     maxSize: maximumResults,
     maxEntrySize: maximumResult,
-    sizeCalculation: ({ documents }, key) => documents.reduce((sum, { length }) => sum + length, key.length),
+    sizeCalculation: sizeOf,
   })
+  readonly #readBefore = new ReadBefore(maximumResults)
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
@@ -141,8 +149,10 @@ class SqliteStore extends SqliteReader implements Store {
   protected override readPage(query: PageQuery): FoundPage {
     const { select, count, offset, limit } = query
     const key = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
-    let page = this.#results.get(key)
-    if (page === undefined) this.#results.set(key, (page = super.readPage(query)))
+    const cached = this.#results.get(key)
+    if (cached !== undefined) return cached
+    const page = super.readPage(query)
+    if (this.#readBefore.note(key, sizeOf(page, key))) this.#results.set(key, page)
     return page
   }
 
@@ -198,14 +208,14 @@ class SqliteStore extends SqliteReader implements Store {
 
   async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const database = this.#writerDatabase
-    database.exec(`PRAGMA wal_autocheckpoint = 0; ${synchronous(false)}`)
+    database.exec(`PRAGMA wal_autocheckpoint = 0; ${cacheSize(loadingKibibytes)}; ${synchronous(false)}`)
     try {
       const result = await this.transaction(work)
       if (this.#isDurable) await fsyncWal(this.#file)
       await checkpointWal(this.#file, 'TRUNCATE')
       return result
     } finally {
-      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; ${synchronous(this.#isDurable)}`)
+      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; ${cacheSize()}; ${synchronous(this.#isDurable)}`)
     }
   }
 

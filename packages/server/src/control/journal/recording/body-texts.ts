@@ -56,7 +56,7 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
 export function sentBody(body: string, bytes: Uint8Array | undefined): SentBody {
   if (bytes === undefined && isShort(body)) return { text: body }
   const encoded = bytes ?? Buffer.from(body)
-  return { text: body, kept: encoded.subarray(0, keptLength(encoded)), sizeBytes: encoded.length }
+  return { text: body, kept: encoded.subarray(0, keptLength(encoded)), sizeBytes: encoded.length, sent: encoded }
 }
 
 /** For an answer with secrets. */

@@ -2,12 +2,11 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { pathOf } from '../../../core/standard.ts'
+import { havingValue } from '../../../core/standard.ts'
 import type { TaskDefinition, TaskOptions } from '../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../core/time/clock.ts'
 import { type Schedule, startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import { equals, not } from '../../../odata/index.ts'
 
 export function rebootsAtTheirTime<R extends typeof Vm | typeof ExternVm>(
   name: string,
@@ -20,7 +19,7 @@ export function rebootsAtTheirTime<R extends typeof Vm | typeof ExternVm>(
     everySeconds: 10,
     watch: ({ store }, changed) => store.watch([kind], changed),
     async run(ctx) {
-      const waiting = await ctx.store.find(kind, { filter: not(equals(pathOf(kind, 'toolsRebootAt'), null)) })
+      const waiting = await ctx.store.find(kind, havingValue(kind, 'toolsRebootAt'))
       const times = waiting.map(({ toolsRebootAt }) => parseTime(toolsRebootAt as string) ?? 0)
       for (const [index, { extId }] of waiting.entries()) {
         if ((times[index] as number) > ctx.clock.now()) continue

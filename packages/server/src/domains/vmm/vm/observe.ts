@@ -5,12 +5,11 @@
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { pathOf } from '../../../core/standard.ts'
+import { havingValue } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { UnaskedState } from '../../../drivers/hypervisor.ts'
-import { equals, not } from '../../../odata/index.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { deleteIso } from './guest/customization.ts'
@@ -63,7 +62,7 @@ async function suspects({ store, drivers }: Observing, unasked: Iterable<string>
   const rows = [
     await store.findWhere(Vm, { powerState: 'PAUSED' }),
     await store.findWhere(Vm, { powerState: 'UNDETERMINED' }),
-    await store.find(Vm, { filter: not(equals(pathOf(Vm, 'hostSilentSince'), null)) }),
+    await store.find(Vm, havingValue(Vm, 'hostSilentSince')),
     ...(await Promise.all(silent.map(({ extId }) => store.findWhere(Vm, { 'host/extId': extId })))),
   ]
   for (const { extId } of rows.flat()) found.add(extId)

@@ -2,12 +2,11 @@
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { notFound, pathOf } from '../../../../core/standard.ts'
+import { havingValue, notFound } from '../../../../core/standard.ts'
 import type { TaskOptions } from '../../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../../core/time/clock.ts'
 import { type Schedule, startingTasks } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
-import { equals, not } from '../../../../odata/index.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { type Point, snapshotsOf } from './captured.ts'
@@ -71,8 +70,7 @@ export const deleteExpired: Schedule<Drivers> = {
   everySeconds: 30,
   watch: ({ store }, changed) => store.watch([VmRecoveryPoint], changed),
   async run(ctx) {
-    const filter = not(equals(pathOf(VmRecoveryPoint, 'expirationTime'), null))
-    const dated = await ctx.store.find(VmRecoveryPoint, { filter })
+    const dated = await ctx.store.find(VmRecoveryPoint, havingValue(VmRecoveryPoint, 'expirationTime'))
     for (const point of dated) {
       const isExpired = (parseTime(point.expirationTime as string) ?? 0) <= ctx.clock.now()
       if (!isExpired || ctx.runner.queueLength(point.extId) > 0) continue

@@ -1,0 +1,37 @@
+/** Remembers texts by their hash values, so that a cache keeps only results that are asked for again. */
+export class ReadBefore {
+  readonly #generationSize: number
+  #recent = new Set<number>()
+  #earlier = new Set<number>()
+  #recentSize = 0
+
+  /** @param maximumSize size of the cache: the results of more texts would replace each other before they are read again */
+  constructor(maximumSize: number) {
+    this.#generationSize = maximumSize / 2
+  }
+
+  /**
+   * @param size of the result that the text leads to
+   * @returns whether `text` was noted before; two texts with the same hash value count as one
+   */
+  note(text: string, size: number): boolean {
+    const hash = hashOf(text)
+    if (this.#recent.has(hash)) return true
+    const wasEarlier = this.#earlier.has(hash)
+    this.#recentSize += size
+    if (this.#recentSize > this.#generationSize) {
+      this.#earlier = this.#recent
+      this.#recent = new Set()
+      this.#recentSize = size
+    }
+    this.#recent.add(hash)
+    return wasEarlier
+  }
+}
+
+/** FNV-1a of the UTF-16 units, 30 bits: V8 stores such a number without a heap object. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  return hash >>> 2
+}
