@@ -15,6 +15,7 @@ import {
   unknown,
 } from '../kind.ts'
 import { aFullVm } from './vm.ts'
+import { profileConfigs, templateValues } from './vm-guest-customization-profile.ts'
 
 const source = seedId('vm/template-source')
 const named2 = { versionName: 'second', versionDescription: 'patched' }
@@ -104,6 +105,14 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
           return { path, body: { templateVersionSpec: { ...named2, ...fromVersion(version, { nics: [nic] }) } } }
         },
     ),
+    ...profileConfigs.map(
+      (config): FieldBase =>
+        async (app) => {
+          const path = await made(app)
+          const version = fromVersion(await activeOf(app, idOf(path)), await config(app))
+          return { path, body: { templateVersionSpec: { ...named2, ...version } } }
+        },
+    ),
   ],
   'vmm.deployTemplate': [
     async (app) => {
@@ -141,6 +150,7 @@ const acting = (extId: string, action: string, body?: object): Asked => ({
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.updateTemplateById templateVersionSpec/versionSource<TemplateVersionReference>/overrideVmConfig/nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress':
     [{ value: '10.10.100.84' }],
+  ...templateValues,
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
