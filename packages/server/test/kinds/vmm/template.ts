@@ -89,6 +89,15 @@ const vlan = { subnet: { extId: seedId('subnet/vlan-100-app') } }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateTemplateById': [
+    // First, because most of their fields are refused without a profile.
+    ...profileConfigs.map(
+      (config): FieldBase =>
+        async (app) => {
+          const path = await made(app)
+          const version = fromVersion(await activeOf(app, idOf(path)), await config(app))
+          return { path, body: { templateVersionSpec: { ...named2, ...version } } }
+        },
+    ),
     async (app) => ({ path: await shared(app), body: { templateName: named() } }),
     async (app) => ({
       path: await made(app),
@@ -103,14 +112,6 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
           const path = await made(app)
           const version = await activeOf(app, idOf(path))
           return { path, body: { templateVersionSpec: { ...named2, ...fromVersion(version, { nics: [nic] }) } } }
-        },
-    ),
-    ...profileConfigs.map(
-      (config): FieldBase =>
-        async (app) => {
-          const path = await made(app)
-          const version = fromVersion(await activeOf(app, idOf(path)), await config(app))
-          return { path, body: { templateVersionSpec: { ...named2, ...version } } }
         },
     ),
   ],

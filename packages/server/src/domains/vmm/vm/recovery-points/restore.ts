@@ -39,8 +39,11 @@ export interface Missing {
   readonly subnetExtId: string
 }
 
-/** A new VM has no attachments of volume groups in its guest, so that `shouldClearInGuestVolumeGroupAttachments` holds. */
+/** A new VM has no attachments of volume groups in its guest, so that `shouldClearInGuestVolumeGroupAttachments` holds. @throws ApiError 501 */
 export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiError[] {
+  const statics = spec.nicSpec?.nicOverrideList?.flatMap(({ guestNicInfo }) => guestNicInfo?.guestStaticIpList ?? [])
+  if (statics?.some(({ gatewayIpv4AddressList }) => gatewayIpv4AddressList !== undefined) === true)
+    throw new ApiError('NOT_IMPLEMENTED', { operation: 'restoreVmRecoveryPoint with gatewayIpv4AddressList' })
   const missing = (spec.nicSpec?.nicOverrideList ?? []).flatMap(({ guestNicInfo }, index) =>
     (guestNicInfo?.guestStaticIpList ?? []).flatMap(({ ipv4Address }, at) =>
       ipv4Address === undefined ? [`nicOverrideList[${index}]/guestNicInfo/guestStaticIpList[${at}]/ipv4Address`] : [],
