@@ -228,6 +228,8 @@ export interface Domain {
   readonly hasPendingCustomization: boolean
   /** What the customisation sets. */
   readonly guestSettings?: GuestSettings
+  /** By id of a NIC: static addresses that the guest tools set. */
+  readonly toolsAddresses?: Readonly<Record<string, readonly string[]>>
 }
 
 export interface GuestSettings {

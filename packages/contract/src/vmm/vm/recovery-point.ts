@@ -71,6 +71,11 @@ export const NewVmRecoveryPoint = s.object('vmm.v4.ahv.config.VmRecoveryPoint', 
   vmExtId: s.referenceTo('Vm'),
 })
 
+const GuestStaticIpSpec = s.object('vmm.v4.ahv.config.GuestStaticIpSpec', {
+  ipv4Address: s.optional(IPv4Address),
+  gatewayIpv4AddressList: s.optional(s.arrayOf(IPv4Address, { maxItems: 8 })),
+})
+
 const VmRestoreNicConfigOverrideParams = s.object('vmm.v4.ahv.config.VmRestoreNicConfigOverrideParams', {
   nicExtId: s.uuid(),
   nicBackingInfo: s.optional(
@@ -91,7 +96,12 @@ const VmRestoreNicConfigOverrideParams = s.object('vmm.v4.ahv.config.VmRestoreNi
       }),
     ),
   ),
-  guestNicInfo: s.optional(s.object('vmm.v4.ahv.config.VmRestoreGuestNicInfoOverrideSpec', {})),
+  /** Addresses that the tools set in the guest. */
+  guestNicInfo: s.optional(
+    s.object('vmm.v4.ahv.config.VmRestoreGuestNicInfoOverrideSpec', {
+      guestStaticIpList: s.optional(s.arrayOf(GuestStaticIpSpec, { maxItems: 100 })),
+    }),
+  ),
 })
 
 const VmConfigOverrideSpecification = s.object('vmm.v4.ahv.config.VmConfigOverrideSpecification', {

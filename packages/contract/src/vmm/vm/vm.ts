@@ -210,6 +210,8 @@ export const Vm = resource(
           addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
         }),
       ),
+      /** Static addresses that the guest tools set, by the index of the NIC. */
+      toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
       /** The guest reboots then, to start its new tools. */
       toolsRebootAt: s.optional(s.timestamp()),
       /** The task of a migration that a user started, to a host or to a cluster. */

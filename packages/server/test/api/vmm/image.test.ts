@@ -6,6 +6,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { happen, postEvent } from '../../support/events.ts'
 import { aUser } from '../../support/identities.ts'
+import { aNativeCluster } from '../../support/native-cluster.ts'
 import { type CallOptions, startApp, type TestApp } from '../../support/start-app.ts'
 
 const images = '/vmm/v4.2/content/images'
@@ -441,6 +442,26 @@ describe('changing and deleting an image', () => {
     assert.deepEqual([removal.status, removal.errorMessages[0].code], ['FAILED', 'VMM-30104'])
     assert.equal((await hung.call('GET', `${images}/${image}`)).status, 200)
     await hung.close()
+  })
+
+  test('a new location of an image is copied from a cluster that answers, or the task fails', async () => {
+    const [second, third] = [seedId('cluster/cloud-1'), (await aNativeCluster(app)).extId]
+    const both = await created(anImage({ clusterLocationExtIds: [cluster, second] }))
+    const only = await created(anImage({ clusterLocationExtIds: [cluster] }))
+    const locatedAt = async (image: any, ...clusterLocationExtIds: string[]): Promise<any> =>
+      app.task(await change(image, { ...writable(image), clusterLocationExtIds }))
+    await happen(app, { type: 'CLUSTER_CUT_OFF', cluster })
+    const tasks = [await locatedAt(both, cluster, second, third), await locatedAt(only, cluster, second)]
+    await happen(app, { type: 'CLUSTER_RETURNS', cluster })
+    assert.deepEqual(
+      tasks.map(({ status, errorMessages = [] }) => [status, errorMessages[0]?.code]),
+      [
+        ['SUCCEEDED', undefined],
+        ['FAILED', 'PLAT-10009'],
+      ],
+    )
+    const { data } = await app.call('GET', `${images}/${both.extId}`)
+    assert.deepEqual(data.clusterLocationExtIds, [cluster, second, third])
   })
 
   test('the file of an image cannot be downloaded while every cluster that holds it is unreachable', async () => {

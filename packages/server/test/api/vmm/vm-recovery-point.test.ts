@@ -19,7 +19,9 @@ import {
   aNativeCluster,
   aSubnet,
   aVm,
+  aVmWithTools,
   bootDisk,
+  booted,
   change,
   changed,
   emptyDisk,
@@ -397,6 +399,37 @@ test('a point of another VM is refused; a revert that fails leaves the VM as it 
   await noFaults(app)
   assert.deepEqual([...diskFacts(app.world).all().keys()].sort(), before)
   assert.deepEqual((await readVm(app, vm.extId)).disks, vm.disks)
+})
+
+test('the tools of a restored guest set the static addresses of the request; without tools there is a warning', async () => {
+  const guestNicInfo = {
+    guestStaticIpList: ['10.0.0.201', '10.0.0.202'].map((value) => ({ ipv4Address: { value } })),
+  }
+  const restoring = async (vm: any, spec: object = {}): Promise<CallResult> => {
+    const { extId } = await aPoint(vm.extId)
+    const nicSpec = { nicOverrideList: [{ nicExtId: vm.nics[0].extId, guestNicInfo, ...spec }] }
+    const guestToolsSpec = { shouldClearInGuestVolumeGroupAttachments: true }
+    const body = { vmConfigOverrideSpec: { nicSpec, guestToolsSpec } }
+    return app.call('POST', `${points}/${extId}/$actions/restore`, { requestId: randomUUID(), body })
+  }
+  const source = await aVmWithTools(app, cluster, { nics: [nicOn(subnet)] })
+  const task = await app.task(await restoring(source))
+  assert.deepEqual([task.status, task.warnings ?? []], ['SUCCEEDED', []])
+  const { extId } = task.entitiesAffected[1]
+  await booted(app, extId)
+  const [nic] = (await readVm(app, extId)).nics
+  assert.deepEqual(
+    nic.networkInfo.ipv4Info.learnedIpAddresses.map(({ value }: any) => value),
+    ['10.0.0.201', '10.0.0.202'],
+  )
+  assert.notEqual(nic.networkInfo.ipv4Config.ipAddress.value, '10.0.0.201')
+  const plain = await aVm(app, cluster, { nics: [nicOn(subnet)] })
+  assert.match(JSON.stringify((await app.task(await restoring(plain))).warnings), /no guest tools/)
+  const refused = await restoring(plain, { guestNicInfo: { guestStaticIpList: [{}] } })
+  assert.equal(
+    refused.errors[0]?.argumentsMap?.['attributePath'],
+    'vmConfigOverrideSpec/nicSpec/nicOverrideList[0]/guestNicInfo/guestStaticIpList[0]/ipv4Address',
+  )
 })
 
 test('an operator, who sees no recovery points, is not told the name of the point of another VM', async () => {

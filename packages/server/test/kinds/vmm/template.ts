@@ -16,6 +16,7 @@ import {
   unknown,
 } from '../kind.ts'
 import { aFullVm } from './vm.ts'
+import { profileConfigs, templateValues } from './vm-guest-customization-profile.ts'
 
 const source = seedId('vm/template-source')
 const named2 = { versionName: 'second', versionDescription: 'patched' }
@@ -89,6 +90,15 @@ const vlan = { subnet: { extId: seedId('subnet/vlan-100-app') } }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateTemplateById': [
+    // First, because most of their fields are refused without a profile.
+    ...profileConfigs.map(
+      (config): FieldBase =>
+        async (app) => {
+          const path = await made(app)
+          const version = fromVersion(await activeOf(app, idOf(path)), await config(app))
+          return { path, body: { templateVersionSpec: { ...named2, ...version } } }
+        },
+    ),
     async (app) => ({ path: await shared(app), body: { templateName: named() } }),
     async (app) => ({
       path: await made(app),
@@ -142,6 +152,7 @@ const acting = (extId: string, action: string, body?: object): Asked => ({
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.updateTemplateById templateVersionSpec/versionSource<TemplateVersionReference>/overrideVmConfig/nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress':
     [{ value: '10.10.100.84' }],
+  ...templateValues,
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {

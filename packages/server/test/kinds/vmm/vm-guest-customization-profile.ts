@@ -48,16 +48,12 @@ const inDomain = () => {
 }
 const withFile = () => ({ ...profileBody(answerFile('<unattend/>')), name: named() })
 
-/** Clones a VM with a profile; both are made once. */
-const cloning =
-  (profile: () => object, change: object): FieldBase =>
-  async (app) => {
+/** The part of a body that names a profile, which is made once. */
+const profiled =
+  (profile: () => object, change: object) =>
+  async (app: TestApp): Promise<object> => {
     const path = await once(app, `profile ${JSON.stringify(change)}`, () => createdPath(app, profiles, profile()))
-    const extId = path.split('/').at(-1) as string
-    const vms = '/vmm/v4.2/ahv/config/vms'
-    const body = { name: named(), cluster: { extId: nativeCluster } }
-    const source = await once(app, 'VM that is customized', () => createdPath(app, vms, body))
-    return { path: `${source}/$actions/clone`, body: { name: named(), ...withProfile(extId, change) } }
+    return withProfile(path.split('/').at(-1) as string, change)
   }
 const changes = {
   generalSettings: { computerName: of('ComputerName', { value: 'web-1' }), autoLogonSettings: { logonCount: 2 } },
@@ -70,12 +66,20 @@ const changes = {
 }
 const credentials = { domainName: 'corp.example', username: 'joiner', password: 'S3.domainjoin' }
 
-/** Of `vmm.cloneVm`. */
-export const cloneBases: readonly FieldBase[] = [
-  cloning(full, parameters({ ...changes, workgroupOrDomainInfo: of('WorkgroupOverrideSpec', { name: 'OTHERS' }) })),
-  cloning(inDomain, parameters({ workgroupOrDomainInfo: of('DomainSettingsOverrideSpec', { credentials }) })),
-  cloning(withFile, of('AnswerFileOverrideSpec', { unattendXml: '<other/>' })),
+/** With parameters for a workgroup, with parameters for a domain, with an answer file. */
+export const profileConfigs = [
+  profiled(full, parameters({ ...changes, workgroupOrDomainInfo: of('WorkgroupOverrideSpec', { name: 'OTHERS' }) })),
+  profiled(inDomain, parameters({ workgroupOrDomainInfo: of('DomainSettingsOverrideSpec', { credentials }) })),
+  profiled(withFile, of('AnswerFileOverrideSpec', { unattendXml: '<other/>' })),
 ]
+
+/** Of `vmm.cloneVm`. */
+export const cloneBases: readonly FieldBase[] = profileConfigs.map((config) => async (app) => {
+  const vms = '/vmm/v4.2/ahv/config/vms'
+  const body = { name: named(), cluster: { extId: nativeCluster } }
+  const source = await once(app, 'VM that is customized', () => createdPath(app, vms, body))
+  return { path: `${source}/$actions/clone`, body: { name: named(), ...(await config(app)) } }
+})
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.createVmGuestCustomizationProfile': [full, inDomain, withFile].map((body) => creating(profiles, body)),
@@ -99,10 +103,20 @@ const locales = ['systemLocale', 'uiLanguage', 'userLocale']
 const addresses = ['10.0.0.7']
 
 const override =
-  'vmm.cloneVm guestCustomizationProfileConfig/configOverrideSpec<VmGcProfileSysprepConfigOverrideSpec>/customization<VmGcProfileSysprepParamsOverrideSpec>'
+  'guestCustomizationProfileConfig/configOverrideSpec<VmGcProfileSysprepConfigOverrideSpec>/customization<VmGcProfileSysprepParamsOverrideSpec>'
+/** @param prefix operation, and path to the field `guestCustomizationProfileConfig` */
+const localeValues = (prefix: string): Record<string, readonly unknown[]> =>
+  Object.fromEntries(
+    locales.map((name) => [
+      `${prefix}${override}/localeSettings/${name}<VmGcProfileLocaleSettingOverride>/value`,
+      ['de-DE'],
+    ]),
+  )
 /** Of `vmm.cloneVm`. */
-export const cloneValues = Object.fromEntries(
-  locales.map((name) => [`${override}/localeSettings/${name}<VmGcProfileLocaleSettingOverride>/value`, ['de-DE']]),
+export const cloneValues = localeValues('vmm.cloneVm ')
+/** Of `vmm.updateTemplateById`. */
+export const templateValues = localeValues(
+  'vmm.updateTemplateById templateVersionSpec/versionSource<TemplateVersionReference>/overrideVmConfig/',
 )
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {

@@ -27,20 +27,37 @@ export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
     ...(await devicesOf(store, vm)),
     hasGuestTools: vm.guestTools?.isInstalled === true && vm.guestTools.isEnabled !== false,
     hasPendingCustomization: vm.vmGuestCustomizationStatus === 'PENDING',
+    ...(vm.toolsAddresses === undefined
+      ? {}
+      : {
+          toolsAddresses: byNic(
+            vm,
+            vm.toolsAddresses.map(({ nic, addresses }) => [nic, addresses]),
+          ),
+        }),
     ...(vm.guestSettings === undefined ? {} : { guestSettings: settingsOf(vm, vm.guestSettings) }),
   }
 }
 
-function settingsOf(
-  { nics = [] }: VmEntity,
+const settingsOf = (
+  vm: VmEntity,
   { computerName, addresses = [] }: NonNullable<VmEntity['guestSettings']>,
-): NonNullable<Domain['guestSettings']> {
-  const byNic = addresses.flatMap(({ nic, address }): [string, string][] => {
-    const extId = nics[nic]?.extId
-    return extId === undefined ? [] : [[extId, address]]
-  })
-  return { addresses: Object.fromEntries(byNic), ...(computerName === undefined ? {} : { computerName }) }
-}
+): NonNullable<Domain['guestSettings']> => ({
+  addresses: byNic(
+    vm,
+    addresses.map(({ nic, address }) => [nic, address]),
+  ),
+  ...(computerName === undefined ? {} : { computerName }),
+})
+
+/** By id of the NIC, instead of its index. */
+const byNic = <T>({ nics = [] }: VmEntity, values: readonly (readonly [number, T])[]): Record<string, T> =>
+  Object.fromEntries(
+    values.flatMap(([index, value]): [string, T][] => {
+      const extId = nics[index]?.extId
+      return extId === undefined ? [] : [[extId, value]]
+    }),
+  )
 
 /** Claims of a part that the VM no longer lists are left out. */
 async function devicesOf(store: Reader, vm: VmEntity): Promise<Pick<Domain, 'deviceExtIds' | 'virtualGpus'>> {

@@ -13,6 +13,7 @@ import type { Reader, Transaction } from '../../../store/store.ts'
 import { roomForDisk } from '../../storage-space/capacity.ts'
 import type { FileBacking, VmEntity } from '../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../content/image/image-space.ts'
+import { holderOf } from '../content/locations.ts'
 import { transferTo } from '../content/rate-limits.ts'
 import { findLayer, nameOfSource, resolveSource } from './create/disk-sources.ts'
 
@@ -127,9 +128,10 @@ export async function copyImages(
   clusterExtId: string,
 ): Promise<void> {
   const images = await imagesToCopy(ctx.store, files, clusterExtId)
-  for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of images) {
+  for (const image of images) {
+    const { extId, sizeBytes = 0 } = image
     await requireImageRoom(ctx, [clusterExtId], sizeBytes)
-    const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
+    const from = { imageExtId: extId, clusterExtId: holderOf(ctx, image) }
     await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId }, transferTo(ctx, clusterExtId))
   }
 }

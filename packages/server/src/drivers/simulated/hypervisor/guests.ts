@@ -89,6 +89,7 @@ function viewing(
   async function learnedAddresses(fact: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
     const { domain, nicChanges } = fact
     const fixed = boots.settingsOf(fact)?.addresses ?? {}
+    const byTools = (boots.areToolsReachable(fact) ? domain.toolsAddresses : undefined) ?? {}
     const addresses = new Map<string, readonly string[]>()
     for (const defined of domain.nics) {
       const nic = isInstant ? defined : seenNic(defined, nicChanges?.[defined.extId], world.clock.now())
@@ -96,6 +97,11 @@ function viewing(
       // The VLAN on the hosts, not the configured one, decides which outside DHCP server answers.
       const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
       const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
+      const set = byTools[nic.extId]
+      if (set !== undefined) {
+        addresses.set(nic.extId, set)
+        continue
+      }
       const address =
         fixed[nic.extId] ?? nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
       if (address !== undefined) addresses.set(nic.extId, [address])

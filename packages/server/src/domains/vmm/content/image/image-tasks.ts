@@ -10,6 +10,7 @@ import type { Reader } from '../../../../store/store.ts'
 import { defineTask } from '../../../context.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
+import { holderOf } from '../locations.ts'
 import { transferTo } from '../rate-limits.ts'
 import { requireImageRoom, requirePlaces } from './image-space.ts'
 
@@ -111,8 +112,8 @@ export const updateImage = defineTask<Update>({
         const after = keepsLocations ? before : (image.clusterLocationExtIds ?? [])
         const added = after.filter((extId) => !before.includes(extId))
         await requireImageRoom(ctx, added, stored.sizeBytes ?? 0)
-        const from = { imageExtId: image.extId, clusterExtId: before[0] as string }
         for (const clusterExtId of added) {
+          const from = { imageExtId: image.extId, clusterExtId: holderOf(ctx, stored) }
           const to = { imageExtId: image.extId, clusterExtId }
           await ctx.drivers.contentSource.copy(from, to, transferTo(ctx, clusterExtId))
         }

@@ -12,7 +12,7 @@ import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { requireShortQueue } from '../../admission.ts'
-import { taskOf } from '../admission.ts'
+import { requireNoMigration, taskOf } from '../admission.ts'
 import { blueprintOf as blueprintOfVm, requireFilesOf } from '../clone.ts'
 import { blueprintOf as blueprintOfPoint } from '../recovery-points/captured.ts'
 import { type Missing, presentNics, requireCaptured } from '../recovery-points/restore.ts'
@@ -71,7 +71,7 @@ type Like = Pick<Copy, 'isPoint' | 'missing'> & { readonly blueprint: Blueprint;
 async function likeVm(ctx: WriteContext, extId: string, given: Overrides): Promise<Like> {
   const vm = await requireSource(ctx, Vm, extId)
   await requireClusterReachable(ctx, vm.cluster?.extId)
-  requireShortQueue(ctx, vm.extId, vm.name)
+  if (requireShortQueue(ctx, vm.extId, vm.name) > 0) requireNoMigration(vm)
   const blueprint = blueprintOfVm(vm)
   return { blueprint, overrides: { ...given, ...toolsOver(blueprint.spec, given) } }
 }

@@ -8,7 +8,7 @@ import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import type { WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
-import type { NicEntity, VmBody } from '../../../virtual-machines/entity.ts'
+import type { NicEntity, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { affectedVm, taskOf } from '../admission.ts'
 import { makingVm, type NewVm } from '../create/create.ts'
@@ -30,22 +30,29 @@ interface Captured {
   readonly missing: readonly Missing[]
 }
 
-type Restore = NewVm & Captured
+interface Restore extends NewVm, Captured {
+  readonly isWithoutTools?: boolean
+}
 
 export interface Missing {
   readonly nicExtId: string
   readonly subnetExtId: string
 }
 
-/** @throws ApiError 501 naming a field that is not built */
+/** A new VM has no attachments of volume groups in its guest, so that `shouldClearInGuestVolumeGroupAttachments` holds. @throws ApiError 501 */
 export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiError[] {
-  const refuse = (field: string): never => {
-    throw new ApiError('NOT_IMPLEMENTED', { operation: `restoreVmRecoveryPoint with ${field}` })
-  }
-  if (spec.guestToolsSpec?.shouldClearInGuestVolumeGroupAttachments === true) refuse('guestToolsSpec')
-  if (spec.nicSpec?.nicOverrideList?.some(({ guestNicInfo }) => guestNicInfo !== undefined) === true)
-    refuse('guestNicInfo')
-  return nameFaults(spec)
+  const statics = spec.nicSpec?.nicOverrideList?.flatMap(({ guestNicInfo }) => guestNicInfo?.guestStaticIpList ?? [])
+  if (statics?.some(({ gatewayIpv4AddressList }) => gatewayIpv4AddressList !== undefined) === true)
+    throw new ApiError('NOT_IMPLEMENTED', { operation: 'restoreVmRecoveryPoint with gatewayIpv4AddressList' })
+  const missing = (spec.nicSpec?.nicOverrideList ?? []).flatMap(({ guestNicInfo }, index) =>
+    (guestNicInfo?.guestStaticIpList ?? []).flatMap(({ ipv4Address }, at) =>
+      ipv4Address === undefined ? [`nicOverrideList[${index}]/guestNicInfo/guestStaticIpList[${at}]/ipv4Address`] : [],
+    ),
+  )
+  return [
+    ...nameFaults(spec),
+    ...missing.map((path) => fault(`vmConfigOverrideSpec/nicSpec/${path}`, 'an IPv4 address', undefined)),
+  ]
 }
 
 export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promise<TaskStarted> {
@@ -66,13 +73,16 @@ export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promis
     ...(nicSpec === undefined && missing.length === 0 ? {} : { nics: kept }),
   }
   const isStrict = body.isStrictMode !== false
+  const toolsAddresses = toolsAddressesOf(nicSpec ?? {}, kept)
+  const hasTools = blueprint.spec.guestTools?.isInstalled === true
   const indexes = kept.map(({ extId }) =>
     (nicSpec?.nicOverrideList ?? []).findIndex(({ nicExtId }) => nicExtId === extId),
   )
   return atOverrides(indexes, () =>
     deriveVm(ctx, blueprint, overrides, {
       task: restoreVm,
-      input: { pointExtId: point.extId, isStrict, missing },
+      ...(toolsAddresses.length === 0 ? {} : { internal: { toolsAddresses } }),
+      input: { pointExtId: point.extId, isStrict, missing, isWithoutTools: toolsAddresses.length > 0 && !hasTools },
       options: (vm) => ({ ...taskOf('RestoreVmRecoveryPoint', vm), affected: [affectedPoint(point), affectedVm(vm)] }),
     }),
   )
@@ -138,6 +148,17 @@ function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntit
   } as NicEntity
 }
 
+function toolsAddressesOf(
+  { nicOverrideList = [] }: NicSpec,
+  nics: readonly NicEntity[],
+): NonNullable<VmEntity['toolsAddresses']> {
+  return nicOverrideList.flatMap(({ nicExtId, guestNicInfo }) => {
+    const nic = nics.findIndex(({ extId }) => extId === nicExtId)
+    const addresses = (guestNicInfo?.guestStaticIpList ?? []).flatMap(({ ipv4Address }) => ipv4Address?.value ?? [])
+    return nic < 0 || addresses.length === 0 ? [] : [{ nic, addresses }]
+  })
+}
+
 /** `kept`: the NICs whose subnets exist. */
 export async function presentNics(
   store: Reader,
@@ -183,7 +204,9 @@ export async function requireCaptured(store: Reader, { isStrict, missing, pointE
 
 export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
   check: ({ store }, input) => requireCaptured(store, input),
-  stored: async (ctx, { vmExtId, missing }) => {
+  stored: async (ctx, { vmExtId, missing, isWithoutTools }) => {
+    if (isWithoutTools === true)
+      ctx.warn('The VM of the recovery point has no guest tools, which would set the static addresses of its guest.')
     for (const { nicExtId, subnetExtId } of missing)
       ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the subnet ${subnetExtId}.`)
     ctx.complete([{ name: 'vmExtIds', value: [vmExtId] }])
