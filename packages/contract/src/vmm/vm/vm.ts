@@ -159,6 +159,7 @@ export const Vm = resource(
     isLiveMigrateCapable: s.readOnly(s.boolean()),
   },
   {
+    iamNoun: 'Virtual_Machine',
     title: 'VM',
     iam: {
       name: 'virtual_machine',
@@ -170,6 +171,7 @@ export const Vm = resource(
         project_uuid: 'project/extId',
       },
     },
+    associationType: 'VM',
     rel: 'vmm:ahv:config:vm',
     internal: {
       pinnedHostExtId: s.optional(s.uuid()),
@@ -282,7 +284,6 @@ export const vmOperations = {
   assignVmOwner: action('/ahv/config/vms/{extId}/$actions/assign-owner', {
     ...acting,
     body: OwnershipInfo,
-    iam: 'Assign_Owner_Virtual_Machine',
     roles: vmWriters,
   }),
   associateCategories: action('/ahv/config/vms/{extId}/$actions/associate-categories', {
@@ -321,7 +322,6 @@ export const vmOperations = {
   migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
     ...acting,
     body: VmMigrateToHostParams,
-    iam: 'Migrate_To_Host_Virtual_Machine',
     roles: vmMigrators,
     rateLimit: vmSlowMutationRate,
   }),
@@ -332,9 +332,9 @@ export const vmOperations = {
     roles: vmReverters,
     rateLimit: vmSlowMutationRate,
   }),
-  powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', { ...switching, iam: 'Power_On_Virtual_Machine' }),
-  powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', { ...switching, iam: 'Power_Off_Virtual_Machine' }),
-  resetVm: action('/ahv/config/vms/{extId}/$actions/reset', { ...operating, iam: 'Reset_Virtual_Machine' }),
+  powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', switching),
+  powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', switching),
+  resetVm: action('/ahv/config/vms/{extId}/$actions/reset', operating),
   shutdownVm: action('/ahv/config/vms/{extId}/$actions/shutdown', {
     ...operating,
     iam: 'ACPI_Shutdown_Virtual_Machine',
@@ -355,20 +355,15 @@ export const vmOperations = {
     body: DiskMigrationParams,
   }),
   rebootVm: action('/ahv/config/vms/{extId}/$actions/reboot', { ...operating, iam: 'ACPI_Reboot_Virtual_Machine' }),
-  powerCycleVm: action('/ahv/config/vms/{extId}/$actions/power-cycle', {
-    ...operating,
-    iam: 'Power_Cycle_Virtual_Machine',
-  }),
+  powerCycleVm: action('/ahv/config/vms/{extId}/$actions/power-cycle', operating),
   shutdownGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-shutdown', {
     ...operating,
     body: GuestPowerOptions,
-    iam: 'Guest_Shutdown_Virtual_Machine',
     envelope: 'vmm.v4.ahv.config.ShutdownVmApiResponse',
   }),
   rebootGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-reboot', {
     ...operating,
     body: GuestPowerOptions,
-    iam: 'Guest_Reboot_Virtual_Machine',
     envelope: 'vmm.v4.ahv.config.RebootVmApiResponse',
   }),
 }

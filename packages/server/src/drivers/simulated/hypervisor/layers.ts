@@ -51,9 +51,10 @@ export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact
     frozenAt: _at,
     mergedBytes: _merged,
     isHidden: _hidden,
+    layerSince: _since,
     ...plain
   } = fact
-  return { ...plain, parentExtId, layerSince: now }
+  return { ...plain, parentExtId, ...(now === fact.createdAt ? {} : { layerSince: now }) }
 }
 
 /** What the disk holds stays as it is; the former size undoes the last resize. */
@@ -74,7 +75,7 @@ export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact 
     ...(lower.parentExtId === undefined ? {} : { parentExtId: lower.parentExtId }),
     ...(upper.frozenBytes === undefined ? {} : { frozenBytes: joined(upper.sizeBytes, held, ownBytes(lower, now)) }),
   }
-  const isContinued = layerSince === lower.frozenAt && mergedBytes === undefined
+  const isContinued = (layerSince ?? upper.createdAt) === lower.frozenAt && mergedBytes === undefined
   if (!isContinued) {
     const bytes = joined(upper.sizeBytes, mergedBytes ?? 0, ownBytes(lower, now))
     return { ...fact, ...(layerSince === undefined ? {} : { layerSince }), mergedBytes: bytes }
