@@ -3,10 +3,11 @@ import type { Operation, ValueOf } from '@hyperplane/contract'
 import { vmm } from '@hyperplane/contract/vmm'
 import type { CloneOverrideParams } from '@hyperplane/contract/vmm/vm/clone'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { ApiError } from '../../../core/api-error.ts'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { RecordContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
 import { filesOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
@@ -85,6 +86,14 @@ export function blueprintOf(source: VmEntity): Blueprint {
     },
     shownAs: (diskExtId) => ({ $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId }),
   }
+}
+
+/** @throws ApiError 404 when a task that came first deleted the VM or one of the files that are copied */
+export async function requireFilesOf(store: Reader, vmExtId: string, copies: NewVm['copies'] = {}): Promise<void> {
+  const files = new Set(filesOf(await present(store, vmExtId)).map(({ diskExtId }) => diskExtId))
+  const sources = Object.values(copies).flatMap((source) => (source.kind === 'disk' ? [source.extId] : []))
+  const missing = sources.filter((extId) => !files.has(extId))
+  refuseAll(missing.map((id) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'disk', id, attribute: 'extId' })))
 }
 
 const cloning = vmm.operations.find(({ id }) => id === 'cloneVm') as Operation
