@@ -18,6 +18,7 @@ import { fileOf, type VmEntity } from '../../src/domains/virtual-machines/entity
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
 import type { DiskFact } from '../../src/drivers/simulated/hypervisor.ts'
 import { anyOf } from '../../src/odata/index.ts'
+import { missummed } from '../../src/store/sqlite/kept-sums.ts'
 import { miscounted } from '../../src/store/sqlite/referrer-counts.ts'
 import { factOwners } from '../kinds/collected.ts'
 import type { EntityReader } from '../kinds/kind.ts'
@@ -102,7 +103,7 @@ function nothingIsPending(app: TestApp): Faults {
 
 /** Counters of referrers equal a recount. */
 const referencesAreCounted = (app: TestApp): readonly string[] =>
-  inFile(app, (database) => miscounted(database, storeTables()))
+  inFile(app, (database) => [...miscounted(database, storeTables()), ...missummed(database, storeTables())])
 
 /** Every declared reference has a source and a target. */
 function referencesNameSomething(app: TestApp): Faults {

@@ -51,6 +51,13 @@ export function filesOf(vm: VmEntity): FileBacking[] {
 export const hasPassthrough = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): boolean =>
   gpus.some(({ mode }) => mode !== 'VIRTUAL') || pcieDevices.length > 0
 
+/** Live migration is possible unless the VM is bound to the host, its devices or its CPUs. */
+export const isMovable = (vm: VmEntity): boolean =>
+  !hasPassthrough(vm) &&
+  vm.isAgentVm !== true &&
+  vm.isCpuPassthroughEnabled !== true &&
+  vm.isVcpuHardPinningEnabled !== true
+
 export const isUefi = (vm: Pick<VmEntity, 'bootConfig'>): boolean =>
   vm.bootConfig?.$objectType === 'vmm.v4.ahv.config.UefiBoot'
 

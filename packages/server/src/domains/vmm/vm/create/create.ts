@@ -180,7 +180,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
       const vm = await coming(ctx.store, input)
       for (const file of filesWithSources(vm)) await diskOf(ctx.store, file, contentOf(file, copiesIn(ctx, input)))
       const [files, clusterExtId] = sourcesOf(vm, copiesIn(ctx, input))
-      await requireImagesAllowed(ctx.store, imagesOf(files), clusterExtId)
+      await requireImagesAllowed(ctx, imagesOf(files), clusterExtId)
       await requireRoom(ctx, filesWithSources(vm))
     },
     // No undo: the step only reads.

@@ -93,7 +93,7 @@ export const reserveStep = (name: string, progress: number): Step<Drivers, FileC
 
 /** @throws ApiError IMAGE_PLACEMENT_FORBIDDEN, OUT_OF_STORAGE */
 export async function requireFile(ctx: StepContext<Drivers>, vm: VmEntity, file: FileBacking): Promise<void> {
-  await requireImagesAllowed(ctx.store, imagesOf([file]), vm.cluster?.extId as string)
+  await requireImagesAllowed(ctx, imagesOf([file]), vm.cluster?.extId as string)
   await requireRoom(ctx, [file])
 }
 
