@@ -148,6 +148,9 @@ async function claim(ctx: { readonly store: Transaction }, attachment: Attachmen
 export async function confirm(store: Transaction, attachmentExtId: string): Promise<void> {
   const attachment = await requireClaim(store, attachmentExtId)
   const group = await requireGroupAttachable(store, attachment)
+  const vm = attachment.vmExtId === undefined ? undefined : await store.get(Vm, attachment.vmExtId)
+  if (vm !== undefined && vm.cluster?.extId !== group.clusterReference)
+    throw new ApiError('VM_ON_ANOTHER_CLUSTER', { vm: vm.name, name: group.name })
   await store.publish(VolumeGroupAttachment, attachmentExtId)
   // The type and protocol of the creation apply only until the first attachment.
   await store.update(VolumeGroup, group.extId, { attachmentType: 'NONE', protocol: 'NOT_ASSIGNED' })

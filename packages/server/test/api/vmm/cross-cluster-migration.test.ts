@@ -434,3 +434,37 @@ test('a cluster that goes away while disks are copied does not lock the VM; the 
   for (let minute = 0; minute < 10 && diskCount(natural) > disks; minute++) await natural.clock.advance(60_000)
   assert.equal(diskCount(natural), disks)
 })
+
+test('from its admission a migration refuses other operations, and a former cluster that goes away does not lock the VM', async () => {
+  let isHeld = true
+  let goOn = (): void => undefined
+  const held = new Promise<void>((resolve) => (goOn = resolve))
+  let source = ''
+  const own = await startApp({
+    config: { seed: 'empty' },
+    beforeStep: async (definition: string, step: string, phase: string) => {
+      if (definition !== 'vmm.migrate-vm-to-cluster') return
+      if (step === 'check' && isHeld) await held
+      if (step === 'release source' && phase === 'run') await setFault(own, source, { isDown: true })
+    },
+  })
+  try {
+    const [cluster, target] = [await aNativeCluster(own), await aNativeCluster(own)]
+    source = cluster.extId
+    const { extId } = await aVm(own, cluster, { disks: [emptyDisk()] })
+    const disks = diskCount(own)
+    const started = await migrate(extId, bodyTo(target, false), {}, own)
+    assert.equal((await change(own, extId, 'power-on')).errors[0]?.code, 'VMM-30102')
+    isHeld = false
+    goOn()
+    await succeeded(started, own)
+    assert.equal((await readVm(own, extId)).cluster.extId, target.extId)
+    assert.equal(diskCount(own), disks + 1)
+    assert.equal((await changed(own, extId, 'power-on')).status, 'SUCCEEDED')
+    await setFault(own, source)
+    await own.clock.advance(60_000)
+    assert.equal(diskCount(own), disks)
+  } finally {
+    await own.close()
+  }
+})

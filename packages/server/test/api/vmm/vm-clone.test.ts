@@ -9,6 +9,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { aFault, removeFault } from '../../support/faults.ts'
+import { checkInvariants } from '../../support/invariants.ts'
 import {
   act,
   aNativeCluster,
@@ -284,26 +285,49 @@ test('a deletion of the source waits for the clone', async () => {
   assert.equal((await app.task(removal)).status, 'SUCCEEDED')
 })
 
-test('a clone that waits while its source is reverted or deleted fails with 404 and leaves nothing', async () => {
-  const source = await aVm(app, cluster, { disks: [emptyDisk()], nics: [nicOn(subnet)] })
-  const body = { vmExtId: source.extId }
-  const point = await app.task(await app.call('POST', '/vmm/v4.2/ahv/config/vm-recovery-points', { body }))
+test('a clone that waits for a revert or an update of its source is a clone of the changed source', async () => {
+  const source = await aVm(app, cluster, { memorySizeBytes: GiB, disks: [emptyDisk(GiB)], nics: [nicOn(subnet)] })
+  const points = '/vmm/v4.2/ahv/config/vm-recovery-points'
+  const made = await app.task(await app.call('POST', points, { body: { vmExtId: source.extId } }))
+  const [{ extId: vmRecoveryPointExtId }] = made.entitiesAffected
   const leases = await app.store.count(MacLease)
-  const revertParams = { vmRecoveryPointExtId: point.entitiesAffected[0].extId }
-  for (const [begin, left] of [
-    [() => act(app, source.extId, 'revert', revertParams), leases],
-    [() => change(app, source.extId, 'delete'), leases - 1],
-  ] as const) {
-    let open = (): void => undefined
-    gate = new Promise((resolve) => (open = resolve))
-    const first = await begin()
-    const clone = await act(app, source.extId, 'clone', {})
-    gate = undefined
-    open()
-    assert.equal((await app.task(first)).status, 'SUCCEEDED')
-    const task = await app.task(clone)
-    assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-20005'])
-    assert.equal(await app.store.count(MacLease), left)
-    assert.equal(await app.store.get(Vm, task.entitiesAffected[1].extId), undefined)
+  let open = (): void => undefined
+  gate = new Promise((resolve) => (open = resolve))
+  const revert = await act(app, source.extId, 'revert', { vmRecoveryPointExtId })
+  const update = await change(app, source.extId, { put: { ...source, memorySizeBytes: 2 * GiB } })
+  const config = {
+    $objectType: 'vmm.v4.ahv.config.CloudInit',
+    metadata: Buffer.from('instance-id: x').toString('base64'),
   }
+  const clone = await act(app, source.extId, 'clone', { name: 'queued', guestCustomization: { config } })
+  open()
+  gate = undefined
+  for (const started of [revert, update]) assert.equal((await app.task(started)).status, 'SUCCEEDED')
+  const task = await app.task(clone)
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  const copy = await readVm(app, task.entitiesAffected[1].extId)
+  assert.deepEqual([copy.name, copy.memorySizeBytes, copy.disks.length], ['queued', 2 * GiB, 1])
+  assert.equal(copy.vmGuestCustomizationStatus, 'PENDING')
+  const [now] = (await readVm(app, source.extId)).disks
+  assert.equal(copy.disks[0].backingInfo.dataSource.reference.diskExtId, now.extId)
+  assert.ok(diskFacts(app.world).get(copy.disks[0].extId))
+  assert.equal(await app.store.count(MacLease), leases + 1)
+  await checkInvariants(app)
+})
+
+test('a clone that waits for the deletion of its source fails with 404 and leaves nothing', async () => {
+  const source = await aVm(app, cluster, { disks: [emptyDisk(GiB)], nics: [nicOn(subnet)] })
+  const leases = await app.store.count(MacLease)
+  let open = (): void => undefined
+  gate = new Promise((resolve) => (open = resolve))
+  const removal = await change(app, source.extId, 'delete')
+  const clone = await act(app, source.extId, 'clone', { name: 'orphan' })
+  open()
+  gate = undefined
+  await app.task(removal)
+  const task = await app.task(clone)
+  assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-20005'])
+  assert.equal(await app.store.findOne(Vm, { name: 'orphan' }), undefined)
+  assert.equal(await app.store.count(MacLease), leases - 1)
+  await checkInvariants(app)
 })

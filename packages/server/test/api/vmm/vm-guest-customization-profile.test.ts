@@ -293,3 +293,26 @@ test('a customised guest reports its computer name through its tools', async () 
   const { guestInfo, isReachable } = await readTools(app, vm.extId)
   assert.deepEqual([isReachable, guestInfo.dnsName.value], [true, 'front-9.local'])
 })
+
+test('two guests with one static address on one subnet learn no address until one of them is stopped', async () => {
+  const mustProvide = { nicConfigList: [{ ipv4Config: of('MustProvideDuringDeployment') }] }
+  const extId = await aProfile(app, withParameters({ ...useVmName, networkSettings: mustProvide }))
+  const source = (await aVmWithNic()).extId
+  const fixed = {
+    nicConfigList: [{ ipv4Config: of('NicIpv4ConfigOverrideSpec', { ipAddress: { value: '10.0.0.88' } }) }],
+  }
+  const override = withProfile(extId, parameters({ networkSettings: fixed }))
+  const { vm: first } = await clone(source, { ...override, name: 'first' })
+  await booted(app, first.extId)
+  assert.equal(await learned(first.extId), '10.0.0.88')
+  const { vm: second } = await clone(source, { ...override, name: 'second' })
+  await booted(app, second.extId)
+  assert.deepEqual([await learned(first.extId), await learned(second.extId)], [undefined, undefined])
+  // A reserved address that another guest has taken as its own clashes too.
+  assert.equal((await changed(app, second.extId, 'power-off')).status, 'SUCCEEDED')
+  assert.equal(await learned(first.extId), '10.0.0.88')
+  const reserved = { ipv4Config: { shouldAssignIp: true, ipAddress: { value: '10.0.0.88' } } }
+  const { extId: third } = await aVmWithNic({ nics: [nicOn(subnet, reserved)] })
+  await booted(app, third)
+  assert.deepEqual([await learned(first.extId), await learned(third)], [undefined, undefined])
+})

@@ -179,8 +179,11 @@ const cloningWithMac = (firmware: string, macAddress: object): FieldBase =>
     },
   )
 
+interface Across {
+  readonly overrides: { readonly overrideNicList: readonly [{ readonly networkInfo: object }] }
+}
 /** Migrates a running VM with a disk from a cluster of its own to another one. */
-async function acrossClusters(app: TestApp): Promise<{ vm: string; body: object }> {
+async function acrossClusters(app: TestApp): Promise<{ vm: string; body: Across }> {
   const [cluster, target] = [await aNativeCluster(app), await aNativeCluster(app)]
   const { extId } = await aVmOn(app, cluster, {
     disks: [bootDisk(cluster), bootDisk(cluster)],
@@ -192,7 +195,7 @@ async function acrossClusters(app: TestApp): Promise<{ vm: string; body: object 
     isLiveMigration: true,
     targetAvailabilityZone: localZone,
     targetCluster: { extId: target.extId },
-    overrides: { overrideNicList: [nic] },
+    overrides: { overrideNicList: [nic] as const },
   }
   return { vm: extId, body }
 }
@@ -218,6 +221,16 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     async (app) => {
       const { vm, body } = await acrossClusters(app)
       return { path: `${vms}/${vm}/$actions/migrate`, body }
+    },
+    async (app) => {
+      const { vm, body } = await acrossClusters(app)
+      const [{ networkInfo }] = body.overrides.overrideNicList
+      const $objectType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
+      const nic = {
+        nicNetworkInfo: { $objectType, ...networkInfo },
+        nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
+      }
+      return { path: `${vms}/${vm}/$actions/migrate`, body: { ...body, overrides: { overrideNicList: [nic] } } }
     },
   ],
   'vmm.migrateVmToHost': [
@@ -330,6 +343,23 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
   'vmm.createVm pcieDevices/backingInfo<PcieDeviceReference>/deviceExtId': [otherDemoDevice],
   'vmm.migrateVmDisks migrateDisks<AllDisksMigrationPlan>/storageContainer/extId': [goldId],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/networkInfo/ipv4Config/ipAddress': [{ value: '10.0.0.12' }],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/networkInfo/ipv4Config/secondaryIpAddressList': [
+    { value: '10.0.0.13' },
+  ],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress':
+    [{ value: '10.0.0.14' }],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/secondaryIpAddressList':
+    [{ value: '10.0.0.15' }],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [
+    { value: '10.0.0.16' },
+  ],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/backingInfo/model': ['VIRTIO'],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/backingInfo/numQueues': [1],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/nicBackingInfo<VirtualEthernetNic>/model': ['VIRTIO'],
+  'vmm.crossClusterMigrateVm overrides/overrideNicList/nicBackingInfo<VirtualEthernetNic>/numQueues': [1],
+  'vmm.createVm bootConfig<UefiBoot>/nvramDevice/backingStorageInfo/diskSizeBytes': [1_048_576],
+  'vmm.cloneVm bootConfig<UefiBoot>/nvramDevice/backingStorageInfo/diskSizeBytes': [1_048_576],
   '* hardwareClockTimezone': ['Europe/Paris'],
   '* memorySizeBytes': [2 * GiB],
   '* numQueues': [2],

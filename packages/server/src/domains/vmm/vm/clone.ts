@@ -1,16 +1,19 @@
 /** cloneVm. Source: behaviour vmm.md 1.1 (Clone), 1.16. */
-import type { ValueOf } from '@hyperplane/contract'
+import type { Operation, ValueOf } from '@hyperplane/contract'
+import { vmm } from '@hyperplane/contract/vmm'
 import type { CloneOverrideParams } from '@hyperplane/contract/vmm/vm/clone'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
+import type { RecordContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
 import { filesOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { admit, affectedVm, endUnchanged, present, taskOf } from './admission.ts'
-import { makingVm, type NewVm } from './create/create.ts'
-import { type Blueprint, deriveVm } from './create/derived-vm.ts'
+import { type Copies, discardVm, insertVm, makingVm, type NewVm, planning } from './create/create.ts'
+import { type Blueprint, derive, deriveVm, type Overrides } from './create/derived-vm.ts'
 import { withoutIso } from './guest/customization.ts'
 import { settingsFrom, systemWarnings } from './guest/customize.ts'
 import { overrideFaults } from './rules.ts'
@@ -21,6 +24,8 @@ export type CloneBody = ValueOf<typeof CloneOverrideParams>
 interface Clone extends NewVm {
   readonly sourceExtId: string
   readonly warnings?: readonly string[]
+  /** Given if other tasks come first. */
+  readonly overrides?: Overrides
 }
 
 /** @throws ApiError 501 naming a field that is not built */
@@ -49,10 +54,16 @@ export async function cloneVm(
     source: { entityType: 'VM', extId: source.extId },
   } as const
   const warnings = await systemWarnings(ctx.drivers, source.extId, guestCustomization)
+  const isQueued = ctx.services.runner.queueAhead(source.extId) > 0
   return deriveVm(ctx, blueprintOf(source), overrides, {
     task: makeClone,
     ...(settings === undefined ? {} : { internal: { guestSettings: settings.guestSettings } }),
-    input: { sourceExtId: source.extId, warnings: [...warnings, ...(settings?.warnings ?? [])] },
+    isPlannedAgain: isQueued,
+    input: {
+      sourceExtId: source.extId,
+      warnings: [...warnings, ...(settings?.warnings ?? [])],
+      ...(isQueued ? { overrides } : {}),
+    },
     options: (vm) => ({ ...taskOf('CloneVm', vm), affected: [affectedVm(source), affectedVm(vm)] }),
   })
 }
@@ -85,8 +96,24 @@ export async function requireFilesOf(store: Reader, vmExtId: string, copies: New
   refuseAll(missing.map((id) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'disk', id, attribute: 'extId' })))
 }
 
+const cloning = vmm.operations.find(({ id }) => id === 'cloneVm') as Operation
+
+/** A task that came first may have changed the source: the clone is that of the source as it is now. */
+async function replan(ctx: RecordContext<Drivers>, input: Clone): Promise<{ keep: Copies } | undefined> {
+  const { vmExtId, sourceExtId, overrides } = input
+  const source = await present(ctx.store, sourceExtId)
+  if (overrides === undefined) return undefined
+  const { guestSettings } = (await ctx.store.pending(Vm, vmExtId)) as VmEntity
+  await discardVm(ctx.store, vmExtId)
+  const { body, ...derived } = derive(blueprintOf(source), overrides)
+  const origin = guestSettings === undefined ? derived : { ...derived, internal: { guestSettings } }
+  const { copies } = await insertVm({ ...ctx, caller: ctx.owner, operation: cloning }, body, origin, vmExtId)
+  return { keep: copies }
+}
+
 export const makeClone = makingVm<Clone>('vmm.clone-vm', {
-  check: ({ store }, { sourceExtId, copies }) => requireFilesOf(store, sourceExtId, copies),
+  // No undo: `onUndone` removes the row.
+  plan: { name: planning, progress: 5, record: replan },
   // The end of a mutation raises the version of its VM.
   stored: async (ctx, { sourceExtId, warnings = [] }) => {
     for (const text of warnings) ctx.warn(text)

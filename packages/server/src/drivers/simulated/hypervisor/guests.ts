@@ -6,6 +6,7 @@ import { phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
+import { AddressClashes } from './clashes.ts'
 import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped, withNewTools } from './facts.ts'
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
@@ -85,6 +86,7 @@ function viewing(
   { boots, isInstant, networkFabric }: Omit<GuestParts, 'hosts'>,
 ): (fact: DomainFact) => Promise<GuestView> {
   const fabric = fabricFacts(world)
+  const clashes = new AddressClashes(world, boots)
 
   async function learnedAddresses(fact: DomainFact): Promise<ReadonlyMap<string, readonly string[]>> {
     const { domain, nicChanges } = fact
@@ -104,7 +106,9 @@ function viewing(
       }
       const address =
         fixed[nic.extId] ?? nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
-      if (address !== undefined) addresses.set(nic.extId, [address])
+      if (address === undefined) continue
+      const isStatic = fixed[nic.extId] !== undefined
+      if (!clashes.isClashing(fact, nic, address, isStatic)) addresses.set(nic.extId, [address])
     }
     return addresses
   }

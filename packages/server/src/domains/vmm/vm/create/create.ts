@@ -78,6 +78,8 @@ export interface VmOrigin<I extends NewVm> extends Derived {
   /** What the task needs to know beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
   readonly options: (vm: VmEntity) => TaskOptions
+  /** The task plans the VM again: it may have disks then. */
+  readonly isPlannedAgain?: boolean
 }
 
 /**
@@ -127,7 +129,7 @@ export async function newVm<I extends NewVm>(
     ...origin.input,
     vmExtId: vm.extId,
     ...(Object.keys(copies).length === 0 ? {} : { copies }),
-    ...(hasDisks(vm) ? {} : { isDiskless: true }),
+    ...(hasDisks(vm) || origin.isPlannedAgain === true ? {} : { isDiskless: true }),
   } as I
   const task = await ctx.startTask(origin.task, input, { ...options, locks: [...new Set(locks)] })
   return { ...task, created: vm.extId }
@@ -164,9 +166,9 @@ export interface MakingOptions<I> {
 
 export const planning = 'copy config'
 
-/** By the request that started the task, else by its first step. */
+/** By the first step of the task, else by the request that started it. */
 const copiesIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, { copies }: NewVm): Copies | undefined =>
-  copies ?? (outputs[planning] as Copies | undefined)
+  (outputs[planning] as Copies | undefined) ?? copies
 
 const creatingDisks = 'create disks'
 
@@ -278,16 +280,20 @@ export const makingVm = <I extends NewVm>(
       },
     ],
     async onUndone(ctx, input) {
-      const { vmExtId } = input
-      const vm = await ctx.store.pending(Vm, vmExtId)
-      await releaseNics(ctx.store, vmExtId, vm?.nics ?? [])
-      await detachGroups(ctx.store, vmExtId)
-      await ctx.store.remove(Vm, vmExtId)
+      await discardVm(ctx.store, input.vmExtId)
       await undone?.(ctx, input)
     },
   })
 
 export const makeVm = makingVm<NewVm>('vmm.create-vm')
+
+/** Removes the pending row with all that it holds. */
+export async function discardVm(store: Transaction, vmExtId: string): Promise<void> {
+  const vm = await store.pending(Vm, vmExtId)
+  await releaseNics(store, vmExtId, vm?.nics ?? [])
+  await detachGroups(store, vmExtId)
+  await store.remove(Vm, vmExtId)
+}
 
 export async function detachGroups(store: Transaction, vmExtId: string): Promise<void> {
   for (const attachment of await claimsOn(store, 'Vm', vmExtId)) await drop(store, attachment)

@@ -51,7 +51,7 @@ export const deriveVm = <I extends NewVm>(
   ctx: WriteContext,
   blueprint: Blueprint,
   overrides: Overrides,
-  origin: Pick<VmOrigin<I>, 'task' | 'input' | 'options' | 'internal'>,
+  origin: Pick<VmOrigin<I>, 'task' | 'input' | 'options' | 'internal' | 'isPlannedAgain'>,
 ): Promise<TaskStarted> => {
   const { body, ...derived } = derive(blueprint, overrides)
   return newVm(ctx, body, { ...origin, ...derived })

@@ -1,7 +1,8 @@
-/** Copies of disks that a failed migration left on a cluster, because it did not answer. Source: behaviour vmm.md 1.1. */
+/** Files that a migration left on a cluster, because it did not answer: copies of a failed one, or the former files. Source: behaviour vmm.md 1.1. */
 import { resource, uuid } from '@hyperplane/contract'
 import type { ScheduleContext } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { Transaction } from '../../../../store/store.ts'
 
 /** Its id is that of the copy. */
 export const LeftCopy = resource(
@@ -9,6 +10,10 @@ export const LeftCopy = resource(
   { clusterExtId: uuid() },
   { indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
 )
+
+export async function leaveCopies(store: Transaction, clusterExtId: string, extIds: readonly string[]): Promise<void> {
+  for (const extId of extIds) await store.insert(LeftCopy, { extId, clusterExtId })
+}
 
 export const removeLeftCopies = {
   name: 'vmm.remove-left-disk-copies',

@@ -25,7 +25,7 @@ import { keepShown, reserveAddresses } from '../parts/nic-addresses.ts'
 import { isEmulated, withHeld } from '../parts/nics.ts'
 import { refuseUnbuiltNic } from '../unbuilt.ts'
 import { type Asking, allFilesOf, type Body, findingsOf, type Request, type Target } from './findings.ts'
-import { LeftCopy } from './left-copies.ts'
+import { leaveCopies } from './left-copies.ts'
 import { movedVm } from './moved-vm.ts'
 
 type Running = StepContext<Drivers>
@@ -40,6 +40,7 @@ interface MovedFile {
 }
 
 interface Move extends Target {
+  readonly formerExtId: string
   readonly files: readonly MovedFile[]
 }
 
@@ -79,7 +80,10 @@ export async function migrateAcross(ctx: WriteContext<VmEntity>, body: Body): Pr
   const options = taskOf('CrossClusterMigrateVm', vm)
   const clusterExtIds = [...options.clusterExtIds, ...(target === undefined ? [] : [target])]
   const input = { vmExtId: vm.extId, body, choiceExtIds }
-  return ctx.startTask(migrateToCluster, input, { ...options, clusterExtIds, locks })
+  const task = await ctx.startTask(migrateToCluster, input, { ...options, clusterExtIds, locks })
+  // From now on: requests that are planned for the former cluster must not wait behind the migration.
+  await ctx.store.observe(Vm, vm.extId, { migrationTaskExtId: task.extId })
+  return task
 }
 
 const stateFor = ({ isLiveMigration }: Body): 'migrate live' | 'migrate' =>
@@ -129,17 +133,27 @@ export const migrateToCluster = defineTask<Migration>({
     {
       name: 'release source',
       progress: 100,
-      run: async (ctx) => {
-        // The ids of the copies now name the files on the former cluster.
-        for (const { copyExtId } of moveIn(ctx)?.files ?? []) await ctx.drivers.hypervisor.deleteDisk(copyExtId)
-        const { floatingIpExtIds = [] } = (ctx.outputs['switch'] ?? {}) as { floatingIpExtIds?: readonly string[] }
-        for (const extId of floatingIpExtIds) await ctx.drivers.networkFabric.removeFloatingIp(extId)
+      run: releaseSource,
+      record: async (ctx, input, isReleased) => {
+        const { formerExtId = '', files = [] } = moveIn(ctx) ?? {}
+        if (isReleased === false) await leaveCopies(ctx.store, formerExtId, copyIds(files))
+        await endUnchanged(ctx, input)
       },
-      record: endUnchanged,
     },
   ],
   onUndone: unlock,
 })
+
+/** @returns false if the former cluster does not answer: `removeLeftCopies` deletes its files later */
+async function releaseSource(ctx: Running): Promise<boolean> {
+  const { formerExtId = '', files = [] } = moveIn(ctx) ?? {}
+  const { floatingIpExtIds = [] } = (ctx.outputs['switch'] ?? {}) as { floatingIpExtIds?: readonly string[] }
+  for (const extId of floatingIpExtIds) await ctx.drivers.networkFabric.removeFloatingIp(extId)
+  if (!ctx.drivers.hardware.isReachable(formerExtId)) return false
+  // The ids of the copies now name the files on the former cluster.
+  for (const extId of copyIds(files)) await ctx.drivers.hypervisor.deleteDisk(extId)
+  return true
+}
 
 /** @throws ApiError with all problems together */
 async function reserveMove(ctx: Recording, input: Migration): Promise<Move> {
@@ -155,10 +169,9 @@ async function reserveMove(ctx: Recording, input: Migration): Promise<Move> {
   for (const nic of nics) await reserveAddresses(ctx, nic)
   await ctx.store.observe(Vm, vm.extId, {
     isCrossClusterMigrationInProgress: true,
-    migrationTaskExtId: ctx.taskExtId,
     filesUnderWay: [...(vm.filesUnderWay ?? []), ...underWay(files.map(copyOf))],
   })
-  return { ...(target as Target), files }
+  return { ...(target as Target), formerExtId: vm.cluster?.extId as string, files }
 }
 
 const copyOf = ({ copyExtId, containerExtId }: MovedFile): FileBacking => ({
@@ -208,7 +221,7 @@ async function unlock(ctx: Recording, input: OfVm): Promise<void> {
     filesUnderWay: without(vm, copies),
   })
   await endUnchanged(ctx, input)
-  for (const extId of left) await ctx.store.insert(LeftCopy, { extId, clusterExtId: clusterExtId as string })
+  await leaveCopies(ctx.store, clusterExtId as string, left)
 }
 
 async function driverMove(ctx: Running, vm: VmEntity): Promise<ClusterMove> {
