@@ -11,9 +11,8 @@ import { defineTask } from '../../context.ts'
 import { evacuation, HostMaintenance, noteLeft, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import { giveBackElsewhere, placeElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
-import { deleteIso } from './guest/customization.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
-import { isCustomizationConsumed, recordOff } from './power/power.ts'
+import { recordOff, removeIso, stoppedGuest } from './power/power.ts'
 
 type Recording = RecordContext<Drivers>
 
@@ -116,25 +115,24 @@ export const stopForMaintenance = defineTask<VmOfHost & { readonly asksGuest: bo
         const vm = await leaving(ctx.store, input, 'ON', 'PAUSED')
         if (vm === undefined) return undefined
         const { hypervisor } = ctx.drivers
-        const isConsumed = await isCustomizationConsumed(ctx, vm.extId)
         const asks = input.asksGuest && vm.powerState === 'ON'
         if (!asks || (await hypervisor.requestShutdown(vm.extId, 'ACPI')) === 'ignored')
           await hypervisor.stopVm(vm.extId)
-        await deleteIso(ctx, vm)
-        return { isConsumed }
+        return stoppedGuest(ctx, vm.extId)
       },
       isIrreversible: true,
     },
     {
       name: 'store',
-      progress: 100,
+      progress: 95,
       record: async (ctx, input) => {
         const stopped = ctx.outputs['stop']
-        if (stopped === undefined || (await ctx.store.get(Vm, input.vmExtId)) === undefined) return
-        await recordOff(ctx, input, stopped)
+        if (stopped === undefined || (await ctx.store.get(Vm, input.vmExtId)) === undefined) return undefined
         await noteLeft(ctx.store, input, 'stoppedVmExtIds')
+        return recordOff(ctx, input, stopped)
       },
     },
+    removeIso('store', 100),
   ],
 })
 
