@@ -289,11 +289,11 @@ const demandAmongPeers = async ({ store, drivers }: Choosing, vm: VmEntity): Pro
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
-/** What a caller that asks for many VMs has read for all of them. */
+/** Read by the caller for many VMs at once. */
 export interface Known {
   /** By VM. */
   readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
-  /** Of the policy that governs each of these VMs. */
+  /** The policy that governs each of these VMs. */
   readonly hostAffinity?: HostAffinity
 }
 
