@@ -38,12 +38,12 @@ import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
-interface Choosing {
+interface Choosing extends Partial<Reporting> {
   readonly store: Reader
   readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
 }
 
-interface Scheduling extends Choosing, Partial<Reporting> {
+interface Scheduling extends Choosing {
   readonly store: Transaction
 }
 
@@ -91,7 +91,7 @@ export async function choiceFor(
 ): Promise<{ readonly choice: Choice; readonly demand: Demand }> {
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
   const demand = await demandAmongPeers(ctx, vm)
-  return { choice: chooseByLoad(hosts, await loadsFor(ctx.store, vm, demand), demand), demand }
+  return { choice: await choose(ctx, hosts, await loadsFor(ctx.store, vm, demand), demand), demand }
 }
 
 /** The caller has chosen the host. */
@@ -167,15 +167,20 @@ async function hold(
 ): Promise<string> {
   const { store } = ctx
   const loads = await loadsFor(store, vm, demand)
-  let choice = chooseByLoad(hosts, loads, demand)
-  if ('reasons' in choice) choice = chooseByLoad(await named(ctx, hosts), loads, await withSeenPolicy(ctx, demand))
-  const held = chosenFor(vm, choice, demand, refused)
+  const held = chosenFor(vm, await choose(ctx, hosts, loads, demand), demand, refused)
   await store.insert(HostAllocation, held)
   return held.hostExtId
 }
 
 /** For reasons: hosts that the owner of the task may not see are numbered. */
-async function named(ctx: Scheduling, hosts: readonly HostCandidate[]): Promise<readonly HostCandidate[]> {
+/** The reasons name only what the owner of the task may see. */
+async function choose(ctx: Choosing, hosts: readonly HostCandidate[], loads: Loads, demand: Demand): Promise<Choice> {
+  const choice = chooseByLoad(hosts, loads, demand)
+  if ('hostExtId' in choice) return choice
+  return chooseByLoad(await named(ctx, hosts), loads, await withSeenPolicy(ctx, demand))
+}
+
+async function named(ctx: Choosing, hosts: readonly HostCandidate[]): Promise<readonly HostCandidate[]> {
   const { owner, services, store } = ctx
   if (owner === undefined || services === undefined) return hosts
   const shown: HostCandidate[] = []
@@ -186,7 +191,7 @@ async function named(ctx: Scheduling, hosts: readonly HostCandidate[]): Promise<
   return shown
 }
 
-async function withSeenPolicy({ owner, services, store }: Scheduling, demand: Demand): Promise<Demand> {
+async function withSeenPolicy({ owner, services, store }: Choosing, demand: Demand): Promise<Demand> {
   const { hostAffinity } = demand
   if (hostAffinity === undefined || owner === undefined || services === undefined) return demand
   const policy = await store.get(VmHostAffinityPolicy, hostAffinity.policyExtId)
@@ -289,11 +294,11 @@ const demandAmongPeers = async ({ store, drivers }: Choosing, vm: VmEntity): Pro
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
-/** Read by the caller for many VMs at once. */
+/** What a caller that asks for many VMs has read for all of them. */
 export interface Known {
   /** By VM. */
   readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
-  /** The policy that governs each of these VMs. */
+  /** Of the policy that governs each of these VMs. */
   readonly hostAffinity?: HostAffinity
 }
 

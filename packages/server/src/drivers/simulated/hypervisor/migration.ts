@@ -94,6 +94,7 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
     arrive: (now: DomainFact) => Promise<void>,
   ): Promise<void> => {
     const move = { from: fact.hostExtId as string, to: toHostExtId }
+    hosts.requireOpen(toHostExtId)
     hosts.requireDevices(fact.domain, toHostExtId)
     const patience = (): Promise<void> => (isInstant ? new Promise(() => undefined) : world.clock.sleep(1000))
     await moves.enter(move, patience, () => report(0))
@@ -110,7 +111,6 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
       const fact = hosts.domain(vmExtId)
       if (fact.state === 'OFF' || fact.hostExtId === toHostExtId) return
       hosts.requireAnswer('migrateVm', [...hosts.placesOf(fact), toHostExtId])
-      hosts.requireOpen(toHostExtId)
       await live(fact, toHostExtId, report, async (now) => {
         if (now.state !== 'OFF') await hosts.domains.put(vmExtId, { ...now, hostExtId: toHostExtId })
       })
