@@ -146,7 +146,7 @@ export interface Hardware {
   /** Bytes of foreign files in the container, as of the last poll. */
   foreignBytes(containerExtId: string): number
 
-  /** The controller VM of the host stops serving, and the host takes no VMs. @throws DriverError, final, while a VM runs there */
+  /** The controller VM of the host stops serving, and the host starts no VMs and takes none from other hosts. */
   enterMaintenance(clusterExtId: string, hostExtId: string): Promise<void>
   /** Resolves also when the host is not in maintenance. */
   leaveMaintenance(clusterExtId: string, hostExtId: string): Promise<void>

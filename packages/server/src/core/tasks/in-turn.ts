@@ -8,7 +8,7 @@ interface Turns<D> {
   readonly operation: string
   /** The first affected entity of the subtask has this id. */
   readonly start: (ctx: RecordContext<D>, extId: string) => Promise<{ readonly extId: string }>
-  /** Of the task, in percent, when the first subtask begins and when the last one has ended. */
+  /** Progress of the task in percent when the first subtask begins and when the last one has ended. */
   readonly progress?: readonly [from: number, to: number]
   /** Begin no more subtasks, and wait for none. Asked once a second of the world's clock. */
   readonly isOver?: (ends: Ends) => boolean

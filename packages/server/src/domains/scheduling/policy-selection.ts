@@ -75,7 +75,7 @@ export function peerFinder(
 interface Selectors {
   readonly extId: string
   readonly categoryExtIds: readonly string[]
-  /** Of the policies that prevail over this one. */
+  /** Policies with these prevail over this one. */
   readonly olderCategoryExtIds: readonly string[]
 }
 

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import type { Asked } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { hostId, ids } from '../../support/clustermgmt.ts'
-import { at } from '../../support/field-bases.ts'
 import { aNativeCluster, type NativeCluster } from '../../support/native-cluster.ts'
 import { aRunningVm } from '../../support/policies.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -42,14 +41,14 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'clustermgmt.exit-host-maintenance': leaving,
 }
 
+/** A host of its own for each field: it can be entered once. */
+const baseOf =
+  (cluster: (app: TestApp) => Promise<NativeCluster>, what: 'enter' | 'exit'): FieldBase =>
+  async (app) => ({ ...askedFor(what, await cluster(app)), body: {} })
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'clustermgmt.enterHostMaintenance': [at(pathOf('enter'), {})],
-  'clustermgmt.exitHostMaintenance': [
-    async (app) => {
-      await app.task(await app.call('POST', pathOf('enter'), { body: {}, requestId: randomUUID() }))
-      return { path: pathOf('exit'), body: {} }
-    },
-  ],
+  'clustermgmt.enterHostMaintenance': [baseOf(aNativeCluster, 'enter')],
+  'clustermgmt.exitHostMaintenance': [baseOf(anEmptiedHost, 'exit')],
 }
 
 const someHost = ({ draw }: walk.Asking): string => hostId(draw.of(['hp-n01-a', 'hp-n01-b', 'hp-n01-c', 'hp-n01-d']))

@@ -1,4 +1,4 @@
-/** What a host shows of its maintenance. Source: behaviour clustermgmt.md 1.4 (table). */
+/** The fields of a host that show its maintenance. Source: behaviour clustermgmt.md 1.4 (table). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Transaction } from '../../../store/store.ts'
 

@@ -61,13 +61,15 @@ const descriptions: Readonly<Record<Turn<VmOfHost>['operation'], string>> = {
 export async function underWay(ctx: Running, ...of: readonly Turn<VmOfHost>['operation'][]): Promise<void> {
   for (const operation of of) {
     const running: string[] = []
-    for (const extId of (await begunSubtasks(ctx, operation)).values())
-      if (await hasBegun(ctx, extId)) running.push(extId)
+    for (const [vmExtId, task] of await begunSubtasks(ctx, operation))
+      if (await hasBegun(ctx, vmExtId, task)) running.push(task)
     await ctx.untilEnded(running)
   }
 }
 
-async function hasBegun({ store }: Running, taskExtId: string): Promise<boolean> {
+/** A migration is marked on its VM together with its reservation, before its task shows that it runs. */
+async function hasBegun({ store }: Running, vmExtId: string, taskExtId: string): Promise<boolean> {
+  if ((await store.get(Vm, vmExtId))?.migrationTaskExtId === taskExtId) return true
   return (await store.get(Task, taskExtId))?.status !== 'QUEUED'
 }
 

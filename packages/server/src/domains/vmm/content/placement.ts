@@ -101,7 +101,7 @@ export function statusesOf(
   })
 }
 
-/** Of the policies of an image, and of the conflicts of each; policies that the image breaks come first. */
+/** So many policies and conflicts an answer may hold; policies that the image breaks come first. */
 const mostShown = 100
 
 /** HARD policies that share no cluster with this one; where each pair shares one and all together none, all others. */
