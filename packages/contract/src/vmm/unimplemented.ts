@@ -5,5 +5,4 @@ export const unimplemented: Unimplemented = {
   '/ahv/config/vms': {
     crossClusterMigrateVm: 'migrate',
   },
-  '/extern/config/vms': { 'extern.revertVm': 'revert' },
 }

@@ -3,7 +3,17 @@ import { names } from '../../names.ts'
 import { action, baseFields, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
-import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers, vmWriters } from '../roles.ts'
+import {
+  getRate,
+  vmListRate,
+  vmMutationRate,
+  vmOperators,
+  vmReverters,
+  vmSlowMutationRate,
+  vmSwitchers,
+  vmViewers,
+  vmWriters,
+} from '../roles.ts'
 import { macAddress } from '../vm/parts/nic.ts'
 import { ExternGuestTools } from './guest-tools.ts'
 
@@ -168,6 +178,13 @@ export const externVmOperations = {
     iam: 'Power_Off_External_Virtual_Machine',
   }),
   resetVm: action('/extern/config/vms/{extId}/$actions/reset', { ...operating, iam: 'Reset_External_Virtual_Machine' }),
+  revertVm: action('/extern/config/vms/{extId}/$actions/revert', {
+    ...mutation,
+    body: s.object('vmm.v4.extern.config.RevertParams', { vmRecoveryPointExtId: s.referenceTo('VmRecoveryPoint') }),
+    iam: 'Revert_External_Virtual_Machine',
+    roles: vmReverters,
+    rateLimit: vmSlowMutationRate,
+  }),
   // Native VMs have no such action; it has the roles of the other power actions.
   suspendVm: action('/extern/config/vms/{extId}/$actions/suspend', {
     ...operating,

@@ -2,12 +2,13 @@
 import { VmRecoveryPoint, vmRecoveryPointOperations } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { implement, type ReadContext } from '../../../context.ts'
 import { type Point, snapshotsOf } from './captured.ts'
-import { createPoint, makePoint, maximumPoints, pointFaults } from './create.ts'
+import { createPoint, makePoint, pointFaults } from './create.ts'
 import { deleteExpired, deletePoint, removePoint } from './delete.ts'
+import { maximumPoints } from './new-point.ts'
 import { restoreFaults, restorePoint, restoreVm } from './restore.ts'
 
 async function presentPoints({ drivers }: ReadContext, points: readonly Point[]): Promise<readonly object[]> {
-  const layers = drivers.hypervisor.layers()
+  const layers = new Map([...drivers.hypervisor.layers(), ...drivers.externalHypervisor.layers()])
   const bytesOf = (point: Point): number =>
     snapshotsOf(point).reduce((sum, { layerExtId }) => sum + (layers.get(layerExtId)?.ownBytes ?? 0), 0)
   return points.map((point) => ({ ...point, totalExclusiveUsageBytes: bytesOf(point) }))

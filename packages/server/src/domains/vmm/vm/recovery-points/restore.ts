@@ -15,7 +15,7 @@ import { makingVm, type NewVm } from '../create/create.ts'
 import { deriveVm, nicLike } from '../create/derived-vm.ts'
 import { nameFaults } from '../rules.ts'
 import { blueprintOf, type Point, requirePoint } from './captured.ts'
-import { affectedPoint } from './create.ts'
+import { affectedPoint } from './new-point.ts'
 
 type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
 type NicSpec = NonNullable<NonNullable<Body['vmConfigOverrideSpec']>['nicSpec']>
@@ -47,6 +47,10 @@ export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiErr
 export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promise<TaskStarted> {
   const point = ctx.target
   await requireClusterReachable(ctx, point.clusterExtId)
+  if (point.externVm !== undefined) {
+    const fault = `The recovery point "${point.name}" is one of an external VM: no VM can be restored from it. Revert that VM to it.`
+    throw new ApiError('CONFLICT', { fault })
+  }
   const { nicSpec, name, description, categories, ownershipInfo } = body.vmConfigOverrideSpec ?? {}
   const blueprint = blueprintOf(point)
   const { nics = [] } = blueprint.spec
