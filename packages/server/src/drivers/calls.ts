@@ -74,6 +74,7 @@ export const driverCalls = {
     migrateVm: true,
     moveDisk: true,
     observeGuests: true,
+    openConsole: true,
     removeVmGroup: true,
     replaceDisk: true,
     requestReboot: true,
