@@ -37,6 +37,7 @@ export const BgpSession = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
+    iamNoun: 'BGP_Session',
     title: 'BGP session',
     unique: [
       { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
@@ -53,7 +54,7 @@ export const BgpSession = resource(
   },
 )
 
-const view = { iam: 'View_BGP_Session', roles: bgpReaders, rateLimit: perSecond(3) }
+const view = { roles: bgpReaders, rateLimit: perSecond(3) }
 
 export const bgpSessionOperations = {
   listBgpSessions: list('/config/bgp-sessions', BgpSession, {

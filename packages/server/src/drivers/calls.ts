@@ -61,6 +61,7 @@ export const driverCalls = {
   },
   hypervisor: {
     acknowledge: true,
+    copyDisk: true,
     copyTools: true,
     createDisk: true,
     defineVm: true,
@@ -71,8 +72,10 @@ export const driverCalls = {
     holdAtStart: true,
     hydrateDisk: true,
     installedSystem: true,
+    isCustomizationDone: true,
     migrateVm: true,
     moveDisk: true,
+    moveVm: true,
     observeGuests: true,
     openConsole: true,
     removeVmGroup: true,

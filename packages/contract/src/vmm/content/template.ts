@@ -52,6 +52,7 @@ export const TemplateVersion = resource(
     createdBy: s.readOnly(TemplateUser),
   },
   {
+    iamNoun: 'VM_Templates_Versions',
     kind: 'TemplateVersion',
     internal: {
       templateExtId: s.referenceTo('Template'),
@@ -95,6 +96,7 @@ export const Template = resource(
     updatedBy: s.readOnly(TemplateUser),
   },
   {
+    iamNoun: 'VM_Templates',
     iam: {
       name: 'vm_template',
       attributes: { category_uuid: 'categoryExtIds', name: 'templateName', owner_uuid: 'createdBy/extId' },
@@ -105,6 +107,7 @@ export const Template = resource(
       updatedVmExtId: s.optional(s.uuid()),
     },
     indexed: ['updatedVmExtId'],
+    associationType: 'VM_TEMPLATE',
     rel: 'vmm:content:template',
     sparsePut: true,
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -143,8 +146,8 @@ export const CompleteGuestUpdateSpec = s.object('vmm.v4.content.CompleteGuestUpd
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
 const readers: readonly RoleName[] = [...writers, 'Platform Viewer', 'Virtual Machine Operator']
 
-const view = { iam: 'View_VM_Templates', roles: readers }
-const viewVersions = { iam: 'View_VM_Templates_Versions', roles: readers }
+const view = { roles: readers }
+const viewVersions = { roles: readers }
 const mutation = { roles: writers, rateLimit: perSecond(2, 2, 5), requestId: 'required' } as const
 const acting = { ...mutation, of: Template } as const
 
@@ -170,43 +173,26 @@ export const templateOperations = {
       'updatedBy',
     ],
   }),
-  createTemplate: create('/content/templates', Template, {
-    ...mutation,
-    body: NewTemplate,
-    iam: 'Create_VM_Templates',
-  }),
+  createTemplate: create('/content/templates', Template, { ...mutation, body: NewTemplate }),
   getTemplateById: get(one, Template, { ...view, rateLimit: getRate }),
-  updateTemplateById: update(one, Template, {
-    ...mutation,
-    iam: 'Update_VM_Templates',
-    ifMatch: 'required',
-  }),
-  deleteTemplateById: remove(one, Template, { ...mutation, iam: 'Delete_VM_Templates' }),
+  updateTemplateById: update(one, Template, { ...mutation, ifMatch: 'required' }),
+  deleteTemplateById: remove(one, Template, mutation),
   publishTemplate: action('/content/templates/{extId}/$actions/publish', {
     ...acting,
     body: TemplatePublishSpec,
     iam: 'Publish_VM_Templates_Versions',
     ifMatch: 'required',
   }),
-  deployTemplate: action('/content/templates/{extId}/$actions/deploy', {
-    ...acting,
-    body: TemplateDeployment,
-    iam: 'Deploy_VM_Templates',
-  }),
+  deployTemplate: action('/content/templates/{extId}/$actions/deploy', { ...acting, body: TemplateDeployment }),
   initiateGuestUpdate: action('/content/templates/{extId}/$actions/initiate-guest-update', {
     ...acting,
     body: InitiateGuestUpdateSpec,
-    iam: 'Initiate_Guest_Update_VM_Templates',
   }),
   completeGuestUpdate: action('/content/templates/{extId}/$actions/complete-guest-update', {
     ...acting,
     body: CompleteGuestUpdateSpec,
-    iam: 'Complete_Guest_Update_VM_Templates',
   }),
-  cancelGuestUpdate: action('/content/templates/{extId}/$actions/cancel-guest-update', {
-    ...acting,
-    iam: 'Cancel_Guest_Update_VM_Templates',
-  }),
+  cancelGuestUpdate: action('/content/templates/{extId}/$actions/cancel-guest-update', acting),
 }
 
 export const templateVersionOperations = {
@@ -217,12 +203,6 @@ export const templateVersionOperations = {
     orderby: ['createTime', 'versionName'],
     select: 'any',
   }),
-  getTemplateVersionById: get(version, TemplateVersion, {
-    ...viewVersions,
-    rateLimit: getRate,
-  }),
-  deleteTemplateVersionById: remove(version, TemplateVersion, {
-    ...mutation,
-    iam: 'Delete_VM_Templates_Versions',
-  }),
+  getTemplateVersionById: get(version, TemplateVersion, { ...viewVersions, rateLimit: getRate }),
+  deleteTemplateVersionById: remove(version, TemplateVersion, mutation),
 }

@@ -24,16 +24,12 @@ interface Clone extends NewVm {
 
 /** @throws ApiError 501 naming a field that is not built */
 export function cloneFaults(body: CloneBody): ApiError[] {
-  const { bootConfig, guestCustomization, guestCustomizationProfileConfig } = body
+  const { guestCustomization, guestCustomizationProfileConfig } = body
   if (guestCustomization !== undefined && guestCustomizationProfileConfig !== undefined) {
     return [fault('guestCustomizationProfileConfig', 'nothing beside guestCustomization', 'a profile')]
   }
-  const refuse = (field: string): never => {
-    throw new ApiError('NOT_IMPLEMENTED', { operation: `cloneVm with ${field}` })
-  }
   if (guestCustomizationProfileConfig !== undefined && guestCustomizationProfileConfig.profile.extId === undefined)
     return [fault('guestCustomizationProfileConfig/profile/extId', 'the id of a profile', undefined)]
-  if ((bootConfig as { nvramDevice?: unknown } | undefined)?.nvramDevice !== undefined) refuse('nvramDevice')
   refuseUnbuilt('cloneVm', body as VmBody)
   return overrideFaults(body as VmBody)
 }

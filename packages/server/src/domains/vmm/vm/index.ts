@@ -11,6 +11,8 @@ import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
 import { createVm, makeVm } from './create/create.ts'
 import { creationFaults, maximumVms } from './create/plan.ts'
+import { LeftCopy, removeLeftCopies } from './cross-cluster/left-copies.ts'
+import { crossClusterFaults, migrateAcross, migrateToCluster } from './cross-cluster/migrate.ts'
 import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
@@ -42,6 +44,7 @@ export const vm = implement(
     ...ownership.handlers,
     customizeGuestVm: (ctx, { body }) => customizeGuest(ctx, body),
     generateConsoleTokenById: (ctx) => generateConsoleToken(ctx),
+    crossClusterMigrateVm: (ctx, { body }) => migrateAcross(ctx, body),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
@@ -63,6 +66,7 @@ export const vm = implement(
       associateCategories: ({ body }) => categoryFaults(body),
       disassociateCategories: ({ body }) => categoryFaults(body),
       customizeGuestVm: ({ body }) => paramsFaults(body),
+      crossClusterMigrateVm: ({ body }) => crossClusterFaults(body),
       migrateVmToHost: ({ body }) => hostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
@@ -76,6 +80,7 @@ export const vm = implement(
       makeClone,
       customize,
       issueConsoleToken,
+      migrateToCluster,
       migrateToHost,
       ...ownership.tasks,
       changeVm,
@@ -90,7 +95,7 @@ export const vm = implement(
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
-    records: [ConsoleToken, DeviceClaim, HostAllocation, MacLease, PowerEvent],
-    schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
+    records: [ConsoleToken, DeviceClaim, HostAllocation, LeftCopy, MacLease, PowerEvent],
+    schedules: [ejectIsos, holdDependentVms, observeDomains, removeLeftCopies, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -1,6 +1,6 @@
 /** Refuses fields of a VM's body that are not implemented: they must never be accepted and ignored. */
 import { ApiError } from '../../../core/api-error.ts'
-import type { VmBody } from '../../virtual-machines/entity.ts'
+import { nvramOf, type VmBody } from '../../virtual-machines/entity.ts'
 import { isEmulated, type NicBody } from './parts/nics.ts'
 
 const unbuiltSources: Readonly<Record<string, string>> = {
@@ -17,6 +17,7 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
   if (body.guestTools !== undefined) refuse('guestTools')
   for (const { backingInfo } of [...(body.disks ?? []), ...(body.cdRoms ?? [])])
     refuseUnbuiltSource(operation, backingInfo)
+  refuseUnbuiltSource(operation, nvramOf(body))
   for (const nic of body.nics ?? []) refuseUnbuiltNic(operation, nic)
 }
 

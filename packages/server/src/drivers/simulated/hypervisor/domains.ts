@@ -59,7 +59,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined && fact.heldSince === undefined))
         return
       hosts.requireAnswer('stopVm', hosts.placesOf(fact))
-      await domains.put(vmExtId, stopped(fact))
+      await domains.put(vmExtId, boots.off(fact))
     },
     ...createSignals(world, { hosts, boots, isInstant }),
     async fenceVm(vmExtId, hostExtId) {
@@ -117,7 +117,7 @@ function createSignals(
       if (fact.state === 'OFF') return 'done'
       hosts.requireAnswer('requestShutdown', hosts.placesOf(fact))
       if (!(await isObeyed(fact, through))) return 'ignored'
-      await domains.put(vmExtId, stopped(hosts.domain(vmExtId)))
+      await domains.put(vmExtId, boots.off(hosts.domain(vmExtId)))
       return 'done'
     },
     async requestReboot(vmExtId, through, callKey) {

@@ -23,6 +23,19 @@ export function contentBytes(disks: Collection<DiskFact>, fact: DiskFact, now: n
   return joined(fact.sizeBytes, ownBytes(fact, now), below === undefined ? 0 : contentBytes(disks, below, now))
 }
 
+/** A disk with the content of this one, and no layer below. */
+export function fullCopy(disks: Collection<DiskFact>, fact: DiskFact, containerExtId: string, now: number): DiskFact {
+  const { sizeBytes, os, hydration } = fact
+  const held = contentBytes(disks, fact, now)
+  return {
+    containerExtId,
+    sizeBytes,
+    createdAt: now,
+    ...defined({ os, hydration }),
+    ...(held > 0 && { mergedBytes: held }),
+  }
+}
+
 /** The layer that keeps what the disk holds now. */
 export const frozen = (fact: DiskFact, now: number): DiskFact => ({
   ...fact,

@@ -12,6 +12,7 @@ import {
   type DiskEntity,
   fileOf,
   type NicEntity,
+  nvramOf,
   type SourceReference,
   type VmBody,
   type VmEntity,
@@ -114,13 +115,21 @@ export function bodyLike({ spec, shownAs }: Pick<Blueprint, 'spec' | 'shownAs'>)
 
 /** Without a boot device that the new VM does not have: a volume group, or a NIC, which gets another MAC address. */
 function bootConfigOf(spec: VmEntity): VmEntity['bootConfig'] {
-  const { bootDevice, ...boot } = spec.bootConfig ?? {}
+  const boots = withoutNvram(spec)
+  const { bootDevice, ...boot } = boots ?? {}
   const address = (bootDevice as { diskAddress?: Address } | undefined)?.diskAddress
   const own = [...fileDisksOf(spec), ...(spec.cdRoms ?? [])]
   const isKept =
     address !== undefined &&
     own.some(({ diskAddress: at }) => at?.busType === address.busType && at?.index === address.index)
-  return isKept ? spec.bootConfig : (boot as VmEntity['bootConfig'])
+  return isKept ? boots : (boot as VmEntity['bootConfig'])
+}
+
+/** The new VM gets an NVRAM file of its own, of the same size. */
+function withoutNvram(spec: VmEntity): VmEntity['bootConfig'] {
+  const { diskSizeBytes } = nvramOf(spec) ?? {}
+  if (diskSizeBytes === undefined) return spec.bootConfig
+  return { ...spec.bootConfig, nvramDevice: { backingStorageInfo: { diskSizeBytes } } } as VmEntity['bootConfig']
 }
 
 function bootNicOf({ bootConfig, nics = [] }: VmEntity): number | undefined {

@@ -27,6 +27,8 @@ export async function captureOf(store: Reader, row: VmEntity, newId: () => strin
   const containers = new Set(filesOf(vm).flatMap(({ storageContainer }) => storageContainer?.extId ?? []))
   return {
     vm: captured as Point['vm'],
+    // A migration that was admitted before may have moved the VM.
+    clusterExtId: vm.cluster?.extId as string,
     diskRecoveryPoints: pointsOf(disks),
     driveRecoveryPoints: pointsOf(drives),
     containerExtIds: [...containers],

@@ -12,7 +12,7 @@ import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { requireShortQueue } from '../../admission.ts'
 import { createExternPoint } from '../../extern/recovery-points.ts'
-import { affectedVm, present } from '../admission.ts'
+import { affectedVm, present, requireNoMigration } from '../admission.ts'
 import { captureOf, type Point, snapshotsOf } from './captured.ts'
 import {
   type Making,
@@ -41,6 +41,7 @@ export async function createPoint(ctx: WriteContext, body: NewPoint): Promise<Ta
   await requireClusterReachable(ctx, vm.cluster?.extId)
   await requirePlace(ctx, vm)
   if (requireShortQueue(ctx, vm.extId, vm.name) === 0) await requireTools(ctx, vm, body.recoveryPointType)
+  else requireNoMigration(vm)
   const { extId, name, cluster } = vm
   const machine = { extId, name, clusterExtId: cluster?.extId as string, affected: affectedVm(vm) }
   return startMaking(ctx, body, machine, makePoint)

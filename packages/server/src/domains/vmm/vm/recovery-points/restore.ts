@@ -3,7 +3,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { RestoreVmRecoveryPointParams } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import { ApiError, refuseAll, withMessages } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import type { WriteContext } from '../../../context.ts'
@@ -19,6 +19,8 @@ import { affectedPoint } from './new-point.ts'
 
 type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
 type NicSpec = NonNullable<NonNullable<Body['vmConfigOverrideSpec']>['nicSpec']>
+const nicSpecPath = 'vmConfigOverrideSpec/nicSpec'
+
 type NicOverride = NonNullable<NicSpec['nicOverrideList']>[number]
 
 interface Restore extends NewVm {
@@ -67,21 +69,54 @@ export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promis
     ...(nicSpec === undefined && missing.length === 0 ? {} : { nics: kept }),
   }
   const isStrict = body.isStrictMode !== false
-  return deriveVm(ctx, blueprint, overrides, {
-    task: restoreVm,
-    input: { pointExtId: point.extId, isStrict, missing },
-    options: (vm) => ({ ...taskOf('RestoreVmRecoveryPoint', vm), affected: [affectedPoint(point), affectedVm(vm)] }),
-  })
+  const indexes = kept.map(({ extId }) =>
+    (nicSpec?.nicOverrideList ?? []).findIndex(({ nicExtId }) => nicExtId === extId),
+  )
+  return atOverrides(indexes, () =>
+    deriveVm(ctx, blueprint, overrides, {
+      task: restoreVm,
+      input: { pointExtId: point.extId, isStrict, missing },
+      options: (vm) => ({ ...taskOf('RestoreVmRecoveryPoint', vm), affected: [affectedPoint(point), affectedVm(vm)] }),
+    }),
+  )
+}
+
+/** Faults of a NIC of the new VM name the override that it follows. @param indexes of the overrides, by NIC; -1: none */
+async function atOverrides<T>(indexes: readonly number[], work: () => Promise<T>): Promise<T> {
+  const inBody = (text: string): string =>
+    text.replace(/\bnics\[(\d+)\]/g, (path, index) => {
+      const override = indexes[Number(index)] ?? -1
+      return override < 0 ? path : `${nicSpecPath}/nicOverrideList[${override}]`
+    })
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw withMessages(error, ({ message, argumentsMap, ...rest }) => ({
+      ...rest,
+      message: inBody(message),
+      ...(argumentsMap === undefined
+        ? {}
+        : {
+            argumentsMap: Object.fromEntries(Object.entries(argumentsMap).map(([name, text]) => [name, inBody(text)])),
+          }),
+    }))
+  }
 }
 
 function nicSpecFaults({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): ApiError[] {
   const faultsOf = (path: string, extId: string): ApiError[] =>
     nics.some((nic) => nic.extId === extId) ? [] : [fault(path, 'the id of a NIC of the recovery point', extId)]
-  const at = 'vmConfigOverrideSpec/nicSpec'
-  return [
-    ...nicOverrideList.flatMap(({ nicExtId }, index) => faultsOf(`${at}/nicOverrideList[${index}]/nicExtId`, nicExtId)),
-    ...nicRemoveList.flatMap((extId, index) => faultsOf(`${at}/nicRemoveList[${index}]`, extId)),
+  const named = [...nicOverrideList.map(({ nicExtId }) => nicExtId), ...nicRemoveList]
+  const paths = [
+    ...nicOverrideList.map((_, index) => `${nicSpecPath}/nicOverrideList[${index}]/nicExtId`),
+    ...nicRemoveList.map((_, index) => `${nicSpecPath}/nicRemoveList[${index}]`),
   ]
+  return named.flatMap((extId, index) => {
+    const path = paths[index] as string
+    const first = named.indexOf(extId)
+    return first === index ? faultsOf(path, extId) : [fault(path, `another NIC than ${paths[first]}`, extId)]
+  })
 }
 
 /** The captured NICs with new MAC addresses and addresses, except where an override names them. */

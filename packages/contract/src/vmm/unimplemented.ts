@@ -1,8 +1,0 @@
-/** Operations that are known and not built yet. This list only shrinks. Source: catalogue vmm.json. */
-import type { Unimplemented } from '../unimplemented.ts'
-
-export const unimplemented: Unimplemented = {
-  '/ahv/config/vms': {
-    crossClusterMigrateVm: 'migrate',
-  },
-}
