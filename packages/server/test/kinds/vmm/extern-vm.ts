@@ -27,11 +27,6 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: { categories: [{ extId: unknown }] },
     broken: { categories: [{}] },
   },
-  'vmm.extern.revertVm': {
-    path: `${spare}/$actions/revert`,
-    body: { vmRecoveryPointExtId: unknown },
-    broken: { vmRecoveryPointExtId: 'none' },
-  },
 }
 
 const points = '/vmm/v4.2/ahv/config/vm-recovery-points'

@@ -68,10 +68,10 @@ export const revert = defineTask<Revert>({
         const { vm, renewedNicExtIds } = ctx.outputs['wait for state'] as RevertedVm
         for (const extId of renewedNicExtIds)
           ctx.warn(`Another VM has the MAC address of NIC ${extId} by now: the NIC has a new one.`)
-        const { externVm } = await requirePoint(ctx.store, input.pointExtId)
-        // The tools were in the captured disks, or not.
-        const changes = { nutanixGuestTools: externVm?.nutanixGuestTools, toolsRebootAt: undefined }
-        if ((await ctx.store.get(ExternVm, input.vmExtId)) !== undefined)
+        const point = await ctx.store.get(VmRecoveryPoint, input.pointExtId)
+        // The tools are those of the captured disks.
+        const changes = { nutanixGuestTools: point?.externVm?.nutanixGuestTools, toolsRebootAt: undefined }
+        if (point !== undefined && (await ctx.store.get(ExternVm, input.vmExtId)) !== undefined)
           await ctx.store.update(ExternVm, input.vmExtId, changes as Partial<ExternVmEntity>)
         await mirrorAndTouch(ctx, input, vm)
         ctx.complete([{ name: 'VM Recovery Point UUID', value: input.pointExtId }])
