@@ -4,6 +4,7 @@ import { action, create, get, list, perSecond, read, remove, resource, update } 
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate } from '../roles.ts'
+import { placementRetry } from './placement-retry.ts'
 
 // Checked at creation only, because the image outlives the disk.
 export const VmDiskSource = s.object('vmm.v4.content.VmDiskSource', { extId: s.uuid() })
@@ -71,6 +72,7 @@ export const Image = resource(
     },
     associationType: 'IMAGE',
     rel: 'vmm:content:image',
+    internal: { placementRetry: s.optional(s.object('', placementRetry)) },
     notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
   },

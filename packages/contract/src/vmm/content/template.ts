@@ -4,16 +4,19 @@ import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate } from '../roles.ts'
 import { vmOverrides } from '../vm/clone.ts'
-import { VmGcProfileConfig } from '../vm/guest/customization-profile.ts'
+import {
+  SysprepConfigOverrideSpec,
+  VmGcProfileConfig,
+  VmGcProfileReference,
+} from '../vm/guest/customization-profile.ts'
 import { GuestCustomizationParams } from '../vm/guest/guest-customization.ts'
 import { Vm } from '../vm/vm.ts'
+import { placementRetry } from './placement-retry.ts'
 
 export const TemplateUser = s.object('vmm.v4.content.TemplateUser', {
   extId: s.optional(s.uuid()),
   username: s.optional(s.text()),
 })
-
-const GcProfileReference = s.object('vmm.v4.ahv.config.VmGcProfileReference', { extId: s.optional(s.uuid()) })
 
 const overrides = { ...vmOverrides, guestCustomizationProfileConfig: s.optional(VmGcProfileConfig) }
 export const VmConfigOverride = s.object('vmm.v4.content.VmConfigOverride', overrides)
@@ -23,7 +26,7 @@ const guestCustomization = s.optional(GuestCustomizationParams)
 export const TemplateVmReference = s.object('vmm.v4.content.TemplateVmReference', {
   extId: s.referenceTo('Vm'),
   guestCustomization,
-  guestCustomizationProfile: s.optional(GcProfileReference),
+  guestCustomizationProfile: s.optional(VmGcProfileReference),
 })
 export const TemplateVersionReference = s.object('vmm.v4.content.TemplateVersionReference', {
   versionId: s.uuid(),
@@ -44,7 +47,7 @@ export const TemplateVersion = resource(
     isActiveVersion: s.withDefault(s.boolean(), true),
     /** Deployments may replace the guest customisation. */
     isGcOverrideEnabled: s.withDefault(s.boolean(), true),
-    guestCustomizationProfile: s.optional(GcProfileReference),
+    guestCustomizationProfile: s.optional(VmGcProfileReference),
     vmSpec: s.readOnly(Vm.schema),
     /** Clusters that hold a copy of the disks. */
     clusterLocationExtIds: s.readOnly(s.arrayOf(s.referenceTo('Cluster'))),
@@ -58,6 +61,8 @@ export const TemplateVersion = resource(
       templateExtId: s.referenceTo('Template'),
       /** For the VMs that are deployed from the version. */
       guestCustomization: s.secret(GuestCustomizationParams),
+      /** Settings that replace those of `guestCustomizationProfile`. */
+      profileOverride: s.secret(SysprepConfigOverrideSpec),
       copies: s.optional(
         s.arrayOf(
           s.object('', {
@@ -105,6 +110,7 @@ export const Template = resource(
       activeVersionExtId: s.referenceTo('TemplateVersion'),
       /** The temporary VM of the guest update, from the acceptance of its task on. */
       updatedVmExtId: s.optional(s.uuid()),
+      placementRetries: s.optional(s.arrayOf(s.object('', { clusterExtId: s.uuid(), ...placementRetry }))),
     },
     indexed: ['updatedVmExtId'],
     associationType: 'VM_TEMPLATE',

@@ -310,11 +310,24 @@ test('a recovery point outlives an external VM that vanishes, and can be deleted
   }
 })
 
-test('no VM can be restored from a recovery point of an external VM', async () => {
+test('no VM and no disk can be made from a recovery point of an external VM', async () => {
   const extId = await aPoint(spare)
   const answer = await app.call('POST', `${points}/${extId}/$actions/restore`, { requestId: randomUUID(), body: {} })
   assert.equal(answer.status, 409)
   assert.match(answer.errors[0]?.message ?? '', /Revert that VM/)
+  const reference = {
+    $objectType: 'vmm.v4.ahv.config.VmDiskRecoveryPointReference',
+    diskRecoveryPointExtId: (await pointOf(extId)).diskRecoveryPoints[0].diskRecoveryPointExtId,
+  }
+  const disk = { backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', dataSource: { reference } } }
+  const source = { entityType: 'VM_RECOVERY_POINT', extId }
+  for (const body of [
+    { name: 'of a point', source },
+    { name: 'of a layer', cluster: { extId: seedId('cluster/hp-native-01') }, disks: [disk] },
+  ]) {
+    const made = await app.call('POST', '/vmm/v4.2/ahv/config/vms', { requestId: randomUUID(), body })
+    assert.deepEqual([made.status, made.errors[0]?.code], [409, answer.errors[0]?.code], JSON.stringify(made.errors))
+  }
 })
 
 test("an external VM that was OFF runs the hypervisor's tools after its boot", async () => {

@@ -21,6 +21,7 @@ import {
   nicOn,
   readVm,
 } from '../../support/native-cluster.ts'
+import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
@@ -276,6 +277,11 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         ],
       }),
     ),
+    creating(vms, () => ({ name: named(), source: { entityType: 'VM', extId: seedId('vm/template-source') } })),
+    async (app) => {
+      const backingInfo = await pointDisk(app)
+      return { path: vms, body: fieldVm({ disks: [{ backingInfo }], cdRoms: [{ backingInfo }] }) }
+    },
     creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
     creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
     creating(vms, () => fieldVm({ gpus: [virtualGpu] })),
@@ -318,6 +324,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  'vmm.createVm source/extId': [seedId('vm/web-01')],
   'vmm.createVm gpus/mode': [virtualGpu.mode],
   'vmm.createVm gpus/vendor': [virtualGpu.vendor],
   'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
@@ -360,6 +367,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   },
   'vmm.customize-guest-vm': async (app) => actWith(app, await aFullVm(app), 'customize-guest', guestCustomization),
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app, { gpus: [demoGpu] }) }),
+  'vmm.copy-vm': async (app) => {
+    const source = { entityType: 'VM', extId: await aRunningVm(app) }
+    return { method: 'POST', path: vms, body: { name: 'copy', source } }
+  },
   'vmm.delete-vm': async (app) => {
     const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`
     return tagged(app, 'DELETE', vm)

@@ -9,8 +9,9 @@ import { vmRules } from '../invariants.ts'
 import { categoryFaults, ownerFaults } from '../ownership.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
-import { createVm, makeVm } from './create/create.ts'
-import { creationFaults, maximumVms } from './create/plan.ts'
+import { makeVm } from './create/create.ts'
+import { copyVm, createVm, newVmFaults } from './create/from-source.ts'
+import { maximumVms } from './create/plan.ts'
 import { LeftCopy, removeLeftCopies } from './cross-cluster/left-copies.ts'
 import { crossClusterFaults, migrateAcross, migrateToCluster } from './cross-cluster/migrate.ts'
 import { deleteVm, removeVm } from './delete.ts'
@@ -37,7 +38,7 @@ import { changeVm, updateVm } from './update.ts'
 export const vm = implement(
   vmOperations,
   {
-    createVm: (ctx, { body }) => createVm(ctx, body),
+    createVm: (ctx, request) => createVm(ctx, request),
     updateVmById: (ctx, { body }) => updateVm(ctx, body),
     deleteVmById: (ctx) => deleteVm(ctx),
     cloneVm: (ctx, { body }) => cloneVm(ctx, body),
@@ -61,7 +62,7 @@ export const vm = implement(
   },
   {
     rules: {
-      createVm: ({ body }) => creationFaults(body),
+      createVm: (request) => newVmFaults(request),
       assignVmOwner: ({ body }) => ownerFaults(body),
       associateCategories: ({ body }) => categoryFaults(body),
       disassociateCategories: ({ body }) => categoryFaults(body),
@@ -76,6 +77,7 @@ export const vm = implement(
     },
     tasks: [
       makeVm,
+      copyVm,
       revert,
       makeClone,
       customize,

@@ -34,7 +34,7 @@ import {
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
 import { requireImagesAllowed } from '../../content/placement.ts'
-import { type OfVm, taskOf } from '../admission.ts'
+import type { OfVm } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import {
   copyImages,
@@ -42,6 +42,7 @@ import {
   diskOf,
   imagesOf,
   imagesToCopy,
+  locksOf,
   removeCopies,
   requireRoom,
   storeCopies,
@@ -77,9 +78,6 @@ export interface VmOrigin<I extends NewVm> extends Derived {
   readonly input: Omit<I, keyof NewVm>
   readonly options: (vm: VmEntity) => TaskOptions
 }
-
-export const createVm = (ctx: WriteContext, body: VmBody): Promise<TaskStarted> =>
-  newVm(ctx, body, { contents: new Map(), task: makeVm, input: {}, options: (vm) => taskOf('CreateVm', vm) })
 
 /**
  * Stores the pending row with its unique values; the VM becomes visible when its task has succeeded.
@@ -122,8 +120,8 @@ export async function newVm<I extends NewVm>(
 ): Promise<TaskStarted> {
   const { vm, copies } = await insertVm(ctx, body, origin)
   const options = origin.options(vm)
-  const images = (await imagesToCopy(ctx.store, ...sourcesOf(vm, copies))).map(({ extId }) => extId)
-  const locks = [...options.affected.map(({ extId }) => extId), vm.extId, ...images]
+  const sources = await locksOf(ctx.store, ...sourcesOf(vm, copies))
+  const locks = [...options.affected.map(({ extId }) => extId), ...(options.locks ?? []), vm.extId, ...sources]
   const input = {
     ...origin.input,
     vmExtId: vm.extId,

@@ -64,7 +64,7 @@ export async function withSources(
     const content = contents.get(path)
     const reference = content === undefined ? backing.dataSource?.reference : undefined
     const source = reference === undefined ? undefined : await resolveSource(ctx.store, reference)
-    if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source)))) {
+    if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source.owner)))) {
       const attribute = `${path}/dataSource/reference`
       missing.push(new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute }))
     }
@@ -74,7 +74,7 @@ export async function withSources(
   return files
 }
 
-async function mayRefer(ctx: Planning, { owner }: ResolvedSource): Promise<boolean> {
+export async function mayRefer(ctx: Planning, owner: ResolvedSource['owner']): Promise<boolean> {
   if (owner === undefined) return true
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
   return isInScope(scope, owner.entity)

@@ -15,6 +15,7 @@ import { makingVm, type NewVm } from '../create/create.ts'
 import { deriveVm, nicLike } from '../create/derived-vm.ts'
 import { nameFaults } from '../rules.ts'
 import { blueprintOf, type Point, requirePoint } from './captured.ts'
+import { requireNative } from './native.ts'
 import { affectedPoint } from './new-point.ts'
 
 type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
@@ -23,14 +24,16 @@ const nicSpecPath = 'vmConfigOverrideSpec/nicSpec'
 
 type NicOverride = NonNullable<NicSpec['nicOverrideList']>[number]
 
-interface Restore extends NewVm {
+interface Captured {
   readonly pointExtId: string
   readonly isStrict: boolean
-  /** What the captured NICs name and is not there any more. */
+  /** Subnets of captured NICs that were deleted. */
   readonly missing: readonly Missing[]
 }
 
-interface Missing {
+type Restore = NewVm & Captured
+
+export interface Missing {
   readonly nicExtId: string
   readonly subnetExtId: string
 }
@@ -49,17 +52,13 @@ export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiErr
 export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promise<TaskStarted> {
   const point = ctx.target
   await requireClusterReachable(ctx, point.clusterExtId)
-  if (point.externVm !== undefined) {
-    const fault = `The recovery point "${point.name}" is one of an external VM: no VM can be restored from it. Revert that VM to it.`
-    throw new ApiError('CONFLICT', { fault })
-  }
+  requireNative(point)
   const { nicSpec, name, description, categories, ownershipInfo } = body.vmConfigOverrideSpec ?? {}
   const blueprint = blueprintOf(point)
   const { nics = [] } = blueprint.spec
   refuseAll(nicSpecFaults(nicSpec ?? {}, nics))
   const wanted = nicsWith(nicSpec ?? {}, nics)
-  const missing = await missingSubnets(ctx.store, wanted)
-  const kept = wanted.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId))
+  const { kept, missing } = await presentNics(ctx.store, wanted)
   const overrides: Partial<VmBody> = {
     name: name ?? (await freeName(ctx.store, blueprint.spec.name)),
     categories,
@@ -141,14 +140,18 @@ function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntit
   } as NicEntity
 }
 
-async function missingSubnets(store: Reader, nics: readonly NicEntity[]): Promise<Missing[]> {
+/** `kept`: the NICs whose subnets exist. */
+export async function presentNics(
+  store: Reader,
+  nics: readonly NicEntity[],
+): Promise<{ readonly kept: NicEntity[]; readonly missing: Missing[] }> {
   const missing: Missing[] = []
   for (const { extId, networkInfo } of nics) {
     const subnetExtId = networkInfo?.subnet?.extId
     if (subnetExtId !== undefined && (await store.get(Subnet, subnetExtId)) === undefined)
       missing.push({ nicExtId: extId, subnetExtId })
   }
-  return missing
+  return { kept: nics.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId)), missing }
 }
 
 /** Doubles the number until a name is free, then halves the gap: one VM may have been restored thousands of times. */
@@ -170,17 +173,18 @@ async function freeName(store: Reader, name: string): Promise<string> {
   return nameWith(free)
 }
 
+/** @throws ApiError 404 when the recovery point, or in strict mode a subnet of its VM, was deleted */
+export async function requireCaptured(store: Reader, { isStrict, missing, pointExtId }: Captured): Promise<void> {
+  await requirePoint(store, pointExtId)
+  const faults = missing.map(
+    ({ nicExtId, subnetExtId }) =>
+      new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: `vm/nics/${nicExtId}` }),
+  )
+  if (isStrict) refuseAll(faults)
+}
+
 export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
-  check: async ({ store }, { isStrict, missing, pointExtId }) => {
-    await requirePoint(store, pointExtId)
-    if (!isStrict || missing.length === 0) return
-    refuseAll(
-      missing.map(
-        ({ nicExtId, subnetExtId }) =>
-          new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: `vm/nics/${nicExtId}` }),
-      ),
-    )
-  },
+  check: ({ store }, input) => requireCaptured(store, input),
   stored: async (ctx, { vmExtId, missing }) => {
     for (const { nicExtId, subnetExtId } of missing)
       ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the subnet ${subnetExtId}.`)
