@@ -42,6 +42,9 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
   'vmm.extern.associateCategories': [at(`${erp}/$actions/associate-categories`, category)],
   'vmm.extern.disassociateCategories': [at(`${erp}/$actions/disassociate-categories`, category)],
+  'vmm.extern.revertVm': [
+    async (app) => ({ path: `${erp}/$actions/revert`, body: { vmRecoveryPointExtId: await aPoint(app) } }),
+  ],
 }
 
 const asking = (action: string, body: object): Asked => ({ method: 'POST', path: `${erp}/$actions/${action}`, body })
