@@ -111,6 +111,19 @@ export const sharedErrors = {
     status: 409,
     message: 'The request {requestId} is still running. Retry with the same id.',
   },
+  CONSOLE_TOKEN_REFUSED: {
+    code: 'PLAT-10401',
+    status: 401,
+    group: 'AUTHENTICATION_REQUIRED',
+    message:
+      'Expected ?token= with the VmConsoleToken of this VM: at most 5 minutes old, not used before, and the VM ON. Generate a new one.',
+  },
+  CONSOLE_ORIGIN_REFUSED: {
+    code: 'PLAT-10403',
+    status: 403,
+    group: 'PERMISSION_DENIED',
+    message: 'Origin: expected the address of this service, found {origin}. Pages of other sites cannot open consoles.',
+  },
   AUTHENTICATION_REQUIRED: {
     code: 'PLAT-10401',
     status: 401,

@@ -42,6 +42,8 @@ export interface TextSchema extends Common {
 export interface UuidSchema extends Common {
   readonly type: 'uuid'
   readonly refersTo?: string
+  /** The id may also be that of an entity of this kind. Only for bodies: rows do not store such references. */
+  readonly orRefersTo?: string
 }
 /** Id of a task: a plain UUID in the spec profile, `ZXJnb24=:<uuid>` in the public one. */
 export interface TaskIdSchema extends Common {
@@ -184,6 +186,10 @@ export const object = <const F extends Fields>(
  * cannot be deleted, unless its kind says otherwise.
  */
 export const referenceTo = (kind: string): Typed<UuidSchema, string> => ({ type: 'uuid', refersTo: kind })
+export const referenceToEither = (kind: string, other: string): Typed<UuidSchema, string> => ({
+  ...referenceTo(kind),
+  orRefersTo: other,
+})
 
 /** Applies `change` to the schema and to every schema within it, innermost first. */
 export function mapped<S extends AnySchema>(schema: S, change: (schema: AnySchema) => AnySchema): S {
@@ -210,7 +216,7 @@ export function mapped<S extends AnySchema>(schema: S, change: (schema: AnySchem
 export const ofAnotherWorld = <S extends AnySchema>(schema: S): S =>
   mapped(schema, (each) => {
     if (each.type !== 'uuid') return each
-    const { refersTo, ...plain } = each
+    const { refersTo, orRefersTo, ...plain } = each
     return plain
   })
 

@@ -106,7 +106,7 @@ const happenings = [
   happening('CONTENT_SERVER_FAILS', {
     /** Host name in the source URLs of images. */
     server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
-    fault: s.withDefault(s.enumeration(['CORRUPT', 'CUT', 'DOWN', 'SLOW', 'STATUS']), 'DOWN'),
+    fault: s.withDefault(s.enumeration(['CORRUPT', 'CUT', 'DOWN', 'LOGIN', 'SLOW', 'STATUS', 'UNTRUSTED']), 'DOWN'),
     /** For STATUS, which it implies. */
     status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),

@@ -2,7 +2,6 @@ import { namespace } from '../operation.ts'
 import { vmmErrors } from './errors.ts'
 import * as extern from './extern/kinds.ts'
 import * as kinds from './kinds.ts'
-import { unimplemented } from './unimplemented.ts'
 
 export const vmm = namespace({
   name: 'vmm',
@@ -12,6 +11,5 @@ export const vmm = namespace({
   groups: {
     extern,
   },
-  unimplemented,
   errors: vmmErrors,
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Namespace } from '@hyperplane/contract'
 import type { Control } from '../control/control.ts'
+import { ApiError } from '../core/api-error.ts'
 import { createEnvelopeWriter, type EnvelopeWriter } from '../http/envelope.ts'
 import type { Site } from '../http/exchange.ts'
 import { inOrder } from '../worlds/in-order.ts'
@@ -43,6 +44,12 @@ export class WorldSites {
       makeRequestId: requestIdsOf(world),
       dispatch: inOrder(world),
       recorder: this.#control?.ofWorld(world).recorder,
+      async openConsole(vmExtId, token) {
+        // As for a wrong token: a client must not learn that a world exists and cannot be opened.
+        const instance = await world.instance().catch(() => undefined)
+        if (instance === undefined) throw new ApiError('CONSOLE_TOKEN_REFUSED')
+        return instance.consoles.open(vmExtId, token)
+      },
     }
     this.#sites.set(world, site)
     return site

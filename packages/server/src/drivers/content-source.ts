@@ -51,8 +51,16 @@ export interface ImageFile {
   readonly clusterExtId: string
 }
 
+export interface UrlAccess {
+  readonly url: string
+  /** For servers that ask for a login. */
+  readonly credential?: { readonly username: string; readonly password: string }
+  /** Also from a server whose certificate cannot be verified. */
+  readonly allowsUntrusted: boolean
+}
+
 export type ContentOrigin =
-  | { readonly kind: 'url'; readonly url: string; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' }
+  | ({ readonly kind: 'url'; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' } & UrlAccess)
   /** A snapshot of the disk. */
   | { readonly kind: 'disk'; readonly diskExtId: string; readonly sizeBytes: number }
 

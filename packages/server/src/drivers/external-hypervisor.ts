@@ -1,14 +1,12 @@
 /** Management of an external hypervisor; its VMs can change outside at any time. Source: behaviour vmm.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import type { GuestCredential, GuestSystem } from './hypervisor.ts'
+import type { DiskSnapshot, GuestCredential, GuestSystem, Layer } from './hypervisor.ts'
 import type { Run } from './telemetry.ts'
 
-export interface ExternalHypervisor extends ExternalGuests {
+export interface ExternalHypervisor extends ExternalGuests, ExternalSnapshots {
   /** Result of the last heartbeat, from memory. */
   isConnected(clusterExtId: string): boolean
-  /** The hypervisor's own tools in the guest, from memory. */
-  areToolsRunning(vmExtId: string): boolean
   /** Without the VMs of a management that is not connected. */
   inventory(): Promise<readonly ExternalInventory[]>
   /** Returns the end of the watch. A backend without notifications calls `changed` at its polling interval. */
@@ -22,10 +20,38 @@ export interface ExternalHypervisor extends ExternalGuests {
   runs(vmExtId: string): Promise<readonly Run[]>
 }
 
+/** The management keeps each snapshot with its VM, and deletes both together. Errors as of `changePower`. */
+export interface ExternalSnapshots {
+  /** All disks at one instant. The management freezes and thaws the guest if `isQuiesced`. Repeated calls return the first. */
+  takeSnapshot(
+    vmExtId: string,
+    snapshot: { readonly extId: string; readonly isQuiesced: boolean },
+  ): Promise<TakenSnapshot>
+  /** An absent snapshot is no fault, nor is an absent VM. */
+  removeSnapshot(vmExtId: string, snapshotExtId: string): Promise<void>
+  /** In one step; the VM is OFF then. Repeated calls with the same `callKey` revert once. */
+  revertToSnapshot(vmExtId: string, snapshotExtId: string, callKey: string): Promise<RevertedVm>
+  /** Layers of snapshots and of the disks over them, by id; from memory. @param at milliseconds since 1970, default: now */
+  layers(at?: number): ReadonlyMap<string, Layer>
+}
+
+export interface TakenSnapshot {
+  readonly vm: OutsideVm
+  readonly layers: readonly DiskSnapshot[]
+}
+
+export interface RevertedVm {
+  readonly vm: OutsideVm
+  /** NICs that got a new MAC address, because another VM had taken theirs. */
+  readonly renewedNicExtIds: readonly string[]
+}
+
 /** Guest tools of this control plane. Errors as of `changePower`. */
 export interface ExternalGuests {
   /** From the last heartbeat, from memory; undefined: the VM is gone, or its management not connected. */
   guestOf(vmExtId: string): OutsideGuest | undefined
+  /** The hypervisor's own tools in the guest, from memory. */
+  areToolsRunning(vmExtId: string): boolean
   /**
    * Inserts the ISO of the tools into the first empty drive, else into a new one if `canAddDrive`. An inserted ISO stays.
    * @returns the VM with its drives

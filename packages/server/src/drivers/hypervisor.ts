@@ -1,7 +1,7 @@
 /** Hosts of VMs. Changing calls are idempotent and resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
-export interface Hypervisor extends Domains, Disks, Guests, Migration, StartHolds, VmGroups {}
+export interface Hypervisor extends Consoles, Domains, Disks, Guests, Migration, StartHolds, VmGroups {}
 
 export interface Domains {
   /** Creates or reconfigures it; a running domain gets new memory, CPUs, disks, NICs and serial ports at once. */
@@ -58,6 +58,19 @@ export interface Disks {
   fullContainers(): readonly string[]
   /** Resumes the writers. */
   retryWrites(containerExtId: string): Promise<void>
+}
+
+export interface Consoles {
+  /** @throws DriverError when the host refuses */
+  openConsole(vmExtId: string): Promise<void>
+  /** From memory; undefined: the domain does not run. */
+  screenOf(vmExtId: string): Screen | undefined
+}
+
+export interface Screen {
+  readonly lines: readonly string[]
+  /** Milliseconds since 1970: when the next line appears; absent: none is due. */
+  readonly changesAt?: number
 }
 
 export interface Guests {

@@ -2,6 +2,7 @@
 
 import type { Namespace } from '@hyperplane/contract'
 import type { ApiError } from '../core/api-error.ts'
+import type { ConsoleSession } from '../core/console.ts'
 import type { Cut } from '../core/faults.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
 import type { CallRecorder } from '../core/recording/recording.ts'
@@ -25,6 +26,8 @@ export interface Site {
   readonly envelopes: EnvelopeWriter
   readonly namespaces: ReadonlyMap<string, Namespace>
   readonly recorder?: CallRecorder | undefined
+  /** Absent: the site has no VMs. @throws ApiError 401, 503 */
+  readonly openConsole?: (vmExtId: string, token: string) => Promise<ConsoleSession>
 }
 
 export interface ReceivedRequest {

@@ -3,6 +3,7 @@ import type { Clock } from '../core/time/clock.ts'
 import { AnswerHeads } from './answers/head.ts'
 import { Refusals } from './answers/refusals.ts'
 import { Arrivals } from './arrivals.ts'
+import { ConsoleSockets } from './consoles.ts'
 import type { Site } from './exchange.ts'
 import { type HandlerOptions, RequestHandler } from './handler.ts'
 import { Origins } from './origins.ts'
@@ -66,10 +67,14 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     worldPorts.note(response)
     arrivals.add(request, response)
   }
+  const consoles = new ConsoleSockets({
+    ...{ sites, origins, worldPorts, broken, lingering, log, setTimer: options.setTimer },
+  })
   const servers = new HttpServers({
     onRequest: unlessClosing(onRequest),
     onPlainRequest: unlessClosing((request, response) => refusals.sendPlainHttp(request, response)),
     broken,
+    consoles,
     tls,
   })
   const ports = new Ports(host, servers, worldPorts)
@@ -84,6 +89,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     askForCertificates: (authorities) => servers.askForCertificates(authorities),
     close() {
       heads.isStopping = true
+      consoles.close()
       lingering.stop()
       return ports.close()
     },

@@ -15,6 +15,7 @@ import { createAccessControl } from '../domains/iam/access.ts'
 import { type CertificateTrust, createCertificateTrust } from '../domains/iam/certificates/trust.ts'
 import { createAuthenticator } from '../domains/iam/credentials.ts'
 import { createServiceIdentity } from '../domains/iam/service-identity.ts'
+import { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { openDrivers } from './drivers.ts'
@@ -25,6 +26,7 @@ export interface AssembledInstance extends Assembled<Drivers, TaskRunner<Drivers
   readonly drivers: Drivers
   readonly access: AccessControl
   readonly clientCertificates: CertificateTrust
+  readonly consoles: Consoles
 }
 
 /** Starts nothing: the caller recovers tasks and starts schedules. */
@@ -63,7 +65,8 @@ export function assembleInstance(opening: InstanceOptions, state: InstanceState)
     ownDispatch: (dispatch) => opening.recorder?.elements(dispatch) ?? dispatch,
     faults,
   })
-  return { ...assembled, drivers, access, clientCertificates }
+  const consoles = new Consoles({ clock, store, drivers, secrets: assembled.world.secrets })
+  return { ...assembled, drivers, access, clientCertificates, consoles }
 }
 
 interface Guards {

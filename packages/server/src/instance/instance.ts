@@ -10,6 +10,7 @@ import type { TaskRunner } from '../core/tasks/runner.ts'
 import type { WorldClock } from '../core/time/clock.ts'
 import { syncSystemRoles } from '../domains/iam/catalogue/system-roles.ts'
 import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
+import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
@@ -60,6 +61,7 @@ export class Instance {
   readonly world: SimulatedWorld
   readonly events: WorldEvents
   readonly clientCertificates: CertificateTrust
+  readonly consoles: Consoles
   readonly authenticator: Authenticator
   readonly access: AccessControl
   readonly #notesOfClock: InstanceState['notesOfClock']
@@ -77,6 +79,7 @@ export class Instance {
     this.world = state.world
     this.events = running.events
     this.clientCertificates = assembled.clientCertificates
+    this.consoles = assembled.consoles
     this.authenticator = assembled.authenticator
     this.access = assembled.access
     this.#notesOfClock = state.notesOfClock
@@ -96,6 +99,7 @@ export class Instance {
 
   async close(): Promise<void> {
     this.#stopSchedules()
+    this.consoles.close()
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     this.clock.close()
     try {

@@ -3,7 +3,17 @@ import { names } from '../../names.ts'
 import { action, baseFields, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
-import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers, vmWriters } from '../roles.ts'
+import {
+  getRate,
+  vmListRate,
+  vmMutationRate,
+  vmOperators,
+  vmReverters,
+  vmSlowMutationRate,
+  vmSwitchers,
+  vmViewers,
+  vmWriters,
+} from '../roles.ts'
 import { macAddress } from '../vm/parts/nic.ts'
 import { ExternGuestTools } from './guest-tools.ts'
 
@@ -160,6 +170,12 @@ export const externVmOperations = {
   powerOnVm: action('/extern/config/vms/{extId}/$actions/power-on', switching),
   powerOffVm: action('/extern/config/vms/{extId}/$actions/power-off', switching),
   resetVm: action('/extern/config/vms/{extId}/$actions/reset', operating),
+  revertVm: action('/extern/config/vms/{extId}/$actions/revert', {
+    ...mutation,
+    body: s.object('vmm.v4.extern.config.RevertParams', { vmRecoveryPointExtId: s.referenceTo('VmRecoveryPoint') }),
+    roles: vmReverters,
+    rateLimit: vmSlowMutationRate,
+  }),
   // Native VMs have no such action; it has the roles of the other power actions.
   suspendVm: action('/extern/config/vms/{extId}/$actions/suspend', operating),
   rebootGuestVm: action('/extern/config/vms/{extId}/$actions/guest-reboot', {

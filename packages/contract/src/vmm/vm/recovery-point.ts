@@ -4,6 +4,7 @@ import { action, create, get, list, remove, resource } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
+import { ExternVm } from '../extern/vm.ts'
 import { CategoryReference, OwnershipInfo, SubnetReference } from '../references.ts'
 import { getRate, listRate, vmSlowMutationRate } from '../roles.ts'
 import { macAddress } from './parts/nic.ts'
@@ -59,6 +60,8 @@ export const VmRecoveryPoint = resource(
       /** Contents of CD-ROM drives. */
       driveRecoveryPoints: s.optional(s.arrayOf(DiskRecoveryPoint)),
       pinnedHostExtId: s.optional(s.uuid()),
+      /** The VM is one of an external management, which keeps the layers. */
+      externVm: s.optional(s.ofAnotherWorld(ExternVm.schema)),
     },
     indexed: ['vmExtId', 'expirationTime', 'clusterExtId'],
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -68,7 +71,7 @@ export const VmRecoveryPoint = resource(
 
 export const NewVmRecoveryPoint = s.object('vmm.v4.ahv.config.VmRecoveryPoint', {
   ...requested,
-  vmExtId: s.referenceTo('Vm'),
+  vmExtId: s.referenceToEither('Vm', 'ExternVm'),
 })
 
 const GuestStaticIpSpec = s.object('vmm.v4.ahv.config.GuestStaticIpSpec', {

@@ -1,6 +1,7 @@
 /** Reports all faults at once and returns the clean value for handlers. Source: conventions 2.4, 3. */
 import { type AnySchema, type ObjectSchema, secretMask, walk } from '@hyperplane/contract'
 import type { ShapeFault } from '../api-error.ts'
+import { defined } from '../defined.ts'
 import type { Document } from '../document.ts'
 import type { CanonicalNames } from '../ports.ts'
 import { canonicalTime } from '../time/clock.ts'
@@ -477,13 +478,21 @@ export function immutableFields(schema: ObjectSchema): string[] {
   })
 }
 
+export interface Reference {
+  readonly kind: string
+  /** Another kind whose entity the id may name. */
+  readonly orKind?: string
+  readonly extId: string
+  readonly path: string
+}
+
 /** Read-only fields are skipped. */
-export function referencesIn(schema: AnySchema, value: unknown): { kind: string; extId: string; path: string }[] {
-  const found: { kind: string; extId: string; path: string }[] = []
+export function referencesIn(schema: AnySchema, value: unknown): Reference[] {
+  const found: Reference[] = []
   const visit = (at: AnySchema, item: unknown, path: string): void => {
     if (item === undefined || item === null || at.readOnly === true) return
     if (at.type === 'uuid' && at.refersTo !== undefined && typeof item === 'string')
-      found.push({ kind: at.refersTo, extId: item, path })
+      found.push({ kind: at.refersTo, ...defined({ orKind: at.orRefersTo }), extId: item, path })
     else if (at.type === 'object')
       for (const [name, field] of Object.entries(at.fields)) visit(field, (item as Document)[name], join(path, name))
     else if (at.type === 'list' && Array.isArray(item))

@@ -19,14 +19,16 @@ export async function checkReferences<D>(
 ): Promise<void> {
   if (operation.body === undefined || input.body === undefined) return
   const faults: ApiError[] = []
+  const mayRefer = async (resource: Resource, extId: string): Promise<boolean> => {
+    const entity = await reader.get(resource, extId)
+    return entity !== undefined && isInScope(await access.referScope(caller, operation, resource), entity)
+  }
   for (const reference of referencesIn(operation.body, input.body)) {
     const resource = kinds.resource(reference.kind)
-    if (resource === undefined || resource.derived === true) continue
-    const entity = await reader.get(resource, reference.extId)
-    const scope = entity === undefined ? undefined : await access.referScope(caller, operation, resource)
-    if (entity === undefined || !isInScope(scope, entity)) {
-      faults.push(referenceNotFound(operation, resource, reference, input.body))
-    }
+    if (resource === undefined || resource.derived === true || (await mayRefer(resource, reference.extId))) continue
+    const other = reference.orKind === undefined ? undefined : kinds.resource(reference.orKind)
+    if (other !== undefined && (await mayRefer(other, reference.extId))) continue
+    faults.push(referenceNotFound(operation, resource, reference, input.body))
   }
   refuseAll(faults)
 }

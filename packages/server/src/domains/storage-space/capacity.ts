@@ -36,7 +36,7 @@ export const imageContainerName = 'SelfServiceContainer'
 export interface CapacityContext {
   readonly store: Reader
   readonly clock: Pick<Clock, 'now'>
-  readonly drivers: Pick<Drivers, 'blockStorage' | 'hardware' | 'hypervisor'>
+  readonly drivers: Pick<Drivers, 'blockStorage' | 'externalHypervisor' | 'hardware' | 'hypervisor'>
 }
 
 type Counting = Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'hardware'> }
@@ -187,7 +187,7 @@ async function writtenBytes(
       physicalBytes: sum.physicalBytes + physicalBytes(container, { hosts, now }, { ...data, uniqueBytes: unique }),
     })
   }
-  const layers = new Map(ctx.drivers.hypervisor.layers(now))
+  const layers = new Map([...ctx.drivers.hypervisor.layers(now), ...ctx.drivers.externalHypervisor.layers(now)])
   for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
     for (const disk of vm.disks ?? []) {
       const backing = disk.backingInfo as { storageContainer?: { extId?: string } } | undefined
@@ -197,14 +197,16 @@ async function writtenBytes(
       add(backing?.storageContainer?.extId, layer?.ownBytes ?? writtenTo(vm, disk, now), data)
     }
   }
-  // The layers of recovery points, and those that clones share.
-  for (const [extId, { containerExtId, ownBytes }] of layers) add(containerExtId, ownBytes, { extId })
   for (const vm of await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })) {
     for (const disk of vm.disks ?? []) {
-      const bytes = filled(disk.backingInfo?.diskSizeBytes ?? 0)
-      add(disk.backingInfo?.storageContainer?.extId, bytes, { extId: disk.extId ?? vm.extId })
+      const extId = disk.extId ?? vm.extId
+      const bytes = layers.get(extId)?.ownBytes ?? filled(disk.backingInfo?.diskSizeBytes ?? 0)
+      layers.delete(extId)
+      add(disk.backingInfo?.storageContainer?.extId, bytes, { extId })
     }
   }
+  // The layers of recovery points, and those that clones share.
+  for (const [extId, { containerExtId, ownBytes }] of layers) add(containerExtId, ownBytes, { extId })
   for (const container of containers) {
     const filter = equals(pathOf(VolumeDisk, 'storageContainerId'), container.extId)
     const disks = await store.find(VolumeDisk, { filter })

@@ -34,7 +34,7 @@ export function createContentSource(
 
   const contentOf = async (origin: ContentOrigin): Promise<Content> =>
     origin.kind === 'url'
-      ? urls.contentAt(origin.url, () => ({ seed: origin.url, sizeBytes: sizeOf(origin.url, origin.type) * MiB }))
+      ? urls.contentAt(origin, () => ({ seed: origin.url, sizeBytes: sizeOf(origin.url, origin.type) * MiB }))
       : { seed: `disk/${origin.diskExtId}/${world.clock.now()}`, sizeBytes: origin.sizeBytes }
   const known = (file: ImageFile): FileFact => {
     const fact = files.get(fileKey(file))

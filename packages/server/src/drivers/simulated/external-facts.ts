@@ -1,10 +1,16 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { OutsideVm } from '../external-hypervisor.ts'
+import type { OutsideVm, PowerChange } from '../external-hypervisor.ts'
 import type { Run } from '../telemetry.ts'
+import type { DiskFact } from './hypervisor/facts.ts'
+
+export type State = NonNullable<OutsideVm['powerState']>
+
+const rememberedRuns = 200
 
 export interface OutsideVmFact {
   readonly vm: OutsideVm
-  readonly areToolsRunning: boolean
+  /** The hypervisor's own tools are installed; they run a while after each boot. */
+  readonly hasOwnTools: boolean
   /** Oldest first. */
   readonly past: readonly Run[]
   /** Milliseconds since 1970; absent: it does not run. */
@@ -15,7 +21,18 @@ export interface OutsideVmFact {
   readonly toolsIso?: { readonly extId: string; readonly addedDriveExtId?: string }
   /** The guest refuses every login. */
   readonly refusesLogin?: boolean
+  readonly history?: SnapshotHistory
 }
+
+export interface SnapshotHistory {
+  readonly snapshots: Readonly<Record<string, SnapshotFact>>
+  /** Copy-on-write layers. A disk is the top layer with its own id. */
+  readonly layers: Readonly<Record<string, DiskFact>>
+  /** NICs with new MAC addresses since the last revert. */
+  readonly renewedNicExtIds?: readonly string[]
+}
+
+export type SnapshotFact = Pick<OutsideVmFact, 'hasOwnTools' | 'tools' | 'toolsIso' | 'vm'>
 
 export interface ToolsInGuest {
   readonly isOn: boolean
@@ -27,3 +44,31 @@ export interface ToolsInGuest {
 }
 
 export const final = (fault: string): DriverError => new DriverError(fault, { retryable: false })
+
+export function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: number): OutsideVmFact {
+  const { now, ...rest } = fact
+  // A resumed guest continues, but a new run begins: nothing was measured while it was suspended.
+  const past = now === undefined ? fact.past : [...fact.past, runOf(fact, now, at)].slice(-rememberedRuns)
+  const isFresh = change !== 'ON' || fact.vm.powerState === 'OFF'
+  const startedAt = isFresh ? at : (fact.past.at(-1)?.startedAt ?? at)
+  return {
+    ...rest,
+    vm: { ...fact.vm, powerState: state },
+    past,
+    ...(state === 'ON' ? { now: { from: at, startedAt } } : {}),
+  }
+}
+
+export const runOf = (
+  { vm }: OutsideVmFact,
+  { from, startedAt }: { from: number; startedAt: number },
+  to: number,
+): Run => ({
+  from,
+  to: Math.max(from, to),
+  startedAt,
+  hostExtId: vm.host?.extId ?? '',
+  clusterExtId: vm.cluster?.extId ?? '',
+  memoryBytes: vm.memorySizeBytes ?? 0,
+  vcpus: vm.numCpus ?? 1,
+})

@@ -56,6 +56,11 @@ export function createExternalGuests(
         isoExtId: vm.cdRoms?.some((drive) => holds(drive, toolsIso?.extId)) === true ? toolsIso?.extId : undefined,
       }
     },
+    areToolsRunning(vmExtId) {
+      const fact = vms.get(vmExtId)
+      const times = fact && timesOf(fact)
+      return times !== undefined && fact?.hasOwnTools === true && world.clock.now() >= times.toolsAt
+    },
     ...toolsIsos(reached, change),
     ...toolsInGuests(world, reached, change),
   }

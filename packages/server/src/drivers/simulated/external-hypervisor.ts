@@ -2,10 +2,10 @@
  * Simulated external management. Facts: `extern.vms`, `extern.faults` by cluster, `extern.clusters`; a direct change
  * of them simulates a change by others. Source: behaviour vmm.md 1.7, 3.1.
  */
-import type { ExternalHypervisor, OutsideVm, PowerChange } from '../external-hypervisor.ts'
-import type { Run } from '../telemetry.ts'
-import { final, type OutsideVmFact } from './external-facts.ts'
+import type { ExternalHypervisor, PowerChange } from '../external-hypervisor.ts'
+import { final, type OutsideVmFact, runOf, type State, withPower } from './external-facts.ts'
 import { createExternalGuests } from './external-guests.ts'
+import { createExternalSnapshots } from './external-snapshots.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface ManagementFault {
@@ -15,9 +15,6 @@ export interface ManagementFault {
 }
 
 const noAnswerSeconds = 30
-const rememberedRuns = 200
-
-type State = NonNullable<OutsideVm['powerState']>
 
 const changes: Readonly<
   Record<PowerChange, { readonly from: readonly State[]; readonly to: State; readonly seconds: number }>
@@ -58,8 +55,8 @@ export function createExternalHypervisor(
 
   return {
     ...createExternalGuests(world, { vms, isConnected, reached, isInstant: settings.durations === 'instant' }),
+    ...createExternalSnapshots(world, { vms, reached, pass }),
     isConnected,
-    areToolsRunning: (vmExtId) => vms.get(vmExtId)?.areToolsRunning === true,
     async inventory() {
       const all = [...vms.all().values()].map(({ vm }) => vm)
       return [...clusters.all().keys()].map((clusterExtId) => {
@@ -93,31 +90,7 @@ export function createExternalHypervisor(
   }
 }
 
-function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: number): OutsideVmFact {
-  const { now, ...rest } = fact
-  // A resumed guest continues, but a new run begins: nothing was measured while it was suspended.
-  const past = now === undefined ? fact.past : [...fact.past, runOf(fact, now, at)].slice(-rememberedRuns)
-  const isFresh = change !== 'ON' || fact.vm.powerState === 'OFF'
-  const startedAt = isFresh ? at : (fact.past.at(-1)?.startedAt ?? at)
-  return {
-    ...rest,
-    vm: { ...fact.vm, powerState: state },
-    past,
-    ...(state === 'ON' ? { now: { from: at, startedAt } } : {}),
-  }
-}
-
 export function switchedOutside(world: SimulatedWorld, fact: OutsideVmFact, to: State): OutsideVmFact {
   if (fact.vm.powerState === to) return fact
   return withPower(fact, to, to === 'SUSPENDED' ? 'SUSPEND' : to === 'ON' ? 'ON' : 'OFF', world.clock.now())
 }
-
-const runOf = ({ vm }: OutsideVmFact, { from, startedAt }: { from: number; startedAt: number }, to: number): Run => ({
-  from,
-  to: Math.max(from, to),
-  startedAt,
-  hostExtId: vm.host?.extId ?? '',
-  clusterExtId: vm.cluster?.extId ?? '',
-  memoryBytes: vm.memorySizeBytes ?? 0,
-  vcpus: vm.numCpus ?? 1,
-})

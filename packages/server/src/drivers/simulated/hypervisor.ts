@@ -2,6 +2,7 @@
 import type { Hypervisor } from '../hypervisor.ts'
 import type { NetworkFabric } from '../network-fabric.ts'
 import { GuestBoots } from './hypervisor/boots.ts'
+import { createConsoles } from './hypervisor/consoles.ts'
 import { createDisks } from './hypervisor/disks.ts'
 import { createDomains } from './hypervisor/domains.ts'
 import { createFreezing } from './hypervisor/freezing.ts'
@@ -36,6 +37,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
   const hosts = new SimulatedHosts(world)
   const boots = new GuestBoots(world, isInstant)
   return {
+    ...createConsoles(world, hosts, boots),
     ...createDomains(world, { hosts, boots, isInstant }),
     ...createDisks(world, hosts, isInstant),
     ...createGuests(world, { hosts, boots, isInstant, networkFabric: settings.networkFabric }),

@@ -79,10 +79,11 @@ export function createOvaFiles(
       await files.put(ovaKey(file), whole)
       return { sizeBytes: whole.sizeBytes }
     },
-    async fetch(file, url, transfer) {
+    async fetch(file, access, transfer) {
+      const { url } = access
       const held = files.get(ovaKey(file))?.sizeBytes
       if (held !== undefined) return { sizeBytes: held }
-      const noise = await urls.contentAt(url, () => ({ seed: url, sizeBytes: noiseBytes }))
+      const noise = await urls.contentAt(access, () => ({ seed: url, sizeBytes: noiseBytes }))
       const fact = await foreignFact(url, noise)
       const { sizeBytes } = fact
       const received = await urls.receive(url, sizeBytes, transfer)

@@ -47,7 +47,7 @@ export class Refusals {
     this.send(request, response, readTarget(request.url ?? '/'), refusal)
   }
 
-  text(fault: ApiError): string {
+  text(fault: unknown): string {
     const { profile, sites, origins, heads } = this.#options
     const { now, makeRequestId } = sites.default
     const head = heads.begin(now())

@@ -11,13 +11,13 @@ export interface ParserError extends NodeJS.ErrnoException {
 
 export class BrokenConnections {
   readonly #lingering: Lingering
-  readonly #answerOf: (fault: ApiError) => string
+  readonly #answerOf: (fault: unknown) => string
   /** Latest response of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
 
   /** @param answerOf head and body as text */
-  constructor(lingering: Lingering, answerOf: (fault: ApiError) => string) {
+  constructor(lingering: Lingering, answerOf: (fault: unknown) => string) {
     this.#lingering = lingering
     this.#answerOf = answerOf
   }
@@ -27,7 +27,7 @@ export class BrokenConnections {
   }
 
   /** Answers earlier requests of the connection first; closes it afterwards. */
-  refuse(socket: Socket, fault: ApiError): void {
+  refuse(socket: Socket, fault: unknown): void {
     // The parser repeats its error for all later bytes.
     if (this.#refused.has(socket) || this.#lingering.isClosing(socket)) return
     this.#refused.add(socket)
@@ -45,7 +45,7 @@ export class BrokenConnections {
     }
   }
 
-  #answer(socket: Socket, fault: ApiError): void {
+  #answer(socket: Socket, fault: unknown): void {
     if (!socket.writable) return void socket.destroy()
     socket.write(this.#answerOf(fault))
     socket.removeAllListeners('data')

@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket, Server as TcpServer } from 'node:net'
 import { createServer } from '../../core/node-http.ts'
+import type { ConsoleSockets } from '../consoles.ts'
 import { maximumHeaderBytes, maximumTarget } from '../incoming.ts'
 import { createTlsServers, type TlsOptions, type TlsServers } from '../tls.ts'
 import { deferContinue } from './body.ts'
@@ -14,6 +15,7 @@ export interface HttpServersOptions {
   /** For plain HTTP to a service with TLS. */
   readonly onPlainRequest: RequestListener
   readonly broken: BrokenConnections
+  readonly consoles: Pick<ConsoleSockets, 'isForConsole' | 'upgrade'>
   readonly tls: Pick<TlsOptions, 'cert' | 'key' | 'certificateOf'> | undefined
 }
 
@@ -35,14 +37,18 @@ export class HttpServers {
   readonly #broken: BrokenConnections
   #isStarted = false
 
-  constructor({ onRequest, onPlainRequest, broken, tls }: HttpServersOptions) {
+  constructor({ onRequest, onPlainRequest, broken, consoles, tls }: HttpServersOptions) {
     this.#broken = broken
-    const onPlain = tls === undefined ? onRequest : onPlainRequest
-    this.plain = createServer(serverOptions, onPlain)
-    this.#refuseInEnvelope(this.plain, onPlain)
-    if (tls === undefined) return
-    this.#tls = createTlsServers({ ...serverOptions, ...tls, minVersion: 'TLSv1.2' }, (server) => {
-      server.on('request', onRequest)
+    const upgrading = { ...serverOptions, shouldUpgradeCallback: consoles.isForConsole }
+    if (tls === undefined) {
+      this.plain = createServer(upgrading, onRequest).on('upgrade', consoles.upgrade)
+      this.#refuseInEnvelope(this.plain, onRequest)
+      return
+    }
+    this.plain = createServer(serverOptions, onPlainRequest)
+    this.#refuseInEnvelope(this.plain, onPlainRequest)
+    this.#tls = createTlsServers({ ...upgrading, ...tls, minVersion: 'TLSv1.2' }, (server) => {
+      server.on('request', onRequest).on('upgrade', consoles.upgrade)
       this.#refuseInEnvelope(server, onRequest)
       if (this.#isStarted) server.emit('listening')
     })

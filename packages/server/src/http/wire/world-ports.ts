@@ -17,13 +17,17 @@ export class WorldPorts {
 
   /** Call when a request arrives: a broken socket has no local port any more. */
   note(response: ServerResponse): void {
-    if (this.#worldOfPort.size === 0) return
-    const { socket } = response.req
-    const world = this.#worldOfSocket.get(socket) ?? this.#worldOfPort.get(socket.localPort ?? 0)
-    if (world === undefined) return
-    this.#worldOfSocket.set(socket, world)
+    if (this.noteSocket(response.req.socket) === undefined) return
     this.#pending.add(response)
     response.once('close', () => this.#pending.delete(response))
+  }
+
+  /** @returns its world */
+  noteSocket(socket: Socket): string | undefined {
+    if (this.#worldOfPort.size === 0) return undefined
+    const world = this.#worldOfSocket.get(socket) ?? this.#worldOfPort.get(socket.localPort ?? 0)
+    if (world !== undefined) this.#worldOfSocket.set(socket, world)
+    return world
   }
 
   worldOf(socket: Socket): string | undefined {

@@ -112,7 +112,7 @@ export async function seedExternVm(ctx: SeedContext, described: SeedExternVm): P
   }
   const fact: OutsideVmFact = {
     vm,
-    areToolsRunning: described.hasGuestTools && described.powerState === 'ON',
+    hasOwnTools: described.hasGuestTools,
     past: described.powerState === 'SUSPENDED' ? [{ ...run, from: run.startedAt, to: now - millisOfDay / 2 }] : [],
     ...(described.powerState === 'ON' ? { now: { from: run.startedAt, startedAt: run.startedAt } } : {}),
   }

@@ -108,6 +108,7 @@ describe('power actions on external VMs', () => {
 
   test('guest-shutdown without running tools is 409 and the VM stays ON', async () => {
     await setOutside(print, 'ON')
+    await outside().put(print, { ...(outside().get(print) as OutsideVmFact), hasOwnTools: false })
     const answer = await act(print, 'guest-shutdown')
     assert.equal(answer.status, 409)
     assert.equal(answer.errors[0]?.code, 'VMM-30103')

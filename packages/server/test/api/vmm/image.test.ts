@@ -187,6 +187,35 @@ describe('creating an image', () => {
       assert.equal((await postEvent(app, { type: 'CONTENT_SERVER_FAILS', server, ...wrong })).status, 400)
   })
 
+  test('a server that asks for a login takes the one of the source, and nobody sees its password', async () => {
+    const server = 'login.example.com'
+    await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'LOGIN' })
+    const fetched = async (more: object) =>
+      app.task(await create(anImage({ source: urlSource(`https://${server}/private.iso`, more) })))
+    for (const more of [{}, { basicAuth: { username: 'me', password: 'wrong' } }]) {
+      const task = await fetched(more)
+      assert.equal(task.status, 'FAILED')
+      assert.match(task.errorMessages[0].message, /401/)
+    }
+    const basicAuth = { username: 'me', password: 'Geheim-99-abc' }
+    const task = await fetched({ basicAuth })
+    assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+    assert.doesNotMatch(JSON.stringify(task), /Geheim/)
+    assert.doesNotMatch(JSON.stringify([...app.world.collection('content.urls').all()]), /Geheim/)
+  })
+
+  test('a server without a trusted certificate is read only by sources that allow it', async () => {
+    const server = 'untrusted.example.com'
+    await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'UNTRUSTED' })
+    const statusOf = async (shouldAllowInsecureUrl: boolean) =>
+      (
+        await app.task(
+          await create(anImage({ source: urlSource(`https://${server}/own.iso`, { shouldAllowInsecureUrl }) })),
+        )
+      ).status
+    assert.deepEqual([await statusOf(false), await statusOf(true)], ['FAILED', 'SUCCEEDED'])
+  })
+
   test('a slow server sends a megabyte a second', async () => {
     const server = 'slow.example.com'
     await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'SLOW' })

@@ -231,6 +231,21 @@ test('a server that cuts downloads, or sends other bytes, fails the task, and no
   await anOva(app, body)
 })
 
+test('a server with a login, and one without a trusted certificate, are read with the fields of the source', async () => {
+  const server = 'guarded.example.com'
+  const asking = (more: object) => {
+    const body: any = ofUrl(`https://${server}/appliance.ova`, cluster.extId)
+    return { ...body, source: { ...body.source, ...more } }
+  }
+  await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'LOGIN' })
+  assert.match((await failed(asking({}))).message, /asks for a login/)
+  assert.match((await failed(asking({ basicAuth: { username: 'me', password: 'wrong' } }))).message, /login of me/)
+  await anOva(app, asking({ basicAuth: { username: 'me', password: 'right' } }))
+  await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'UNTRUSTED' })
+  assert.match((await failed(asking({}))).message, /certificate of the server cannot be verified/)
+  await anOva(app, asking({ shouldAllowInsecureUrl: true }))
+})
+
 test('an OVA from a URL shows what its descriptor says, and its file is the one that the URL has', async () => {
   const ova = await anOva(app, ofUrl(url, cluster.extId))
   assert.equal(ova.parentVm, 'appliance')

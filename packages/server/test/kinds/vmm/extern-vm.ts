@@ -29,6 +29,10 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
   },
 }
 
+const points = '/vmm/v4.2/ahv/config/vm-recovery-points'
+const aPoint = (app: TestApp): Promise<string> =>
+  completed(app, 'POST', points, { body: { vmExtId: seedId('extern-vm/legacy-erp') } })
+
 const aUser = async (app: TestApp): Promise<string> =>
   (await app.call('GET', '/iam/v4.1.b2/authn/users')).data.find(({ username }: any) => username !== 'admin').extId
 
@@ -38,6 +42,9 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
   'vmm.extern.associateCategories': [at(`${erp}/$actions/associate-categories`, category)],
   'vmm.extern.disassociateCategories': [at(`${erp}/$actions/disassociate-categories`, category)],
+  'vmm.extern.revertVm': [
+    async (app) => ({ path: `${erp}/$actions/revert`, body: { vmRecoveryPointExtId: await aPoint(app) } }),
+  ],
 }
 
 const asking = (action: string, body: object): Asked => ({ method: 'POST', path: `${erp}/$actions/${action}`, body })
@@ -54,6 +61,17 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     await completed(app, 'POST', `${erp}/$actions/associate-categories`, { body: category })
     return asking('disassociate-categories', category)
   },
+  'vmm.create-recovery-point-of-external-vm': async () => ({
+    method: 'POST',
+    path: points,
+    body: { vmExtId: seedId('extern-vm/legacy-erp') },
+  }),
+  'vmm.delete-recovery-point-of-external-vm': async (app) => ({
+    method: 'DELETE',
+    path: `${points}/${await aPoint(app)}`,
+  }),
+  'vmm.revert-external-vm': async (app) =>
+    tagged(app, 'POST', `${erp}/$actions/revert`, { vmRecoveryPointExtId: await aPoint(app) }, erp),
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {

@@ -51,8 +51,9 @@ const kindsOf = (operation: Operation): readonly string[] => [
 function referredIn(schema: AnySchema): readonly string[] {
   let kinds = referredBySchema.get(schema)
   if (kinds === undefined) {
-    const all = [...walk(schema)].flatMap((at) => (at.schema.type === 'uuid' ? (at.schema.refersTo ?? []) : []))
-    referredBySchema.set(schema, (kinds = [...new Set(all)]))
+    const all = [...walk(schema)].flatMap(({ schema: at }) => (at.type === 'uuid' ? [at.refersTo, at.orRefersTo] : []))
+    kinds = [...new Set(all)].filter((kind) => kind !== undefined)
+    referredBySchema.set(schema, kinds)
   }
   return kinds
 }

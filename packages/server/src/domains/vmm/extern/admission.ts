@@ -3,7 +3,12 @@ import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'
-import type { AffectedEntity, RecordContext, TaskOptions } from '../../../core/tasks/define-task.ts'
+import {
+  type AffectedEntity,
+  DriverError,
+  type RecordContext,
+  type TaskOptions,
+} from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
@@ -11,6 +16,9 @@ import { describedOperation, requireShortQueue } from '../admission.ts'
 
 export type ExternVmEntity = EntityOf<typeof ExternVm>
 export type State = NonNullable<ExternVmEntity['powerState']>
+
+/** Of a VM whose management is connected. */
+export const connectedStates = ['OFF', 'ON', 'SUSPENDED'] as const satisfies readonly State[]
 
 export interface OfVm {
   readonly vmExtId: string
@@ -23,6 +31,15 @@ export async function admit(ctx: WriteContext, vm: ExternVmEntity): Promise<Exte
   requireShortQueue(ctx, vm.extId, nameOf(vm))
   await ctx.store.touch(ExternVm, vm.extId)
   return vm
+}
+
+/** A management that is away cannot undo anything: the task ends, and the next poll mirrors what is left there. */
+export async function undoIfReached(undo: () => Promise<unknown>): Promise<void> {
+  try {
+    await undo()
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
+  }
 }
 
 /** @throws ApiError 409 in another state, and always while the management is not connected */

@@ -1,7 +1,7 @@
 /** Tasks of guest tools of external VMs: the management moves ISOs and reaches the guest. Source: behaviour vmm.md 1.5, 1.7, 1.16. */
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import { DriverError, type RecordContext, type Step } from '../../../core/tasks/define-task.ts'
+import type { RecordContext, Step } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import type { GuestCredential, GuestSystem } from '../../../drivers/hypervisor.ts'
@@ -21,12 +21,20 @@ import {
   withSystem,
 } from '../guest-tools/guest-tools.ts'
 import { rebootsAtTheirTime } from '../guest-tools/reboots.ts'
-import { type ExternVmEntity, endUnchanged, nameOf, type OfVm, present, requireStates, taskOf } from './admission.ts'
+import {
+  connectedStates,
+  type ExternVmEntity,
+  endUnchanged,
+  nameOf,
+  type OfVm,
+  present,
+  requireStates,
+  taskOf,
+  undoIfReached,
+} from './admission.ts'
 import { mirrorAndTouch } from './inventory.ts'
 
 type WithDrivers = Pick<RecordContext<Drivers>, 'drivers'>
-
-const connectedStates = ['OFF', 'ON', 'SUSPENDED'] as const
 
 const toolsOf = ({ drivers }: WithDrivers, vm: ExternVmEntity): ToolsOfVm => ({
   name: nameOf(vm),
@@ -75,15 +83,6 @@ export function requireAnswering(ctx: WithDrivers, vm: ExternVmEntity, operation
 
 export const requireConnected = (ctx: WithDrivers, vm: ExternVmEntity): void =>
   requireStates(ctx, vm, 'update-guest-tools', connectedStates)
-
-/** A management that is away cannot undo anything: the task ends, and the next poll mirrors what is left there. */
-async function undoIfReached(undo: () => Promise<unknown>): Promise<void> {
-  try {
-    await undo()
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error
-  }
-}
 
 const setTools = (ctx: RecordContext<Drivers>, { vmExtId }: OfVm, tools: Tools | undefined, rebootAt?: string) =>
   ctx.store.update(ExternVm, vmExtId, { nutanixGuestTools: tools, toolsRebootAt: rebootAt } as Partial<ExternVmEntity>)

@@ -82,7 +82,7 @@ export async function mirror(
     return
   }
   if (isMirrored(ours, outside)) return
-  const changed = fieldsOf(outside).filter((name) => !isEqual(ours[name], outside[name]))
+  const changed = mirrored.filter((name) => !isEqual(ours[name], outside[name]))
   const isObservation = changed.every((name) => (observed as readonly string[]).includes(name))
   const changes = Object.fromEntries(changed.map((name) => [name, outside[name]]))
   if (isObservation) await store.observe(ExternVm, ours.extId, changes)
@@ -101,9 +101,11 @@ export async function mirrorAndTouch(
   await ctx.store.touch(ExternVm, vmExtId)
 }
 
-const fieldsOf = (vm: OutsideVm) => Object.keys(vm) as (keyof OutsideVm)[]
+/** Fields of this control plane; the management reports all others. */
+const heldHere: readonly string[] = ['categories', 'extId', 'links', 'nutanixGuestTools', 'ownershipInfo', 'tenantId']
+const mirrored = Object.keys(ExternVm.schema.fields).filter((name) => !heldHere.includes(name)) as (keyof OutsideVm)[]
 
 const isMirrored = (ours: ExternVmEntity | undefined, outside: OutsideVm): boolean =>
-  ours !== undefined && fieldsOf(outside).every((name) => isEqual(ours[name], outside[name]))
+  ours !== undefined && mirrored.every((name) => isEqual(ours[name], outside[name]))
 
 const isEqual = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) === canonicalJson(b ?? null)

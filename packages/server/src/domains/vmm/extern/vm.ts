@@ -18,6 +18,8 @@ import {
 } from './admission.ts'
 import { mirrorAndTouch, pollInventory } from './inventory.ts'
 import { ownership } from './owner.ts'
+import { makeExternPoint, removeExternPoint } from './recovery-points.ts'
+import { revert, revertExternVm } from './revert.ts'
 
 interface Action {
   readonly operation: string
@@ -99,6 +101,7 @@ export const externVm = implement(
     ...ownership.handlers,
     powerOffVm: start(actions.powerOff),
     powerOnVm: start(actions.powerOn),
+    revertVm: (ctx, { body }) => revertExternVm(ctx, body.vmRecoveryPointExtId),
     rebootGuestVm: start(actions.rebootGuest),
     resetVm: start(actions.reset),
     shutdownGuestVm: start(actions.shutdownGuest),
@@ -110,7 +113,7 @@ export const externVm = implement(
       associateCategories: ({ body }) => categoryFaults(body),
       disassociateCategories: ({ body }) => categoryFaults(body),
     },
-    tasks: [changePower, ...ownership.tasks],
+    tasks: [changePower, makeExternPoint, removeExternPoint, revert, ...ownership.tasks],
     schedules: [pollInventory],
   },
 )

@@ -7,7 +7,7 @@ import { pathOf } from '../../../core/standard.ts'
 import { type Clock, formatTime } from '../../../core/time/clock.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import { equals } from '../../../odata/index.ts'
-import type { Transaction } from '../../../store/store.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
@@ -53,15 +53,15 @@ export const issueConsoleToken = defineTask<OfVm>({
   ],
 })
 
-interface Redeeming {
+interface Checking {
   readonly clock: Pick<Clock, 'iso'>
   readonly secrets: SecretReader
-  readonly store: Transaction
+  readonly store: Reader
 }
 
 /** A token opens the console of its VM once, before it expires, and only while the VM is ON. */
-export async function redeemConsoleToken(
-  { clock, secrets, store }: Redeeming,
+export async function isConsoleToken(
+  { clock, secrets, store }: Checking,
   vmExtId: string,
   token: string,
 ): Promise<boolean> {
@@ -70,9 +70,18 @@ export async function redeemConsoleToken(
   if (row === undefined || row.vmExtId !== vmExtId || row.expiryTime <= clock.iso()) return false
   const key = secrets.open(ConsoleToken.kind, extId, 'key', row.key) as string
   if (!isEqual(signature, signatureOf(row, key))) return false
-  if ((await store.get(Vm, vmExtId))?.powerState !== 'ON') return false
-  await store.remove(ConsoleToken, extId)
-  return true
+  return (await store.get(Vm, vmExtId))?.powerState === 'ON'
+}
+
+/** Uses the token up if it opens the console. */
+export async function redeemConsoleToken(
+  checking: Checking & { readonly store: Transaction },
+  vmExtId: string,
+  token: string,
+): Promise<boolean> {
+  const opens = await isConsoleToken(checking, vmExtId, token)
+  if (opens) await checking.store.remove(ConsoleToken, token.split('.')[0] ?? '')
+  return opens
 }
 
 export async function forgetConsoleTokens(store: Transaction, vmExtId: string): Promise<void> {

@@ -3,7 +3,7 @@
  * `content.faults` by host name. Source: behaviour vmm.md 3.6.
  */
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Digest, Digests, Transfer } from '../../content-source.ts'
+import type { Digest, Digests, Transfer, UrlAccess } from '../../content-source.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { Content } from './bytes.ts'
 
@@ -15,9 +15,12 @@ export interface UrlFact {
   readonly isTold?: true
 }
 
-/** `corrupt`: other bytes than usual. `cut`: connections break off halfway. `slow`: 1 MB/s. */
+/**
+ * `corrupt`: other bytes than usual. `cut`: connections break off halfway. `login`: asks for a login, and accepts every
+ * password but `wrong`. `slow`: 1 MB/s. `untrusted`: a certificate that cannot be verified.
+ */
 export interface ServerFault {
-  readonly kind: 'corrupt' | 'cut' | 'down' | 'slow' | 'status'
+  readonly kind: 'corrupt' | 'cut' | 'down' | 'login' | 'slow' | 'status' | 'untrusted'
   readonly status?: number
 }
 
@@ -39,9 +42,11 @@ export function createUrls(world: SimulatedWorld, move: Move) {
   return {
     canReach: (url: string): boolean => !isAway(hostOf(url)),
     /** @throws DriverError, final, when the server does not answer with content */
-    async contentAt(url: string, first: () => Content): Promise<Content> {
+    async contentAt(access: UrlAccess, first: () => Content): Promise<Content> {
+      const { url } = access
       const host = hostOf(url)
       const fault = faults.get(host)
+      refuseAccess(access, fault)
       if (fault?.kind === 'status') throw gone(`the server answers ${fault.status}`)
       if (isAway(host)) throw gone('the server cannot be reached')
       const known = urls.get(url)
@@ -82,6 +87,16 @@ export function createUrls(world: SimulatedWorld, move: Move) {
   }
 }
 
+/** @throws DriverError, final, when the server asks for a login, or cannot prove who it is */
+function refuseAccess({ url, credential, allowsUntrusted }: UrlAccess, fault: ServerFault | undefined): void {
+  if (fault?.kind === 'login' && (credential === undefined || credential.password === 'wrong'))
+    throw gone(
+      `the server answers 401: ${credential === undefined ? 'it asks for a login (basicAuth)' : `it refuses the login of ${credential.username}`}`,
+    )
+  if (fault?.kind === 'untrusted' && !allowsUntrusted && /^https:/i.test(url))
+    throw gone('the certificate of the server cannot be verified (shouldAllowInsecureUrl)')
+}
+
 export type Move = (bytes: number, transfer: Transfer) => Promise<void>
 
 export function moving({ clock }: SimulatedWorld, durations: 'instant' | 'natural', what: string): Move {
@@ -110,7 +125,8 @@ export type ServerState = 'away' | 'slow' | 'well'
 export function serverState(world: SimulatedWorld, host: string): ServerState {
   const kind = world.collection<ServerFault>('content.faults').get(host)?.kind
   if (kind === 'slow' && !isUnreachable(host)) return 'slow'
-  return isUnreachable(host) || kind === 'cut' || kind === 'down' || kind === 'status' ? 'away' : 'well'
+  const isWell = kind === undefined || kind === 'corrupt' || kind === 'slow'
+  return isUnreachable(host) || !isWell ? 'away' : 'well'
 }
 
 /** For URLs that `URL` does not parse, such as `nfs://host/path` and `host:port/path`. */

@@ -115,13 +115,20 @@ export async function setAuthorityFault(
   return true
 }
 
-const contentFaults = { CORRUPT: 'corrupt', CUT: 'cut', DOWN: 'down', SLOW: 'slow', STATUS: 'status' } as const
+const contentFaults = {
+  CORRUPT: 'corrupt',
+  CUT: 'cut',
+  DOWN: 'down',
+  LOGIN: 'login',
+  SLOW: 'slow',
+  STATUS: 'status',
+  UNTRUSTED: 'untrusted',
+} as const
 
 /** A status alone means STATUS. @throws CannotHappen for another fault with a status, and for STATUS without one */
 export function contentFault(fault: keyof typeof contentFaults, status: number | undefined): ServerFault {
   if (status !== undefined && (fault === 'DOWN' || fault === 'STATUS')) return { kind: 'status', status }
-  if (status !== undefined)
-    throw new CannotHappen(`A server that is ${fault} sends content: give a status with STATUS.`, 'status')
+  if (status !== undefined) throw new CannotHappen(`${fault} has no status: give a status with STATUS.`, 'status')
   if (fault === 'STATUS') throw new CannotHappen('STATUS needs the status that the server answers.', 'status')
   return { kind: contentFaults[fault] }
 }

@@ -140,7 +140,8 @@ function joined(sizeBytes: number, one: number, other: number): number {
   return full === 0 ? 0 : Math.round(one + other - (Math.min(one, full) / full) * Math.min(other, full))
 }
 
-const fullBytes = (sizeBytes: number): number => (sizeBytes * fullPercent) / 100
+/** The level towards which guests fill their disks. */
+export const fullBytes = (sizeBytes: number): number => (sizeBytes * fullPercent) / 100
 
 const writtenIn = (sizeBytes: number, millis: number): number =>
   Math.floor(fullBytes(sizeBytes) * (1 - Math.exp(-Math.max(0, millis) / millisPerDay / fillingDays)))

@@ -12,6 +12,7 @@ import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { holderOf } from '../locations.ts'
 import { transferTo } from '../rate-limits.ts'
+import { accessOf } from '../url-source.ts'
 import { requireImageRoom, requirePlaces } from './image-space.ts'
 
 type ImageEntity = EntityOf<typeof Image>
@@ -209,9 +210,9 @@ const filesOf = (image: ImageEntity): ImageFile[] =>
   (image.clusterLocationExtIds ?? []).map((clusterExtId) => ({ imageExtId: image.extId, clusterExtId }))
 
 async function originOf(ctx: Running, image: ImageEntity): Promise<ContentOrigin> {
-  const source = image.source as { url?: string; extId?: string }
-  if (source.url !== undefined) return { kind: 'url', url: source.url, type: image.type }
-  const diskExtId = source.extId as string
+  const access = accessOf(ctx.secrets, Image.kind, image)
+  if (access !== undefined) return { kind: 'url', type: image.type, ...access }
+  const diskExtId = (image.source as { extId: string }).extId
   const found = await findDisk(ctx.store, diskExtId)
   const sizeBytes = found === undefined ? undefined : fileOf(found.disk)?.diskSizeBytes
   if (sizeBytes === undefined) throw diskNotFound(diskExtId)

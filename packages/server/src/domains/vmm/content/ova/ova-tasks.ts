@@ -5,7 +5,7 @@ import { ApiError } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
 import { DriverError, type RecordContext, type Step, type StepContext } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
-import type { Transfer } from '../../../../drivers/content-source.ts'
+import type { Transfer, UrlAccess } from '../../../../drivers/content-source.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { DiskFormat, FrozenDisk, OvaFile, Written } from '../../../../drivers/ova-files.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -15,6 +15,7 @@ import { limit, limitOf } from '../../../limits.ts'
 import { safeName } from '../file-answer.ts'
 import { requireImageRoom } from '../image/image-space.ts'
 import { transferTo } from '../rate-limits.ts'
+import { accessOf } from '../url-source.ts'
 import { readArchive } from './read-archive.ts'
 import { type Described, OvaFault } from './read-ovf.ts'
 import { type Captured, captured, type OvaEntity } from './vm-config.ts'
@@ -111,7 +112,8 @@ export const createOvaOfUrl = defineTask<OfOva>({
         const ova = await pendingOva(ctx, extId)
         const first = filesOf(ova)[0] as OvaFile
         const transfer = transferOf(ctx, first, (share) => sourceRead * share)
-        return uploaded(ova, () => ctx.drivers.ovaFiles.fetch(first, urlOf(ova), transfer))
+        const access = accessOf(ctx.secrets, Ova.kind, ova) as UrlAccess
+        return uploaded(ova, () => ctx.drivers.ovaFiles.fetch(first, access, transfer))
       },
       record: async (ctx, { extId }, { sizeBytes }: Written) => {
         await ctx.store.observe(Ova, extId, { sizeBytes })

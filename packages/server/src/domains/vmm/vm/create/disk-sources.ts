@@ -17,6 +17,7 @@ import {
   type SourceReference,
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
+import { requireNative } from '../recovery-points/native.ts'
 
 type Point = EntityOf<typeof VmRecoveryPoint>
 
@@ -151,6 +152,7 @@ export async function findLayer(
   const snapshots = [...(point?.diskRecoveryPoints ?? []), ...(point?.driveRecoveryPoints ?? [])]
   const snapshot = snapshots.find(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId === layerExtId)
   if (point === undefined || snapshot === undefined) return undefined
+  requireNative(point)
   const file = filesOf(point.vm as VmEntity).find(({ diskExtId }) => diskExtId === snapshot.diskExtId)
   return { point, layerExtId, file }
 }

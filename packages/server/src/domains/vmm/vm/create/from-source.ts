@@ -15,6 +15,7 @@ import { requireShortQueue } from '../../admission.ts'
 import { requireNoMigration, taskOf } from '../admission.ts'
 import { blueprintOf as blueprintOfVm, requireFilesOf } from '../clone.ts'
 import { blueprintOf as blueprintOfPoint } from '../recovery-points/captured.ts'
+import { requireNative } from '../recovery-points/native.ts'
 import { type Missing, presentNics, requireCaptured } from '../recovery-points/restore.ts'
 import { overrideFaults } from '../rules.ts'
 import { refuseUnbuilt } from '../unbuilt.ts'
@@ -79,6 +80,7 @@ async function likeVm(ctx: WriteContext, extId: string, given: Overrides): Promi
 async function likePoint(ctx: WriteContext, extId: string, given: Overrides): Promise<Like> {
   const point = await requireSource(ctx, VmRecoveryPoint, extId)
   await requireClusterReachable(ctx, point.clusterExtId)
+  requireNative(point)
   const blueprint = blueprintOfPoint(point)
   const captured = given.nics === undefined ? (blueprint.spec.nics ?? []) : []
   const { kept, missing } = await presentNics(ctx.store, captured)

@@ -1,40 +1,30 @@
 /** createVmRecoveryPoint. Source: behaviour vmm.md 1.6, 3.4. */
-import type { ValueOf } from '@hyperplane/contract'
-import { type NewVmRecoveryPoint, VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
+import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { ApiError } from '../../../../core/api-error.ts'
+import type { ApiError } from '../../../../core/api-error.ts'
 import type { RuleContext, TaskStarted } from '../../../../core/handlers.ts'
-import { pathOf } from '../../../../core/standard.ts'
-import type { AffectedEntity } from '../../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../../core/time/clock.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
-import { equals } from '../../../../odata/index.ts'
-import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
-import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { requireShortQueue } from '../../admission.ts'
-import { affectedVm, type OfVm, present, requireNoMigration, taskOf } from '../admission.ts'
+import { createExternPoint } from '../../extern/recovery-points.ts'
+import { affectedVm, present, requireNoMigration } from '../admission.ts'
 import { captureOf, type Point, snapshotsOf } from './captured.ts'
+import {
+  type Making,
+  type NewPoint,
+  pending,
+  publish,
+  requireFreezable,
+  requirePlace,
+  startMaking,
+} from './new-point.ts'
 
-export const maximumPoints = limit('recoveryPointsOfVm', 128)
-
-type Body = ValueOf<typeof NewVmRecoveryPoint>
-
-interface Making extends OfVm {
-  readonly pointExtId: string
-}
-
-export const affectedPoint = ({ extId, name }: Pick<Point, 'extId' | 'name'>): AffectedEntity => ({
-  extId,
-  ...(name === undefined ? {} : { name }),
-  rel: VmRecoveryPoint.rel as string,
-})
-
-export function pointFaults(body: Body, { clock }: Pick<RuleContext, 'clock'>): ApiError[] {
+export function pointFaults(body: NewPoint, { clock }: Pick<RuleContext, 'clock'>): ApiError[] {
   const { applicationConsistentProperties: properties, expirationTime, recoveryPointType } = body
   const isPast = expirationTime !== undefined && (parseTime(expirationTime) ?? 0) <= clock.now()
   return [
@@ -45,42 +35,16 @@ export function pointFaults(body: Body, { clock }: Pick<RuleContext, 'clock'>): 
   ]
 }
 
-/** Stores the pending row; the recovery point becomes visible when the task has succeeded. */
-export async function createPoint(ctx: WriteContext, body: Body): Promise<TaskStarted> {
-  const vm = (await ctx.store.get(Vm, body.vmExtId)) as VmEntity
+export async function createPoint(ctx: WriteContext, body: NewPoint): Promise<TaskStarted> {
+  const vm = await ctx.store.get(Vm, body.vmExtId)
+  if (vm === undefined) return createExternPoint(ctx, body)
   await requireClusterReachable(ctx, vm.cluster?.extId)
   await requirePlace(ctx, vm)
   if (requireShortQueue(ctx, vm.extId, vm.name) === 0) await requireTools(ctx, vm, body.recoveryPointType)
   else requireNoMigration(vm)
-  const now = ctx.clock.iso()
-  const { $objectType: _, ...requested } = body
-  const point = {
-    name: `${vm.name}-${now.slice(0, 19)}Z`,
-    ...requested,
-    extId: ctx.ids.uuid(),
-    tenantId: ctx.tenantId,
-    status: 'COMPLETE',
-    creationTime: now,
-    locationAgnosticId: ctx.ids.uuid(),
-    consistencyGroupExtId: ctx.ids.uuid(),
-    clusterExtId: vm.cluster?.extId as string,
-  } as const
-  await ctx.store.insert(VmRecoveryPoint, point, { pending: true })
-  const affected = [affectedPoint(point), affectedVm(vm)]
-  const options = { ...taskOf('CreateVmRecoveryPoint', vm), affected }
-  const task = await ctx.startTask(makePoint, { pointExtId: point.extId, vmExtId: vm.extId }, options)
-  return { ...task, created: point.extId }
-}
-
-async function requirePlace(
-  ctx: { readonly store: Reader; readonly services: WriteContext['services'] },
-  vm: VmEntity,
-): Promise<void> {
-  const filter = equals(pathOf(VmRecoveryPoint, 'vmExtId'), vm.extId)
-  const found = (await ctx.store.count(VmRecoveryPoint, { filter })) + 1
-  const maximum = limitOf(ctx, maximumPoints)
-  if (found > maximum)
-    throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: `recovery points of VM ${vm.name}`, maximum, found })
+  const { extId, name, cluster } = vm
+  const machine = { extId, name, clusterExtId: cluster?.extId as string, affected: affectedVm(vm) }
+  return startMaking(ctx, body, machine, makePoint)
 }
 
 /** @throws ApiError 409 when the guest of a running VM cannot be frozen */
@@ -90,22 +54,10 @@ async function requireTools(
   type: Point['recoveryPointType'],
 ): Promise<void> {
   if (type !== 'APPLICATION_CONSISTENT' || vm.powerState === 'OFF') return
-  const { guestTools: tools } = vm
-  const refuse = (reason: string): never => {
-    throw new ApiError('GUEST_TOOLS_NOT_READY', {
-      name: vm.name,
-      operation: 'an application-consistent recovery point',
-      reason,
-    })
-  }
-  if (tools?.isInstalled !== true || tools.isEnabled === false) refuse('they are not installed and enabled')
-  if (tools?.capabilities?.includes('VSS_SNAPSHOT') !== true) refuse('the capability VSS_SNAPSHOT is off')
-  const view = (await drivers.hypervisor.observeGuests([vm.extId])).get(vm.extId)
-  if (view?.areToolsReachable !== true) refuse('they cannot be reached')
+  const isReachable = async (): Promise<boolean> =>
+    (await drivers.hypervisor.observeGuests([vm.extId])).get(vm.extId)?.areToolsReachable === true
+  await requireFreezable(vm.name, vm.guestTools, isReachable)
 }
-
-const pending = async (store: Reader, { pointExtId }: Making): Promise<Point> =>
-  (await store.pending(VmRecoveryPoint, pointExtId)) as Point
 
 export const makePoint = defineTask<Making>({
   name: 'vmm.create-vm-recovery-point',
@@ -155,11 +107,7 @@ export const makePoint = defineTask<Making>({
     {
       name: 'store',
       progress: 100,
-      record: async (ctx, { pointExtId }) => {
-        await ctx.store.update(VmRecoveryPoint, pointExtId, { creationTime: ctx.clock.iso() })
-        await ctx.store.publish(VmRecoveryPoint, pointExtId)
-        ctx.complete([{ name: 'recoveryPointExtId', value: pointExtId }])
-      },
+      record: publish,
     },
   ],
   onUndone: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId),

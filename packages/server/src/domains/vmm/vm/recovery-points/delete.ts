@@ -9,10 +9,11 @@ import { type Schedule, startingTasks } from '../../../../core/time/schedules.ts
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
+import { isManagementConnected, removeExternPoint, requireManagement } from '../../extern/recovery-points.ts'
 import { type Point, snapshotsOf } from './captured.ts'
-import { affectedPoint } from './create.ts'
+import { affectedPoint } from './new-point.ts'
 
-interface Removal {
+export interface Removal {
   readonly pointExtId: string
 }
 
@@ -31,8 +32,11 @@ export async function deletePoint(ctx: WriteContext<Point>): Promise<TaskStarted
     const names = { kind: 'VM recovery point', name: point.name ?? point.extId, users: 'a task that reads it' }
     throw new ApiError('VMM_ENTITY_IN_USE', names)
   }
-  return ctx.startTask(removePoint, { pointExtId: point.extId }, optionsOf(point))
+  if (point.externVm !== undefined) requireManagement(ctx, point, 'delete-vm-recovery-point')
+  return ctx.startTask(removalOf(point), { pointExtId: point.extId }, optionsOf(point))
 }
+
+const removalOf = ({ externVm }: Point) => (externVm === undefined ? removePoint : removeExternPoint)
 
 export const removePoint = defineTask<Removal>({
   name: 'vmm.delete-vm-recovery-point',
@@ -73,10 +77,10 @@ export const deleteExpired: Schedule<Drivers> = {
     const dated = await ctx.store.find(VmRecoveryPoint, havingValue(VmRecoveryPoint, 'expirationTime'))
     for (const point of dated) {
       const isExpired = (parseTime(point.expirationTime as string) ?? 0) <= ctx.clock.now()
-      if (!isExpired || ctx.runner.queueLength(point.extId) > 0) continue
+      if (!isExpired || ctx.runner.queueLength(point.extId) > 0 || !isManagementConnected(ctx, point)) continue
       await startingTasks(ctx, async (_, startTask) => {
         const options = { ...optionsOf(point), appName: 'vmm', background: true }
-        await startTask(removePoint, { pointExtId: point.extId }, options)
+        await startTask(removalOf(point), { pointExtId: point.extId }, options)
       })
     }
     if (dated.length > 0) return 'again'

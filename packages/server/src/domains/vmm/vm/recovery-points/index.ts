@@ -2,13 +2,16 @@
 import { VmRecoveryPoint, vmRecoveryPointOperations } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { implement, type ReadContext } from '../../../context.ts'
 import { type Point, snapshotsOf } from './captured.ts'
-import { createPoint, makePoint, maximumPoints, pointFaults } from './create.ts'
+import { createPoint, makePoint, pointFaults } from './create.ts'
 import { deleteExpired, deletePoint, removePoint } from './delete.ts'
+import { maximumPoints } from './new-point.ts'
 import { restoreFaults, restorePoint, restoreVm } from './restore.ts'
 
 async function presentPoints({ drivers }: ReadContext, points: readonly Point[]): Promise<readonly object[]> {
+  const external = drivers.externalHypervisor.layers()
+  const ownBytes = (extId: string): number => (drivers.hypervisor.layer(extId) ?? external.get(extId))?.ownBytes ?? 0
   const bytesOf = (point: Point): number =>
-    snapshotsOf(point).reduce((sum, { layerExtId }) => sum + (drivers.hypervisor.layer(layerExtId)?.ownBytes ?? 0), 0)
+    snapshotsOf(point).reduce((sum, { layerExtId }) => sum + ownBytes(layerExtId), 0)
   return points.map((point) => ({ ...point, totalExclusiveUsageBytes: bytesOf(point) }))
 }
 

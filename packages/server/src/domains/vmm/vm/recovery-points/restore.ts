@@ -15,7 +15,8 @@ import { makingVm, type NewVm } from '../create/create.ts'
 import { deriveVm, nicLike } from '../create/derived-vm.ts'
 import { nameFaults } from '../rules.ts'
 import { blueprintOf, type Point, requirePoint } from './captured.ts'
-import { affectedPoint } from './create.ts'
+import { requireNative } from './native.ts'
+import { affectedPoint } from './new-point.ts'
 
 type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
 type NicSpec = NonNullable<NonNullable<Body['vmConfigOverrideSpec']>['nicSpec']>
@@ -58,6 +59,7 @@ export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiErr
 export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promise<TaskStarted> {
   const point = ctx.target
   await requireClusterReachable(ctx, point.clusterExtId)
+  requireNative(point)
   const { nicSpec, name, description, categories, ownershipInfo } = body.vmConfigOverrideSpec ?? {}
   const blueprint = blueprintOf(point)
   const { nics = [] } = blueprint.spec

@@ -27,7 +27,7 @@ import { refuseClash } from '../parts/devices.ts'
 import { slotsTaken } from '../parts/slots.ts'
 import { recordOff, removeIso, type Stopped, stoppedGuest } from '../power/power.ts'
 import { type Point, requirePoint, snapshotsOf } from './captured.ts'
-import { affectedPoint } from './create.ts'
+import { affectedPoint } from './new-point.ts'
 import { releaseChanged, takeCaptured } from './revert-nics.ts'
 
 type Body = ValueOf<typeof RevertParams>
