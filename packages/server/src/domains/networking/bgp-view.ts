@@ -6,9 +6,6 @@ import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { routeId } from '../../core/ids/named-id.ts'
-import type { OfferedRoute } from '../../drivers/network-fabric.ts'
-import type { Reader } from '../../store/store.ts'
-import { families, planOf } from '../addressing/address-plan.ts'
 import {
   bitsOf,
   type Family,
@@ -20,7 +17,10 @@ import {
   parseAddress,
   prefixOf,
   writeAddress,
-} from '../addressing/ip-address.ts'
+} from '../../core/ip-address.ts'
+import type { OfferedRoute } from '../../drivers/network-fabric.ts'
+import type { Reader } from '../../store/store.ts'
+import { families, planOf } from '../addressing/address-plan.ts'
 import type { ReadContext } from '../context.ts'
 import { prefixOfSubnet, writeSubnet } from './ip-subnet.ts'
 
