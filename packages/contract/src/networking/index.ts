@@ -8,6 +8,7 @@ import { floatingIpOperations } from './floating-ip.ts'
 import { Gateway } from './gateway.ts'
 import { networkControllerOperations } from './network-controller.ts'
 import { reservedIpOperations } from './reserved-ip.ts'
+import { routeOperations } from './route.ts'
 import { routeTableOperations } from './route-table.ts'
 import { routingPolicyOperations } from './routing-policy.ts'
 import { subnetOperations } from './subnet.ts'
@@ -27,6 +28,7 @@ export const networking = namespace({
     'floating-ip': floatingIpOperations,
     'network-controller': networkControllerOperations,
     'reserved-ip': reservedIpOperations,
+    route: routeOperations,
     'route-table': routeTableOperations,
     'routing-policy': routingPolicyOperations,
     subnet: subnetOperations,

@@ -30,7 +30,6 @@ export const unimplemented: Unimplemented = {
     disassociateHostNicFromNicProfile: 'disassociate-host-nic',
   },
   '/config/node-schedulable-statuses': { listNodeSchedulableStatus: 'GET' },
-  '/config/route-tables/{routeTableExtId}/routes': { Route: 'list', RouteForRouteTable: 'create get update delete' },
   '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/uplink-bonds': { UplinkBond: 'list get' },
   '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },

@@ -4,6 +4,7 @@ import { bgpSession } from './bgp-session.ts'
 import { floatingIp } from './floating-ip.ts'
 import { networkController } from './network-controller.ts'
 import { reservedIp } from './reserved-ip.ts'
+import { route } from './route.ts'
 import { routeTable } from './route-table.ts'
 import { routingPolicy } from './routing-policy.ts'
 import { subnet } from './subnet.ts'
@@ -18,6 +19,7 @@ export const networking = {
   'floating-ip': floatingIp,
   'network-controller': networkController,
   'reserved-ip': reservedIp,
+  route,
   'route-table': routeTable,
   'routing-policy': routingPolicy,
   subnet,

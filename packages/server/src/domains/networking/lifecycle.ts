@@ -104,7 +104,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
   async function configured(ctx: WriteContext, request: Configuring<E, B, A>, owner: Owner): Promise<E> {
     const { entity } = request
     const metadata = metadataOf(entity.metadata, owner)
-    const next = defined({ ...entity, ...(await life.configure(ctx, request)), metadata }) as unknown as E
+    const next = defined({ ...entity, metadata, ...(await life.configure(ctx, request)) }) as unknown as E
     await refuseTaken(ctx, kind, life, next)
     return next
   }

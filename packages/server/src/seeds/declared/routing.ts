@@ -1,13 +1,15 @@
-import type { BodyOf, ValueOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { Gateway, type LocalNetworkServices, type RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
-import { formatAddress, parseAddress, writeAddress } from '../../core/ip-address.ts'
+import { parseAddress, writeAddress } from '../../core/ip-address.ts'
 import { leaseAddress, leaseExactly } from '../../domains/addressing/leases.ts'
+import { localBgpOf, remoteBgpOf } from '../../domains/networking/bgp-peer.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
 import { seedBgpSession, seedGateway } from '../demo/networks.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
@@ -18,6 +20,7 @@ type DeclaredPolicy = DeclaredOf<'routingPolicies'>
 
 export async function fillRouting(filling: Filling, declared: Declared): Promise<void> {
   await fillRoutingPolicies(filling, declared.routingPolicies)
+  await fillRoutes(filling, declared.routes)
   await fillGateways(filling, declared.gateways)
   await fillSessions(filling, declared.bgpSessions)
 }
@@ -81,6 +84,40 @@ function portsOf(written: number | string): { startPort: number; endPort: number
   return { startPort: Number(first), endPort: Number(last) }
 }
 
+const fillRoutes = (filling: Filling, routes: Declared['routes']): Promise<void> =>
+  filling.each('routes', routes, async (item, path) => {
+    const { name, extId, description, externalSubnet, localSubnet, nexthopIpAddress } = item
+    const given = [externalSubnet, localSubnet, nexthopIpAddress].filter((each) => each !== undefined)
+    if (given.length !== 1) filling.refuse(path, 'expected one of externalSubnet, localSubnet and nexthopIpAddress')
+    const called = externalSubnet ?? localSubnet
+    const at = `${path}.${externalSubnet === undefined ? 'localSubnet' : 'externalSubnet'}`
+    const [vpc, subnet, nexthop] = await filling.all([
+      () => filling.vpc(item.vpc, `${path}.vpc`),
+      async () => (called === undefined ? undefined : filling.named(Subnet, called, at)),
+      async () =>
+        nexthopIpAddress === undefined ? undefined : addressIn(nexthopIpAddress, `${path}.nexthopIpAddress`, filling),
+    ])
+    const table = await filling.ctx.store.findOne(RouteTable, { vpcReference: vpc.extId })
+    const nexthopType =
+      nexthop !== undefined ? 'IP_ADDRESS' : externalSubnet === undefined ? 'LOCAL_SUBNET' : 'EXTERNAL_SUBNET'
+    await filling.perform(path, 'networking.createRouteForRouteTable', {
+      called: `route/${item.vpc}/${name}`,
+      extId,
+      path: { routeTableExtId: table!.extId },
+      body: {
+        name,
+        ...defined({ description }),
+        routeType: 'STATIC',
+        destination: writeSubnet(prefixIn(item.destination, `${path}.destination`, filling)),
+        nexthop: defined({
+          nexthopType,
+          nexthopReference: subnet?.extId,
+          nexthopIpAddress: nexthop && writeAddress(nexthop),
+        }),
+      },
+    })
+  })
+
 /** No operation creates gateways and sessions yet, so their rules are checked here. Source: networking.md 1.9, 1.10. */
 const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
   filling.each('gateways', gateways, async (item, path) => {
@@ -104,8 +141,7 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
       () => gateway(item.remoteGateway, `${path}.remoteGateway`),
       () => bodyOf(BgpSession.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
     ])
-    const own = (local.services as ValueOf<typeof LocalNetworkServices> | undefined)?.localBgpService
-    const other = (remote.services as ValueOf<typeof RemoteNetworkServices> | undefined)?.remoteBgpService
+    const [own, other] = [localBgpOf(local), remoteBgpOf(remote)]
     if (own === undefined)
       filling.refuse(`${path}.localGateway`, `expected a gateway with a vpc; ${local.name} has none`)
     if (other === undefined)
@@ -128,18 +164,14 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
     const interfaceAddress = chosen ?? (await leaseAddress(ctx, uplink, terms))
     const prefixes = given['externallyRoutablePrefixesToAdvertise'] as unknown[] | undefined
     await seedBgpSession(ctx, {
-      session: {
-        dynamicRoutePriority: 700,
-        shouldAdvertiseAllExternallyRoutablePrefixes: prefixes === undefined,
-        ...given,
-        ...defined({ description }),
-        extId,
-        name,
-        localGatewayReference: local.extId,
-        remoteGatewayReference: remote.extId,
-        localGatewayInterfaceIpAddress: writeAddress(interfaceAddress),
-      },
-      local: { address: formatAddress(interfaceAddress), autonomousSystemNumber: own.asn },
-      remote: { address: other.address.ipv4!.value, autonomousSystemNumber: other.asn },
+      dynamicRoutePriority: 700,
+      shouldAdvertiseAllExternallyRoutablePrefixes: prefixes === undefined,
+      ...given,
+      ...defined({ description }),
+      extId,
+      name,
+      localGatewayReference: local.extId,
+      remoteGatewayReference: remote.extId,
+      localGatewayInterfaceIpAddress: writeAddress(interfaceAddress),
     })
   })

@@ -1,0 +1,47 @@
+/** Which routes of a router forward: for route tables, BGP sessions and traces. Source: behaviour networking.md 1.6. */
+import { type Address, bitsOf, formatPrefix, holds, type Prefix } from '../core/ip-address.ts'
+
+export interface Candidate {
+  readonly prefix: Prefix
+  /** The highest wins. */
+  readonly priority: number
+  /** World's time in milliseconds; among equal priorities the oldest wins. */
+  readonly since: number
+  /** Whether its nexthop works; other routes are not selected. */
+  readonly isUsable: boolean
+  /** Shares the traffic with multipath routes of the same priority (ECMP), instead of giving way to an older one. */
+  readonly isMultipath?: boolean
+}
+
+/** The routes that forward: for each destination the best, or several of equal cost. */
+export function selected<C extends Candidate>(candidates: readonly C[]): ReadonlySet<C> {
+  const best = new Map<string, C[]>()
+  for (const candidate of candidates) {
+    if (!candidate.isUsable) continue
+    const destination = formatPrefix(candidate.prefix)
+    const [rival, ...others] = best.get(destination) ?? []
+    const isBetter = rival === undefined || preference(candidate, rival) > 0
+    const isShared = rival?.priority === candidate.priority && rival.isMultipath === true && candidate.isMultipath
+    if (isShared === true) best.set(destination, [rival, ...others, candidate])
+    else if (isBetter) best.set(destination, [candidate])
+  }
+  return new Set([...best.values()].flat())
+}
+
+const preference = (a: Candidate, b: Candidate): number => a.priority - b.priority || b.since - a.since
+
+/** Longest prefix match. @param routes those that forward */
+export function routesTo<C extends Pick<Candidate, 'prefix'>>(routes: Iterable<C>, address: Address): readonly C[] {
+  let longest = -1
+  let found: C[] = []
+  for (const route of routes) {
+    const { family, length } = route.prefix
+    if (family !== address.family || length < longest || !holds(route.prefix, address.value)) continue
+    if (length > longest) found = []
+    longest = length
+    found.push(route)
+  }
+  return found
+}
+
+export const isHostRoute = ({ family, length }: Prefix): boolean => length === bitsOf(family)
