@@ -1,6 +1,6 @@
 /** Source: specification 2.6, 4.7, 5, 8; catalogue networking.json (limits); behaviour networking.md 1.10, 2. */
 import { names } from '../names.ts'
-import { get, list, perSecond, resource } from '../operation.ts'
+import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { Gateway } from './gateway.ts'
@@ -8,6 +8,7 @@ import { bgpReaders } from './roles.ts'
 import {
   autonomousSystemNumber,
   BgpCommunity,
+  changeHolding,
   descriptionText,
   EntityMetadata,
   IPSubnet,
@@ -38,6 +39,11 @@ export const BgpSession = resource(
   },
   {
     title: 'BGP session',
+    internal: {
+      change: s.optional(
+        changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
+      ),
+    },
     unique: [
       { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
       { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
@@ -53,6 +59,7 @@ export const BgpSession = resource(
   },
 )
 
+const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateLimit: perSecond(3) }
 const view = { iam: 'View_BGP_Session', roles: bgpReaders, rateLimit: perSecond(3) }
 
 export const bgpSessionOperations = {
@@ -68,5 +75,12 @@ export const bgpSessionOperations = {
       remoteGateway: { kind: 'Gateway', by: 'remoteGatewayReference' },
     },
   }),
+  createBgpSession: create('/config/bgp-sessions', BgpSession, { ...mutation, iam: 'Create_BGP_Session' }),
   getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, view),
+  updateBgpSessionById: update('/config/bgp-sessions/{extId}', BgpSession, {
+    ...mutation,
+    iam: 'Update_BGP_Session',
+    ifMatch: 'required',
+  }),
+  deleteBgpSessionById: remove('/config/bgp-sessions/{extId}', BgpSession, { ...mutation, iam: 'Delete_BGP_Session' }),
 }

@@ -4,7 +4,6 @@ import type { Unimplemented } from '../unimplemented.ts'
 export const unimplemented: Unimplemented = {
   '/cloud/config/vpcs': { AwsVpc: 'list' },
   '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
-  '/config/bgp-sessions': { BgpSession: 'create update delete' },
   '/config/capabilities': { ClusterCapability: 'list' },
   '/config/clusters/{clusterExtId}/remote-subnets': { RemoteSubnet: 'list', RemoteSubnetForCluster: 'get' },
   '/config/clusters/{clusterExtId}/remote-vpn-connections': {

@@ -7,13 +7,14 @@ import type { BgpPeer } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
 import { prefixOfSubnet } from './ip-subnet.ts'
 
-type GatewayEntity = EntityOf<typeof Gateway>
+export type GatewayEntity = EntityOf<typeof Gateway>
 
 export const localBgpOf = ({ services }: GatewayEntity) =>
   (services as ValueOf<typeof LocalNetworkServices> | undefined)?.localBgpService
 export const remoteBgpOf = ({ services }: GatewayEntity) =>
   (services as ValueOf<typeof RemoteNetworkServices> | undefined)?.remoteBgpService
 
+/** Without the password, which the row has sealed. */
 export async function peerOf(store: Reader, session: EntityOf<typeof BgpSession>): Promise<Omit<BgpPeer, 'password'>> {
   const { localGatewayReference, remoteGatewayReference, dynamicRoutePriority = 700 } = session
   const local = (await store.get(Gateway, localGatewayReference)) as GatewayEntity

@@ -13,7 +13,6 @@ import type { VpcEntity } from './gateway-nodes.ts'
 import { fault } from './ip-config.ts'
 import { prefixOfSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
-import { metadataOf } from './metadata.ts'
 import {
   coveringSubnet,
   fabricNexthop,
@@ -78,10 +77,10 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
       vpcReference: vpc.extId,
       subnetReference: subnet.extId,
       destinationAndNexthop: `${formatPrefix(destination)} ${subnetExtId ?? address}`,
-      // Public clients expect the VPC as the owner.
-      metadata: metadataOf(body.metadata, { ownerReferenceId: vpc.extId }),
     }
   },
+  // Public clients expect the VPC as the owner.
+  owner: ({ references: { vpc } }) => ({ ownerReferenceId: vpc.extId }),
   async task(ctx) {
     const { extId, name } = await vpcOf(ctx)
     return { affected: [{ extId, name, rel: Vpc.rel! }] }

@@ -1,17 +1,13 @@
-import type { BodyOf } from '@hyperplane/contract'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
-import { parseAddress, writeAddress } from '../../core/ip-address.ts'
-import { leaseAddress, leaseExactly } from '../../domains/addressing/leases.ts'
-import { localBgpOf, remoteBgpOf } from '../../domains/networking/bgp-peer.ts'
+import { writeAddress } from '../../core/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
-import { seedBgpSession, seedGateway } from '../demo/networks.ts'
+import { seedEstablished, seedGateway } from '../demo/networks.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn, bodyOf, prefixIn } from '../readable.ts'
 import type { Filling } from './filling.ts'
@@ -118,7 +114,7 @@ const fillRoutes = (filling: Filling, routes: Declared['routes']): Promise<void>
     })
   })
 
-/** No operation creates gateways and sessions yet, so their rules are checked here. Source: networking.md 1.9, 1.10. */
+/** No operation creates gateways yet, so their rules are checked here. Source: networking.md 1.9. */
 const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
   filling.each('gateways', gateways, async (item, path) => {
     const { name, extId = seedId(`gateway/${name}`), description, asn, address } = item
@@ -133,45 +129,22 @@ const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise
 
 const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Promise<void> =>
   filling.each('bgpSessions', sessions, async (item, path) => {
-    const { ctx } = filling
     const { name, extId = seedId(`bgp-session/${name}`), description } = item
-    const gateway = (called: string, at: string) => filling.named(Gateway, called, at)
     const [local, remote, fields] = await filling.all([
-      () => gateway(item.localGateway, `${path}.localGateway`),
-      () => gateway(item.remoteGateway, `${path}.remoteGateway`),
+      () => filling.named(Gateway, item.localGateway, `${path}.localGateway`),
+      () => filling.named(Gateway, item.remoteGateway, `${path}.remoteGateway`),
       () => bodyOf(BgpSession.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
     ])
-    const [own, other] = [localBgpOf(local), remoteBgpOf(remote)]
-    if (own === undefined)
-      filling.refuse(`${path}.localGateway`, `expected a gateway with a vpc; ${local.name} has none`)
-    if (other === undefined)
-      filling.refuse(`${path}.remoteGateway`, `expected a gateway with an address; ${remote.name} has none`)
-    const { localGatewayInterfaceIpAddress: requested, ...given } = fields as Partial<BodyOf<typeof BgpSession>>
-    const vpc = await ctx.store.get(Vpc, own.vpcReference!)
-    const uplinks = await ctx.store.getMany(
-      Subnet,
-      (vpc?.externalSubnets ?? []).map(({ subnetReference }) => subnetReference),
-    )
-    const uplink = uplinks.find(({ isNatEnabled }) => isNatEnabled !== true)
-    if (uplink === undefined)
-      filling.refuse(
-        path,
-        `expected the VPC of ${local.name} to have an external subnet without NAT: that is where it speaks`,
-      )
-    const terms = { kind: 'GATEWAY_INTERFACE', holder: local.extId } as const
-    const chosen = requested?.ipv4 === undefined ? undefined : parseAddress('IPV4', requested.ipv4.value)
-    if (chosen !== undefined) await leaseExactly(ctx, uplink, [chosen], terms, () => 'localGatewayInterfaceIpAddress')
-    const interfaceAddress = chosen ?? (await leaseAddress(ctx, uplink, terms))
-    const prefixes = given['externallyRoutablePrefixesToAdvertise'] as unknown[] | undefined
-    await seedBgpSession(ctx, {
-      dynamicRoutePriority: 700,
-      shouldAdvertiseAllExternallyRoutablePrefixes: prefixes === undefined,
-      ...given,
-      ...defined({ description }),
+    await filling.perform(path, 'networking.createBgpSession', {
+      called: `bgp-session/${name}`,
       extId,
-      name,
-      localGatewayReference: local.extId,
-      remoteGatewayReference: remote.extId,
-      localGatewayInterfaceIpAddress: writeAddress(interfaceAddress),
+      body: {
+        ...fields,
+        name,
+        ...defined({ description }),
+        localGatewayReference: local.extId,
+        remoteGatewayReference: remote.extId,
+      },
     })
+    await seedEstablished(filling.ctx, extId)
   })

@@ -198,7 +198,8 @@ async function seedBgp(ctx: SeedContext, uplink: SubnetEntity): Promise<void> {
   const own = await leaseAddress(ctx, uplink, { kind: 'GATEWAY_INTERFACE', holder: local })
   await seedGateway(ctx, { extId: local, name: 'bgp-prod', asn: localAsn, vpcExtId: seedId('vpc/prod') })
   await seedGateway(ctx, { extId: remote, name: 'tor-a', asn: remoteAsn, address: torAddress })
-  await seedBgpSession(ctx, {
+  const session = {
+    ...owned(ctx),
     extId: seedId('bgp-session/prod-tor-a'),
     name: 'prod-tor-a',
     localGatewayReference: local,
@@ -207,7 +208,11 @@ async function seedBgp(ctx: SeedContext, uplink: SubnetEntity): Promise<void> {
     dynamicRoutePriority: 700,
     shouldAdvertiseAllExternallyRoutablePrefixes: true,
     advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
-  })
+  }
+  await ctx.store.insert(BgpSession, session)
+  const since = ctx.clock.now()
+  await fabricFacts(ctx.world).bgpPeers.put(session.extId, { ...(await peerOf(ctx.store, session)), since })
+  await seedEstablished(ctx, session.extId)
 }
 
 interface SeedGateway {
@@ -242,11 +247,11 @@ export async function seedGateway(ctx: SeedContext, described: SeedGateway): Pro
   })
 }
 
-export async function seedBgpSession(ctx: SeedContext, described: EntityOf<typeof BgpSession>): Promise<void> {
-  const session = { ...owned(ctx), ...described }
-  await ctx.store.insert(BgpSession, session)
+/** As if the session had been there for days. */
+export async function seedEstablished(ctx: SeedContext, sessionExtId: string): Promise<void> {
+  const { bgpPeers } = fabricFacts(ctx.world)
   const since = ctx.clock.now() - 9 * 86_400_000
-  await fabricFacts(ctx.world).bgpPeers.put(session.extId, { ...(await peerOf(ctx.store, session)), since })
+  await bgpPeers.put(sessionExtId, { ...bgpPeers.get(sessionExtId)!, since })
 }
 
 /** Two VPCs of the cloud account, with six subnets each, in two zones. */
