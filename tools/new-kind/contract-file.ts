@@ -129,7 +129,7 @@ ${declarations}
     const use = verb === 'list' || verb === 'get' ? verb : 'do'
     const roles = this.#roles.get(`${displayName} ${use}`) ?? this.#roles.get(`${displayName} do`)
     const options = [
-      `iam: '${displayName}'`,
+      ...(isAction || !displayName.endsWith(`_${words(kind)}`) ? [`iam: '${displayName}'`] : []),
       `roles: ${roles === undefined ? 'undecided.roles' : listText(roles)}`,
       'rateLimit: undecided.rateLimit',
       ...(isAction ? [`of: ${kind}`] : []),
@@ -195,5 +195,6 @@ function rules(field: FieldFact, names: readonly (keyof FieldFact)[], before = '
   return given.length === 0 ? '' : `${before}{ ${given.join(', ')} }`
 }
 
+const words = (kind: string): string => kind.replace(/(?<=[a-z])(?=[A-Z])/g, '_')
 export const kebab = (name: string): string => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase()
 export const camel = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1)

@@ -36,8 +36,8 @@ export function newKind({ facts: factsFile, tag, roles, folder = '' }: NewKind, 
     [`packages/server/test/api/${namespace}/${kebab(kind)}.test.ts`, testFile(names, operations)],
   ])
   const entries = [
-    `${contractRoot}/${namespace}/index.ts: import ${camel(kind)}Operations and add '${kebab(kind)}' to the kinds`,
-    `packages/server/src/domains/${namespace}/index.ts: import and add ${camel(kind)}, if it has mutations`,
+    `${contractRoot}/${namespace}/kinds.ts: export ${camel(kind)}Operations as '${kebab(kind)}'`,
+    `packages/server/src/domains/${namespace}/index.ts: export ${camel(kind)}, if it has mutations`,
     `${contractRoot}/${namespace}/unimplemented.ts: remove ${operations.map(({ operationId }) => operationId).join(', ')}`,
   ]
   return { files, entries }

@@ -44,8 +44,12 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly internal: I
   /** Entity name in authorization policies, with the paths of the attributes that a filter may use. */
   readonly iam?: IamEntity
+  /** Noun of its IAM operations, as in `Create_Volume_Group`; default: the words of `kind`. */
+  readonly iamNoun?: string
   /** `rel` of this kind among a task's affected entities. */
   readonly rel?: string
+  /** Its type among the associations of a category. Without one it is not counted there, and still prevents a deletion. */
+  readonly associationType?: string
   /** Sets of field paths whose values together are unique, also among concurrent requests. */
   readonly unique: readonly UniqueRule[]
   /** The path parameter that names the entity this kind lives under, and the (internal) field that holds its id. */
@@ -189,8 +193,8 @@ export function resource<
     ...pick(
       options,
       names(`
-        iam, rel, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived, singleton, counted, gate,
-        ofCluster
+        iam, iamNoun, rel, associationType, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived,
+        singleton, counted, gate, ofCluster
       `),
     ),
   }
@@ -292,7 +296,8 @@ type Stated = 'roles' | 'rateLimit'
 export interface OperationOptions
   extends Pick<Operation, Stated>,
     Partial<Omit<Operation, Added | Stated | 'iamOperation'>> {
-  readonly iam: string
+  /** Default: the name that `iamOperationOf` derives. */
+  readonly iam?: string
   /** Default: the name that `envelopeTypeOf` derives. */
   readonly envelope?: string
   readonly requestId?: 'required'
@@ -594,7 +599,7 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
     roles: declared.roles,
     rateLimit: declared.rateLimit,
     deployments: declared.deployments ?? ['on-prem', 'cloud'],
-    iamOperation: declared.iam,
+    iamOperation: declared.iam ?? iamOperationOf(key, declared),
     requestId: declared.requestId ?? 'optional',
     ifMatch: declared.ifMatch ?? 'optional',
     dryRun: declared.dryRun ?? false,
@@ -634,3 +639,18 @@ function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]):
   for (const key of keys) if (from[key] !== undefined) found[key] = from[key]
   return found as Pick<T, K>
 }
+
+const iamVerbs = { list: 'View', get: 'View', read: 'View', create: 'Create', update: 'Update', remove: 'Delete' }
+
+/** `View_Volume_Group`, `Power_Off_Virtual_Machine`: the verb, or the words of the action, and the noun of the kind. */
+function iamOperationOf(key: string, { verb, path, resource }: Declared): string {
+  if (resource === undefined) throw new Error(`${key} has no kind, so that its IAM operation needs a name (iam)`)
+  const words = verb === 'action' ? titled(path.slice(path.lastIndexOf('/') + 1)) : iamVerbs[verb]
+  return `${words}_${resource.iamNoun ?? resource.kind.replace(/([a-z])([A-Z])/g, '$1_$2')}`
+}
+
+const titled = (words: string): string =>
+  words
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('_')

@@ -20,6 +20,7 @@ export const BmcInfo = resource(
     status: s.readOnly(s.enumeration(['VALID', 'INVALID', 'UNAVAILABLE'])),
   },
   {
+    iamNoun: 'BMC_Info',
     title: 'BMC info',
     bare: true,
     internal: { clusterExtId: s.uuid() },
@@ -34,14 +35,12 @@ const path = '/config/clusters/{clusterExtId}/hosts/{extId}/bmc-info'
 export const bmcInfoOperations = {
   getBmcInfo: get(path, BmcInfo, {
     envelope: 'clustermgmt.v4.config.GetBmcInfoResponse',
-    iam: 'View_BMC_Info',
     roles: [...clusterAdmins, 'Platform Viewer', 'User Admin'],
     rateLimit: perSecond(1, 1, 5, 5),
     deployments: ['on-prem'],
   }),
   updateBmcInfo: update(path, BmcInfo, {
     envelope: 'clustermgmt.v4.config.UpdateBmcInfoResponse',
-    iam: 'Update_BMC_Info',
     roles: clusterAdmins,
     rateLimit: perSecond(1, 1, 5, 5),
     deployments: ['on-prem'],

@@ -65,7 +65,7 @@ const listFields = names(`
   clusterCount, createTime, createdBy, driftedClusterCount, lastUpdateTime, lastUpdatedBy, name
 `)
 
-const view = { iam: 'View_Cluster_Profile', roles: profileReaders, rateLimit: perSecond(10) }
+const view = { roles: profileReaders, rateLimit: perSecond(10) }
 const mutation = { roles: clusterAdmins, rateLimit: perSecond(1), requestId: 'required' } as const
 
 export const clusterProfileOperations = {
@@ -75,26 +75,18 @@ export const clusterProfileOperations = {
     orderby: listFields,
     select: 'any',
   }),
-  createClusterProfile: create('/config/cluster-profiles', ClusterProfile, {
-    ...mutation,
-    iam: 'Create_Cluster_Profile',
-  }),
+  createClusterProfile: create('/config/cluster-profiles', ClusterProfile, mutation),
   getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, view),
   updateClusterProfileById: update('/config/cluster-profiles/{extId}', ClusterProfile, {
     ...mutation,
-    iam: 'Update_Cluster_Profile',
     ifMatch: 'required',
     dryRun: true,
   }),
-  deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, {
-    ...mutation,
-    iam: 'Delete_Cluster_Profile',
-  }),
+  deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, mutation),
   applyClusterProfile: action('/config/cluster-profiles/{extId}/$actions/apply', {
     ...mutation,
     of: ClusterProfile,
     body: ClusterReferenceListSpec,
-    iam: 'Apply_Cluster_Profile',
     dryRun: true,
   }),
   disassociateClusterFromClusterProfile: action('/config/cluster-profiles/{extId}/$actions/disassociate-cluster', {

@@ -158,6 +158,7 @@ export const Cluster = resource(
   },
   {
     iam: { name: 'cluster', attributes: { name: 'name', category_uuid: 'categories' } },
+    associationType: 'CLUSTER',
     rel: 'clustermgmt:config:cluster',
     counted: true,
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
@@ -194,7 +195,7 @@ const expand = {
   storageSummary: { into: 'storageSummaryProjection', shape: StorageSummaryProjection },
 }
 
-const view = { iam: 'View_Cluster', roles: clusterReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: clusterReaders, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { of: Cluster, roles: clusterAdmins, rateLimit: perSecond(1) }
 
 export const clusterOperations = {
@@ -212,7 +213,6 @@ export const clusterOperations = {
   }),
   getClusterById: get('/config/clusters/{extId}', Cluster, { ...view, expand }),
   updateClusterById: update('/config/clusters/{extId}', Cluster, {
-    iam: 'Update_Cluster',
     roles: [...clusterAdmins, 'Backup Admin'],
     rateLimit: perSecond(1),
     ifMatch: 'required',

@@ -16,6 +16,7 @@ export const DataStore = resource(
     vmNames: s.readOnly(s.arrayOf(s.text(), { maxItems: 5000 })),
   },
   {
+    iamNoun: 'Datastore',
     title: 'datastore',
     internal: { clusterExtId: s.uuid(), isReadOnly: s.boolean(), targetPath: s.text() },
     iam: { name: 'datastore', attributes: { name: 'datastoreName', cluster_uuid: 'clusterExtId' } },
@@ -29,7 +30,6 @@ export const DataStore = resource(
 export const dataStoreOperations = {
   listDataStoresByClusterId: list('/config/clusters/{clusterExtId}/storage-containers/datastores', DataStore, {
     envelope: 'clustermgmt.v4.config.ListDataStoresByClusterIdApiResponse',
-    iam: 'View_Datastore',
     roles: storageContainerReaders,
     rateLimit: perSecond(20, 25, 25, 25),
     filter: ['containerExtId'],

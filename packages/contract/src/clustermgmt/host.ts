@@ -99,9 +99,11 @@ export const Host = resource(
     ),
   },
   {
+    iamNoun: 'Cluster_Host',
     // Set by the seed or the control interface; affinity policies read them.
     internal: { categories: s.arrayOf(s.referenceTo('Category')) },
     iam: { name: 'host', attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' } },
+    associationType: 'HOST',
     rel: 'clustermgmt:config:host',
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'cluster/uuid' },
     unique: [{ fields: ['cluster/uuid', 'hostName'] }],
@@ -122,7 +124,7 @@ const select = names(`
   numberOfCpuSockets, numberOfCpuThreads
 `)
 
-const view = { iam: 'View_Cluster_Host', roles: clusterHostReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: clusterHostReaders, rateLimit: perSecond(10, 10, 15, 20) }
 
 export const hostOperations = {
   listHosts: list('/config/hosts', Host, {

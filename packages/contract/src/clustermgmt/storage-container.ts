@@ -84,7 +84,7 @@ export const DataStoreUnmount = s.object('clustermgmt.v4.config.DataStoreUnmount
 
 const path = '/config/storage-containers'
 
-const view = { iam: 'View_Storage_Container', roles: storageContainerReaders, rateLimit: perSecond(20, 25, 25, 25) }
+const view = { roles: storageContainerReaders, rateLimit: perSecond(20, 25, 25, 25) }
 const mutation = { roles: storageContainerAdmins, rateLimit: perSecond(5, 5, 10, 10) }
 
 export const storageContainerOperations = {
@@ -99,15 +99,9 @@ export const storageContainerOperations = {
     `),
     select: 'any',
   }),
-  createStorageContainer: create(path, StorageContainer, {
-    ...mutation,
-    iam: 'Create_Storage_Container',
-    clusterId: 'required',
-    requestId: 'required',
-  }),
+  createStorageContainer: create(path, StorageContainer, { ...mutation, clusterId: 'required', requestId: 'required' }),
   getStorageContainerById: get(`${path}/{extId}`, StorageContainer, view),
   updateStorageContainerById: update(`${path}/{extId}`, StorageContainer, {
-    iam: 'Update_Storage_Container',
     roles: [...storageContainerAdmins, 'Backup Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
     ifMatch: 'required',
@@ -115,7 +109,6 @@ export const storageContainerOperations = {
   }),
   deleteStorageContainerById: remove(`${path}/{extId}`, StorageContainer, {
     ...mutation,
-    iam: 'Delete_Storage_Container',
     requestId: 'required',
     query: { ignoreSmallFiles: s.optional(s.boolean()) },
   }),
@@ -123,12 +116,10 @@ export const storageContainerOperations = {
     ...mutation,
     of: StorageContainer,
     body: DataStoreMount,
-    iam: 'Mount_Storage_Container',
   }),
   unmountStorageContainer: action(`${path}/{extId}/$actions/unmount`, {
     ...mutation,
     of: StorageContainer,
     body: DataStoreUnmount,
-    iam: 'Unmount_Storage_Container',
   }),
 }

@@ -108,7 +108,6 @@ export const Call = resource(
 const callPath = {
   ...controlled,
   pathSchemas: { ...controlled.pathSchemas, sequence: s.integer({ minimum: 1 }) },
-  iam: 'View_Call',
 } as const
 
 export const callFilter: readonly string[] = names(`
@@ -122,7 +121,6 @@ export const callOperations = {
   listCalls: list('/worlds/{worldName}/journal/calls', Call, {
     ...controlled,
     envelope: 'control.v1.ListCallsApiResponse',
-    iam: 'View_Call',
     filter: callFilter,
     orderby: ['caller/name', 'durationMicros', 'operation', 'sequence', 'status', 'time'],
     select: 'any',

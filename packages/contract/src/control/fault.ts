@@ -130,24 +130,23 @@ export const faultOperations = {
   listFaultRules: list('/worlds/{worldName}/faults', FaultRule, {
     ...controlled,
     envelope: 'control.v1.ListFaultRulesApiResponse',
-    iam: 'View_Fault_Rule',
     filter: names(`
       createTime, isEnabled, lastFiredTime, match/caller, match/kind, match/operation, timesFired, timesMatched
     `),
     orderby: ['createTime', 'lastFiredTime', 'timesFired', 'timesMatched'],
     select: 'any',
   }),
-  createFaultRule: create('/worlds/{worldName}/faults', FaultRule, { ...one, iam: 'Create_Fault_Rule' }),
-  getFaultRule: get('/worlds/{worldName}/faults/{extId}', FaultRule, { ...one, iam: 'View_Fault_Rule' }),
+  createFaultRule: create('/worlds/{worldName}/faults', FaultRule, one),
+  getFaultRule: get('/worlds/{worldName}/faults/{extId}', FaultRule, one),
   /** Keeps the counts; see `resetFaultRuleCounts`. */
   updateFaultRule: update('/worlds/{worldName}/faults/{extId}', FaultRule, {
     ...one,
     iam: 'Update_Fault_Rule',
     ifMatch: 'required',
   }),
-  deleteFaultRule: remove('/worlds/{worldName}/faults/{extId}', FaultRule, { ...one, iam: 'Delete_Fault_Rule' }),
+  deleteFaultRule: remove('/worlds/{worldName}/faults/{extId}', FaultRule, one),
   /** Deletes all rules of the world. */
-  deleteFaultRules: remove('/worlds/{worldName}/faults', FaultRule, { ...one, iam: 'Delete_Fault_Rule' }),
+  deleteFaultRules: remove('/worlds/{worldName}/faults', FaultRule, one),
   resetFaultRuleCounts: action('/worlds/{worldName}/faults/{extId}/$actions/reset-counts', {
     ...one,
     of: FaultRule,

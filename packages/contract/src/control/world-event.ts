@@ -45,25 +45,11 @@ export const worldEventOperations = {
   listWorldEvents: list('/worlds/{worldName}/events', WorldEvent, {
     ...controlled,
     envelope: 'control.v1.ListWorldEventsApiResponse',
-    iam: 'View_World_Event',
     filter: ['endTime', 'startTime', 'status', 'target/extId', 'target/kind', 'target/name', 'type'],
     orderby: ['endTime', 'startTime', 'status', 'type'],
     select: 'any',
   }),
-  createWorldEvent: create('/worlds/{worldName}/events', WorldEvent, {
-    ...controlled,
-    envelope,
-    iam: 'Create_World_Event',
-    body: WorldEventPlan,
-  }),
-  getWorldEvent: get('/worlds/{worldName}/events/{extId}', WorldEvent, {
-    ...controlled,
-    envelope,
-    iam: 'View_World_Event',
-  }),
-  deleteWorldEvent: remove('/worlds/{worldName}/events/{extId}', WorldEvent, {
-    ...controlled,
-    envelope,
-    iam: 'Delete_World_Event',
-  }),
+  createWorldEvent: create('/worlds/{worldName}/events', WorldEvent, { ...controlled, envelope, body: WorldEventPlan }),
+  getWorldEvent: get('/worlds/{worldName}/events/{extId}', WorldEvent, { ...controlled, envelope }),
+  deleteWorldEvent: remove('/worlds/{worldName}/events/{extId}', WorldEvent, { ...controlled, envelope }),
 }

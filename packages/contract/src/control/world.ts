@@ -93,7 +93,6 @@ export const worldOperations = {
   listWorlds: list('/worlds', World, {
     ...controlled,
     envelope: 'control.v1.ListWorldsApiResponse',
-    iam: 'View_World',
     filter: ['name', 'forkedFrom', 'createTime'],
     orderby: ['name', 'createTime'],
     select: 'any',
@@ -115,14 +114,14 @@ export const worldOperations = {
     status: 201,
     maximumBodyBytes: largestImport,
   }),
-  getWorld: get('/worlds/{worldName}', World, { ...controlled, envelope, iam: 'View_World' }),
+  getWorld: get('/worlds/{worldName}', World, { ...controlled, envelope }),
   updateWorld: update('/worlds/{worldName}', World, {
     ...controlled,
     envelope,
     iam: 'Update_World',
     ifMatch: 'required',
   }),
-  deleteWorld: remove('/worlds/{worldName}', World, { ...controlled, envelope, iam: 'Delete_World' }),
+  deleteWorld: remove('/worlds/{worldName}', World, { ...controlled, envelope }),
   forkWorld: action('/worlds/{worldName}/$actions/fork', {
     ...controlled,
     of: World,
@@ -144,7 +143,6 @@ export const worldOperations = {
     ...controlled,
     of: World,
     envelope,
-    iam: 'View_World',
     query: { within: s.optional(s.text({ minLength: 3, maxLength: 40 })) },
     produces: 'application/yaml',
   }),

@@ -62,7 +62,7 @@ export const AuthorizationPolicy = resource(
 
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 
-const view = { iam: 'View_Authorization_Policy', roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
 export const authorizationPolicyOperations = {
@@ -82,20 +82,15 @@ export const authorizationPolicyOperations = {
     rowType: 'iam.v4.authz.AuthorizationPolicyProjection',
     showsEmptyList: true,
   }),
-  createAuthorizationPolicy: create('/authz/authorization-policies', AuthorizationPolicy, {
-    ...mutation,
-    iam: 'Create_Authorization_Policy',
-  }),
+  createAuthorizationPolicy: create('/authz/authorization-policies', AuthorizationPolicy, mutation),
   getAuthorizationPolicyById: get('/authz/authorization-policies/{extId}', AuthorizationPolicy, view),
   updateAuthorizationPolicyById: update('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
     ...mutation,
-    iam: 'Update_Authorization_Policy',
     ifMatch: 'required',
     answer: Message,
   }),
   deleteAuthorizationPolicyById: remove('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
     ...mutation,
-    iam: 'Delete_Authorization_Policy',
     deployments: ['on-prem', 'cloud'],
     ifMatch: 'required',
   }),

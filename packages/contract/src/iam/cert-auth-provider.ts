@@ -55,7 +55,7 @@ const rateLimit = perSecond(5, 5, 10, 10)
 const form = { files: { caCertFileName: 'clientCaChain' } } as const
 const maximumBodyBytes = 2 * 1024 * 1024
 
-const view = { iam: 'View_Cert_Auth_Provider', roles: readers, rateLimit }
+const view = { roles: readers, rateLimit }
 const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
 
 export const certAuthProviderOperations = {
@@ -65,7 +65,6 @@ export const certAuthProviderOperations = {
   }),
   createCertAuthProvider: create('/authn/cert-auth-providers', CertAuthProvider, {
     ...mutation,
-    iam: 'Create_Cert_Auth_Provider',
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,
@@ -73,7 +72,6 @@ export const certAuthProviderOperations = {
   getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, view),
   updateCertAuthProviderById: update('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
     ...mutation,
-    iam: 'Update_Cert_Auth_Provider',
     ifMatch: 'required',
     body: CertAuthProviderForm,
     form,
@@ -81,7 +79,6 @@ export const certAuthProviderOperations = {
   }),
   deleteCertAuthProviderById: remove('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
     ...mutation,
-    iam: 'Delete_Cert_Auth_Provider',
     ifMatch: 'required',
   }),
 }

@@ -23,7 +23,6 @@ export const Client = resource(
 export const clientOperations = {
   getRegisteredClientById: get('/authz/clients/{extId}', Client, {
     envelope: 'iam.v4.authz.GetClientApiResponse',
-    iam: 'View_Client',
     roles: 'everyone',
     rateLimit: perSecond(10, 10, 15, 20),
   }),

@@ -75,7 +75,7 @@ const searchers: readonly RoleName[] = names(`
 const readers: readonly RoleName[] = [...searchers, 'Network Policy Viewer', 'Platform Viewer']
 const writers: readonly RoleName[] = ['Central Admin', 'Super Admin']
 
-const view = { iam: 'View_Directory_Service', roles: readers, rateLimit: perSecond(5, 5, 10, 10) }
+const view = { roles: readers, rateLimit: perSecond(5, 5, 10, 10) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
 export const directoryServiceOperations = {
@@ -103,19 +103,14 @@ export const directoryServiceOperations = {
       'whiteListedGroups',
     ],
   }),
-  createDirectoryService: create('/authn/directory-services', DirectoryService, {
-    ...mutation,
-    iam: 'Create_Directory_Service',
-  }),
+  createDirectoryService: create('/authn/directory-services', DirectoryService, mutation),
   getDirectoryServiceById: get('/authn/directory-services/{extId}', DirectoryService, view),
   updateDirectoryServiceById: update('/authn/directory-services/{extId}', DirectoryService, {
     ...mutation,
-    iam: 'Update_Directory_Service',
     ifMatch: 'required',
   }),
   deleteDirectoryServiceById: remove('/authn/directory-services/{extId}', DirectoryService, {
     ...mutation,
-    iam: 'Delete_Directory_Service',
     ifMatch: 'required',
   }),
   searchDirectoryService: action('/authn/directory-services/{extId}/$actions/search', {
@@ -138,7 +133,6 @@ export const directoryServiceOperations = {
         }),
       ),
     }),
-    iam: 'Search_Directory_Service',
     roles: searchers,
     rateLimit: perSecond(5, 5, 10, 10),
     mutates: false,
@@ -152,7 +146,6 @@ export const directoryServiceOperations = {
     }),
     answer: s.object('iam.v4.authn.DirectoryServiceConnectionResponse', { message: s.text() }),
     envelope: 'iam.v4.authn.ConnectionDirectoryServiceApiResponse',
-    iam: 'Verify_Connection_Status_Directory_Service',
     roles: ['Central Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perSecond(5),
     mutates: false,

@@ -33,7 +33,7 @@ export const Entity = resource(
   },
 )
 
-const view = { iam: 'View_Entity', roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
 
 export const entityOperations = {
   listEntities: list('/authz/entities', Entity, {

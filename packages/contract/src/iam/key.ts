@@ -34,6 +34,7 @@ export const Key = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
+    iamNoun: 'User_Key',
     internal: {
       userExtId: s.uuid(),
       /** SHA-256, in hexadecimal digits. */
@@ -56,7 +57,7 @@ const readers: readonly RoleName[] = [...writers, 'Platform Viewer']
 const { severity: _, ...revokedKeyFields } = appMessageOf('iam').fields
 const RevokedKeyMessage = s.object(appMessageOf('iam').objectType as string, revokedKeyFields)
 
-const view = { iam: 'View_User_Key', roles: readers, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: readers, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
 export const keyOperations = {
@@ -75,19 +76,13 @@ export const keyOperations = {
   createUserKey: create('/authn/users/{userExtId}/keys', Key, {
     ...mutation,
     envelope: 'iam.v4.authn.CreateKeyApiResponse',
-    iam: 'Create_User_Key',
   }),
   getUserKeyById: get('/authn/users/{userExtId}/keys/{extId}', Key, { ...view, own: 'userExtId' }),
-  deleteUserKeyById: remove('/authn/users/{userExtId}/keys/{extId}', Key, {
-    ...mutation,
-    iam: 'Delete_User_Key',
-    ifMatch: 'required',
-  }),
+  deleteUserKeyById: remove('/authn/users/{userExtId}/keys/{extId}', Key, { ...mutation, ifMatch: 'required' }),
   revokeUserKey: action('/authn/users/{userExtId}/keys/{extId}/$actions/revoke', {
     ...mutation,
     of: Key,
     answer: RevokedKeyMessage,
-    iam: 'Revoke_User_Key',
     own: 'userExtId',
   }),
 }

@@ -16,7 +16,6 @@ export const LoginProvider = resource(
 
 export const loginProviderOperations = {
   listLoginProviders: list('/authn/login-providers', LoginProvider, {
-    iam: 'View_Login_Provider',
     roles: 'everyone',
     rateLimit: perSecond(10, 10, 15, 20),
     filter: ['extId', 'name', 'type'],

@@ -34,7 +34,7 @@ export const Operation = resource(
   },
 )
 
-const view = { iam: 'View_Operation', roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
 
 export const operationOperations = {
   listOperations: list('/authz/operations', Operation, {

@@ -41,7 +41,7 @@ const writers: readonly RoleName[] = names(`
   Central Admin, Platform Admin, Project Manager, Self-Service Admin (deprecated), Super Admin
 `)
 
-const view = { iam: 'View_Role', roles: readers, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: readers, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
 export const roleOperations = {
@@ -55,13 +55,8 @@ export const roleOperations = {
       createdTime, description, displayName, extId, isSystemDefined, lastUpdatedTime, links, operations, tenantId
     `),
   }),
-  createRole: create('/authz/roles', Role, { ...mutation, iam: 'Create_Role' }),
+  createRole: create('/authz/roles', Role, mutation),
   getRoleById: get('/authz/roles/{extId}', Role, view),
-  updateRoleById: update('/authz/roles/{extId}', Role, {
-    ...mutation,
-    iam: 'Update_Role',
-    ifMatch: 'required',
-    answer: Message,
-  }),
-  deleteRoleById: remove('/authz/roles/{extId}', Role, { ...mutation, iam: 'Delete_Role', ifMatch: 'required' }),
+  updateRoleById: update('/authz/roles/{extId}', Role, { ...mutation, ifMatch: 'required', answer: Message }),
+  deleteRoleById: remove('/authz/roles/{extId}', Role, { ...mutation, ifMatch: 'required' }),
 }

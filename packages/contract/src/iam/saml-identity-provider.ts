@@ -86,19 +86,16 @@ export const samlIdentityProviderOperations = {
   }),
   createSamlIdentityProvider: create('/authn/saml-identity-providers', SamlIdentityProvider, {
     ...mutation,
-    iam: 'Create_Saml_Identity_Provider',
     maximumBodyBytes,
   }),
   getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, view),
   updateSamlIdentityProviderById: update('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
     ...mutation,
-    iam: 'Update_Saml_Identity_Provider',
     ifMatch: 'required',
     maximumBodyBytes,
   }),
   deleteSamlIdentityProviderById: remove('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
     ...mutation,
-    iam: 'Delete_Saml_Identity_Provider',
     ifMatch: 'required',
   }),
   getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', s.text(), {

@@ -30,7 +30,7 @@ export const UserGroup = resource(
   },
 )
 
-const view = { iam: 'View_User_Group', roles: userReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: userReaders, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
 export const userGroupOperations = {
@@ -42,15 +42,10 @@ export const userGroupOperations = {
       createdBy, createdTime, distinguishedName, extId, groupType, idpId, lastUpdatedTime, links, name, tenantId
     `),
   }),
-  createUserGroup: create('/authn/user-groups', UserGroup, {
-    ...mutation,
-    iam: 'Create_User_Group',
-    roles: [...userWriters, 'Project Admin'],
-  }),
+  createUserGroup: create('/authn/user-groups', UserGroup, { ...mutation, roles: [...userWriters, 'Project Admin'] }),
   getUserGroupById: get('/authn/user-groups/{extId}', UserGroup, view),
   deleteUserGroupById: remove('/authn/user-groups/{extId}', UserGroup, {
     ...mutation,
-    iam: 'Delete_User_Group',
     roles: userWriters,
     ifMatch: 'required',
   }),

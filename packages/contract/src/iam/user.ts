@@ -75,7 +75,7 @@ export const User = resource(
 
 const accountKeepers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 
-const view = { iam: 'View_User', roles: userReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const view = { roles: userReaders, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
 export const userOperations = {
@@ -94,18 +94,9 @@ export const userOperations = {
       middleInitial, region, status, tenantId, userType, username
     `),
   }),
-  createUser: create('/authn/users', User, {
-    ...mutation,
-    iam: 'Create_User',
-    roles: [...userWriters, 'Project Admin'],
-  }),
+  createUser: create('/authn/users', User, { ...mutation, roles: [...userWriters, 'Project Admin'] }),
   getUserById: get('/authn/users/{extId}', User, { ...view, own: 'extId' }),
-  updateUserById: update('/authn/users/{extId}', User, {
-    ...mutation,
-    iam: 'Update_User',
-    roles: userWriters,
-    ifMatch: 'required',
-  }),
+  updateUserById: update('/authn/users/{extId}', User, { ...mutation, roles: userWriters, ifMatch: 'required' }),
   /** Only for the user's own password; the only operation that a user with a forced reset may call. */
   changeUserPassword: action('/authn/users/$actions/change-password', {
     of: User,
@@ -115,7 +106,6 @@ export const userOperations = {
       newPassword: s.text({ secret: true }),
     }),
     answer: s.object('iam.v4.authn.PasswordChangeResponse', { message: s.text() }),
-    iam: 'Change_Password_User',
     roles: 'everyone',
     rateLimit: perSecond(1, 1, 2, 2),
     runs: 'sync',
@@ -126,7 +116,6 @@ export const userOperations = {
     body: s.object('iam.v4.authn.UserStateUpdate', { status: UserStatusType }),
     answer: s.object('iam.v4.authn.UserStateUpdateResponse', { message: s.text() }),
     envelope: 'iam.v4.authn.ActivateUserApiResponse',
-    iam: 'Change_State_User',
     roles: accountKeepers,
   }),
   resetUserPassword: action('/authn/users/{extId}/$actions/reset-password', {
@@ -134,7 +123,6 @@ export const userOperations = {
     of: User,
     body: s.object('iam.v4.authn.PasswordResetRequest', { newPassword: s.text({ secret: true }) }),
     answer: s.object('iam.v4.authn.PasswordResetResponse', { message: s.text() }),
-    iam: 'Reset_Password_User',
     roles: accountKeepers,
   }),
 }

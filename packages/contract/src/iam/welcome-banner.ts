@@ -16,12 +16,10 @@ export const WelcomeBanner = resource(
 
 export const welcomeBannerOperations = {
   getWelcomeBanner: get('/authn/welcome-banner', WelcomeBanner, {
-    iam: 'View_Welcome_Banner',
     roles: 'everyone',
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   updateWelcomeBanner: update('/authn/welcome-banner', WelcomeBanner, {
-    iam: 'Update_Welcome_Banner',
     roles: ['Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),
     runs: 'sync',

@@ -26,6 +26,7 @@ export const BgpRoute = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
+    iamNoun: 'BGP_Route',
     title: 'BGP route',
     derived: true,
     parent: { param: 'bgpSessionExtId', kind: 'BgpSession', field: 'bgpSessionReference' },
@@ -33,7 +34,7 @@ export const BgpRoute = resource(
   },
 )
 
-const view = { iam: 'View_BGP_Route', roles: bgpReaders, rateLimit: perSecond(3) }
+const view = { roles: bgpReaders, rateLimit: perSecond(3) }
 
 export const bgpRouteOperations = {
   listRoutesByBgpSessionId: list('/config/bgp-sessions/{bgpSessionExtId}/bgp-routes', BgpRoute, {

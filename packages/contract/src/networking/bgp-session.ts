@@ -38,6 +38,7 @@ export const BgpSession = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
+    iamNoun: 'BGP_Session',
     title: 'BGP session',
     internal: {
       change: s.optional(
@@ -60,7 +61,7 @@ export const BgpSession = resource(
 )
 
 const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateLimit: perSecond(3) }
-const view = { iam: 'View_BGP_Session', roles: bgpReaders, rateLimit: perSecond(3) }
+const view = { roles: bgpReaders, rateLimit: perSecond(3) }
 
 export const bgpSessionOperations = {
   listBgpSessions: list('/config/bgp-sessions', BgpSession, {
@@ -75,12 +76,11 @@ export const bgpSessionOperations = {
       remoteGateway: { kind: 'Gateway', by: 'remoteGatewayReference' },
     },
   }),
-  createBgpSession: create('/config/bgp-sessions', BgpSession, { ...mutation, iam: 'Create_BGP_Session' }),
+  createBgpSession: create('/config/bgp-sessions', BgpSession, mutation),
   getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, view),
   updateBgpSessionById: update('/config/bgp-sessions/{extId}', BgpSession, {
     ...mutation,
-    iam: 'Update_BGP_Session',
     ifMatch: 'required',
   }),
-  deleteBgpSessionById: remove('/config/bgp-sessions/{extId}', BgpSession, { ...mutation, iam: 'Delete_BGP_Session' }),
+  deleteBgpSessionById: remove('/config/bgp-sessions/{extId}', BgpSession, mutation),
 }

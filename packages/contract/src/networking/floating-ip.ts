@@ -82,7 +82,7 @@ const mutation = {
   rateLimit: mutationRate,
 }
 
-const view = { iam: 'View_Floating_Ip', roles: routingReaders }
+const view = { roles: routingReaders }
 
 export const floatingIpOperations = {
   listFloatingIps: list('/config/floating-ips', FloatingIp, {
@@ -100,12 +100,8 @@ export const floatingIpOperations = {
     },
     expandedType: 'networking.v4.config.FloatingIpProjection',
   }),
-  createFloatingIp: create('/config/floating-ips', FloatingIp, { ...mutation, iam: 'Create_Floating_Ip' }),
+  createFloatingIp: create('/config/floating-ips', FloatingIp, mutation),
   getFloatingIpById: get('/config/floating-ips/{extId}', FloatingIp, { ...view, rateLimit: getRate }),
-  updateFloatingIpById: update('/config/floating-ips/{extId}', FloatingIp, {
-    ...mutation,
-    iam: 'Update_Floating_Ip',
-    ifMatch: 'required',
-  }),
-  deleteFloatingIpById: remove('/config/floating-ips/{extId}', FloatingIp, { ...mutation, iam: 'Delete_Floating_Ip' }),
+  updateFloatingIpById: update('/config/floating-ips/{extId}', FloatingIp, { ...mutation, ifMatch: 'required' }),
+  deleteFloatingIpById: remove('/config/floating-ips/{extId}', FloatingIp, mutation),
 }

@@ -40,22 +40,15 @@ export const NetworkController = resource(
 )
 
 const mutation = { roles: controllerWriters, rateLimit: slowMutationRate }
-const view = { iam: 'View_Network_Controller', roles: controllerReaders }
+const view = { roles: controllerReaders }
 
 export const networkControllerOperations = {
   listNetworkControllers: list('/config/controllers', NetworkController, { ...view, rateLimit: listRate }),
-  createNetworkController: create('/config/controllers', NetworkController, {
-    ...mutation,
-    iam: 'Create_Network_Controller',
-  }),
+  createNetworkController: create('/config/controllers', NetworkController, mutation),
   getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, { ...view, rateLimit: getRate }),
   updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, {
     ...mutation,
-    iam: 'Update_Network_Controller',
     ifMatch: 'required',
   }),
-  deleteNetworkControllerById: remove('/config/controllers/{extId}', NetworkController, {
-    ...mutation,
-    iam: 'Delete_Network_Controller',
-  }),
+  deleteNetworkControllerById: remove('/config/controllers/{extId}', NetworkController, mutation),
 }

@@ -12,6 +12,7 @@ export const RouteTable = resource(
     metadata: s.readOnly(EntityMetadata),
   },
   {
+    iamNoun: 'VPC_Route_Table',
     unique: [{ fields: ['vpcReference'] }],
     iam: { name: 'route_table', attributes: { vpc_uuid: 'vpcReference' } },
     rel: 'networking:config:route-table',
@@ -19,7 +20,7 @@ export const RouteTable = resource(
   },
 )
 
-const view = { iam: 'View_VPC_Route_Table', roles: routingReaders }
+const view = { roles: routingReaders }
 
 export const routeTableOperations = {
   listRouteTables: list('/config/route-tables', RouteTable, {

@@ -25,6 +25,7 @@ export const Route = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
+    iamNoun: 'Route_Table_Route',
     internal: { ...held, change: s.optional(changeHolding(held)) },
     parent: { param: 'routeTableExtId', kind: 'RouteTable', field: 'routeTableReference' },
     unique: [{ fields: ['routeTableReference', 'destinationAndNexthop'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
@@ -36,7 +37,7 @@ export const Route = resource(
 )
 
 const routes = '/config/route-tables/{routeTableExtId}/routes'
-const view = { iam: 'View_Route_Table_Route', roles: bgpReaders }
+const view = { roles: bgpReaders }
 const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateLimit: mutationRate }
 
 export const routeOperations = {
@@ -50,7 +51,7 @@ export const routeOperations = {
     `),
     orderby: names('isActive, name, priority, routeType'),
   }),
-  createRouteForRouteTable: create(routes, Route, { ...mutation, iam: 'Create_Route_Table_Route' }),
+  createRouteForRouteTable: create(routes, Route, mutation),
   getRouteForRouteTableById: get(`${routes}/{extId}`, Route, {
     ...view,
     envelope: 'networking.v4.config.GetRouteApiResponse',
@@ -58,8 +59,7 @@ export const routeOperations = {
   }),
   updateRouteForRouteTableById: update(`${routes}/{extId}`, Route, {
     ...mutation,
-    iam: 'Update_Route_Table_Route',
     ifMatch: 'required',
   }),
-  deleteRouteForRouteTableById: remove(`${routes}/{extId}`, Route, { ...mutation, iam: 'Delete_Route_Table_Route' }),
+  deleteRouteForRouteTableById: remove(`${routes}/{extId}`, Route, mutation),
 }

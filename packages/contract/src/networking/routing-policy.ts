@@ -101,7 +101,7 @@ export const RoutingPolicyClearCountersSpec = s.object('networking.v4.stats.Rout
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 
-const view = { iam: 'View_Routing_Policy', roles: routingReaders }
+const view = { roles: routingReaders }
 
 export const routingPolicyOperations = {
   listRoutingPolicies: list('/config/routing-policies', RoutingPolicy, {
@@ -116,17 +116,13 @@ export const routingPolicyOperations = {
     expand: { vpc: { into: 'vpcNameProjection', shape: s.visibleWith('Vpc', 'vpcExtId', VpcNameProjection) } },
     expandedType: 'networking.v4.config.RoutingPolicyProjection',
   }),
-  createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, { ...mutation, iam: 'Create_Routing_Policy' }),
+  createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, mutation),
   getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, { ...view, rateLimit: getRate }),
   updateRoutingPolicyById: update('/config/routing-policies/{extId}', RoutingPolicy, {
     ...mutation,
-    iam: 'Update_Routing_Policy',
     ifMatch: 'required',
   }),
-  deleteRoutingPolicyById: remove('/config/routing-policies/{extId}', RoutingPolicy, {
-    ...mutation,
-    iam: 'Delete_Routing_Policy',
-  }),
+  deleteRoutingPolicyById: remove('/config/routing-policies/{extId}', RoutingPolicy, mutation),
   clearRoutingPolicyCounters: action('/stats/routing-policies/$actions/clear', {
     ...mutation,
     of: RoutingPolicy,

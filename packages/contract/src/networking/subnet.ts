@@ -128,6 +128,7 @@ export const Subnet = resource(
       name: 'subnet',
       attributes: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
     },
+    associationType: 'SUBNET',
     rel: 'networking:config:subnet',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
@@ -159,15 +160,10 @@ export const subnetOperations = {
     },
   }),
   createSubnet: create('/config/subnets', Subnet, {
-    iam: 'Create_Subnet',
     roles: names('Account Owner, Administrator, Network Infra Admin, Platform Admin, Super Admin, User, VPC Admin'),
     rateLimit: mutationRate,
   }),
   getSubnetById: get('/config/subnets/{extId}', Subnet, { ...view, rateLimit: getRate }),
-  updateSubnetById: update('/config/subnets/{extId}', Subnet, {
-    ...mutation,
-    iam: 'Update_Subnet',
-    ifMatch: 'required',
-  }),
-  deleteSubnetById: remove('/config/subnets/{extId}', Subnet, { ...mutation, iam: 'Delete_Subnet' }),
+  updateSubnetById: update('/config/subnets/{extId}', Subnet, { ...mutation, ifMatch: 'required' }),
+  deleteSubnetById: remove('/config/subnets/{extId}', Subnet, mutation),
 }

@@ -80,7 +80,7 @@ const readers: readonly RoleName[] = names(`
   VPC Admin, Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
 `)
 
-const view = { iam: 'View_Virtual_Switch', roles: readers }
+const view = { roles: readers }
 
 export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {

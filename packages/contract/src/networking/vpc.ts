@@ -56,6 +56,7 @@ export const Vpc = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
+    iamNoun: 'VPC',
     title: 'VPC',
     internal: {
       change: s.optional(
@@ -70,6 +71,7 @@ export const Vpc = resource(
       name: 'vpc',
       attributes: { ...ownAttributes, type: 'vpcType' },
     },
+    associationType: 'VIRTUAL_NETWORK',
     rel: 'networking:config:vpc',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },
@@ -78,7 +80,7 @@ export const Vpc = resource(
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 
-const view = { iam: 'View_VPC', roles: vpcReaders }
+const view = { roles: vpcReaders }
 
 export const vpcOperations = {
   listVpcs: list('/config/vpcs', Vpc, {
@@ -91,8 +93,8 @@ export const vpcOperations = {
       externallyRoutablePrefixes, links, metadata, name, snatIps, tenantId, vpcType
     `),
   }),
-  createVpc: create('/config/vpcs', Vpc, { ...mutation, iam: 'Create_VPC' }),
+  createVpc: create('/config/vpcs', Vpc, mutation),
   getVpcById: get('/config/vpcs/{extId}', Vpc, { ...view, rateLimit: getRate }),
-  updateVpcById: update('/config/vpcs/{extId}', Vpc, { ...mutation, iam: 'Update_VPC', ifMatch: 'required' }),
-  deleteVpcById: remove('/config/vpcs/{extId}', Vpc, { ...mutation, iam: 'Delete_VPC' }),
+  updateVpcById: update('/config/vpcs/{extId}', Vpc, { ...mutation, ifMatch: 'required' }),
+  deleteVpcById: remove('/config/vpcs/{extId}', Vpc, mutation),
 }

@@ -17,6 +17,7 @@ export const BackupTarget = resource(
     backupPauseReason: s.readOnly(s.text()),
   },
   {
+    iamNoun: 'Domain_Manager_Backup_Target',
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
     internal: {
       domainManagerExtId: s.uuid(),
@@ -37,21 +38,13 @@ export const BackupTarget = resource(
 
 const writers: readonly RoleName[] = ['Domain Manager Admin', 'Platform Admin', 'Super Admin']
 
-const view = { iam: 'View_Domain_Manager_Backup_Target', roles: backupReaders, rateLimit: perSecond(5) }
+const view = { roles: backupReaders, rateLimit: perSecond(5) }
 const mutation = { roles: writers, rateLimit: perSecond(1), requestId: 'required' } as const
 
 export const backupTargetOperations = {
   listBackupTargets: list(targets, BackupTarget, { ...view, paged: false }),
-  createBackupTarget: create(targets, BackupTarget, { ...mutation, iam: 'Create_Domain_Manager_Backup_Target' }),
+  createBackupTarget: create(targets, BackupTarget, mutation),
   getBackupTargetById: get(`${targets}/{extId}`, BackupTarget, view),
-  updateBackupTargetById: update(`${targets}/{extId}`, BackupTarget, {
-    ...mutation,
-    iam: 'Update_Domain_Manager_Backup_Target',
-    ifMatch: 'required',
-  }),
-  deleteBackupTargetById: remove(`${targets}/{extId}`, BackupTarget, {
-    ...mutation,
-    iam: 'Delete_Domain_Manager_Backup_Target',
-    ifMatch: 'required',
-  }),
+  updateBackupTargetById: update(`${targets}/{extId}`, BackupTarget, { ...mutation, ifMatch: 'required' }),
+  deleteBackupTargetById: remove(`${targets}/{extId}`, BackupTarget, { ...mutation, ifMatch: 'required' }),
 }

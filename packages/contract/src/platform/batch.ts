@@ -73,7 +73,7 @@ const submitters: readonly RoleName[] = names(`
   Internal Super Admin, Monitoring Admin, Platform Admin, Platform User, Super Admin
 `)
 
-const view = { iam: 'View_Batch', roles: [...submitters, 'Platform Viewer'], rateLimit: perSecond(5) } as const
+const view = { roles: [...submitters, 'Platform Viewer'], rateLimit: perSecond(5) } as const
 
 export const batchOperations = {
   submitBatch: action('/operations/$actions/batch', {

@@ -75,7 +75,7 @@ const associationExpansions = {
   detailedAssociations: { shape: AssociationDetail },
 }
 
-const view = { iam: 'View_Category', roles: readers, rateLimit: perSecond(20) }
+const view = { roles: readers, rateLimit: perSecond(20) }
 const mutation = { roles: writers, rateLimit: perSecond(10), runs: 'sync' } as const
 
 export const categoryOperations = {
@@ -86,19 +86,18 @@ export const categoryOperations = {
     select: ['description', 'extId', 'key', 'ownerUuid', 'type', 'value'],
     expand: associationExpansions,
   }),
-  createCategory: create('/config/categories', Category, { ...mutation, iam: 'Create_Category' }),
+  createCategory: create('/config/categories', Category, mutation),
   getCategoryById: get('/config/categories/{extId}', Category, {
     ...view,
     // A single read always contains the associations; the details need `$expand`.
     expand: associationExpansions,
   }),
   updateCategoryById: update('/config/categories/{extId}', Category, {
-    iam: 'Update_Category',
     roles: writers.filter((role) => role !== 'Management Connector'),
     rateLimit: perSecond(10),
     runs: 'sync',
     ifMatch: 'required',
     answer: s.arrayOf(AppMessage),
   }),
-  deleteCategoryById: remove('/config/categories/{extId}', Category, { ...mutation, iam: 'Delete_Category' }),
+  deleteCategoryById: remove('/config/categories/{extId}', Category, mutation),
 }

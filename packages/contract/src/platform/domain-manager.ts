@@ -105,7 +105,7 @@ const admins: readonly RoleName[] = names(`
 /** Used for clusters too. */
 export const registeredRel = 'platform:management:domain_manager'
 
-const view = { iam: 'View_Domain_Manager', roles: readers, rateLimit: perSecond(5) }
+const view = { roles: readers, rateLimit: perSecond(5) }
 const mutation = { roles: admins, rateLimit: perSecond(1), requestId: 'required' } as const
 
 export const domainManagerOperations = {
@@ -116,12 +116,11 @@ export const domainManagerOperations = {
     select: 'any',
   }),
   getDomainManagerById: get('/config/domain-managers/{extId}', DomainManager, view),
-  createDomainManager: create('/config/domain-managers', DomainManager, { ...mutation, iam: 'Create_Domain_Manager' }),
+  createDomainManager: create('/config/domain-managers', DomainManager, mutation),
   register: action('/management/domain-managers/{extId}/$actions/register', {
     ...mutation,
     of: DomainManager,
     body: ClusterRegistrationSpec,
-    iam: 'Register_Domain_Manager',
     ifMatch: 'required',
     dryRun: true,
   }),
@@ -129,7 +128,6 @@ export const domainManagerOperations = {
     ...mutation,
     of: DomainManager,
     body: ClusterReference,
-    iam: 'Unregister_Domain_Manager',
     ifMatch: 'required',
     dryRun: true,
   }),

@@ -43,7 +43,6 @@ export const ExternalStorage = resource(
 
 export const externalStorageOperations = {
   getExternalStorageById: get('/config/external-storages/{extId}', ExternalStorage, {
-    iam: 'View_External_Storage',
     roles: names(`
       Cluster Admin, Cluster Viewer, Platform Admin, Platform Viewer, Storage Admin, Storage Viewer, Super Admin
     `),

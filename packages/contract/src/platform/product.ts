@@ -37,6 +37,7 @@ export const Product = resource(
     serviceEnablementTime: s.readOnly(s.timestamp()),
   },
   {
+    iamNoun: 'Domain_Manager_Product',
     internal: { domainManagerExtId: s.referenceTo('DomainManager') },
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
     iam: { name: 'domain_manager_product', attributes: { name: 'name' } },
@@ -52,7 +53,7 @@ export const managementReaders: readonly RoleName[] = names(`
 
 const path = '/management/domain-managers/{domainManagerExtId}/products'
 
-const view = { iam: 'View_Domain_Manager_Product', roles: managementReaders, rateLimit: perSecond(5) }
+const view = { roles: managementReaders, rateLimit: perSecond(5) }
 
 export const productOperations = {
   listProducts: list(path, Product, {
@@ -63,7 +64,6 @@ export const productOperations = {
   }),
   getProductById: get(`${path}/{extId}`, Product, view),
   updateProductById: update(`${path}/{extId}`, Product, {
-    iam: 'Update_Domain_Manager_Product',
     roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),
     ifMatch: 'required',

@@ -23,6 +23,7 @@ export const Registration = resource(
     metadata: s.readOnly(s.oneOf(GenericMetadata)),
   },
   {
+    iamNoun: 'Domain_Manager_Registration',
     internal: {
       domainManagerExtId: s.referenceTo('DomainManager'),
       address: s.text({ maxLength: 255 }),
@@ -42,7 +43,7 @@ export const Registration = resource(
 
 const path = '/management/domain-managers/{domainManagerExtId}/registrations'
 
-const view = { iam: 'View_Domain_Manager_Registration', roles: managementReaders, rateLimit: perSecond(5) }
+const view = { roles: managementReaders, rateLimit: perSecond(5) }
 
 export const registrationOperations = {
   listRegistrations: list(path, Registration, {

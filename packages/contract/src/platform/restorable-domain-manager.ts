@@ -15,6 +15,6 @@ export const restorableDomainManagerOperations = {
   listRestorableDomainManagers: list(
     '/management/restore-sources/{restoreSourceExtId}/restorable-domain-managers',
     RestorableDomainManager,
-    { iam: 'View_Restorable_Domain_Manager', roles: backupReaders, rateLimit: perSecond(5), filter: ['extId'] },
+    { roles: backupReaders, rateLimit: perSecond(5), filter: ['extId'] },
   ),
 }

@@ -15,6 +15,7 @@ export const RestorePoint = resource(
     domainManager: s.readOnly(DomainManager.schema),
   },
   {
+    iamNoun: 'Restorable_Domain_Manager_Restore_Point',
     internal: { restorableDomainManagerExtId: s.uuid() },
     parent: {
       param: 'restorableDomainManagerExtId',
@@ -32,7 +33,7 @@ const RestoreSpec = s.object('platform.v4.management.RestoreSpec', {
   domainManager: s.ofAnotherWorld(DomainManager.schema),
 })
 
-const view = { iam: 'View_Restorable_Domain_Manager_Restore_Point', roles: backupReaders, rateLimit: perSecond(5) }
+const view = { roles: backupReaders, rateLimit: perSecond(5) }
 
 export const restorePointOperations = {
   listRestorePoints: list(restorePoints, RestorePoint, {

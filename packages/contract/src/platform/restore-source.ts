@@ -23,18 +23,13 @@ export const backupReaders: readonly RoleName[] = names(`
 const mutation = { roles: ['Platform Admin', 'Super Admin'], rateLimit: perSecond(1), runs: 'sync' } as const
 
 export const restoreSourceOperations = {
-  createRestoreSource: create('/management/restore-sources', RestoreSource, {
-    ...mutation,
-    iam: 'Create_Restore_Source',
-  }),
+  createRestoreSource: create('/management/restore-sources', RestoreSource, mutation),
   getRestoreSourceById: get('/management/restore-sources/{extId}', RestoreSource, {
-    iam: 'View_Restore_Source',
     roles: backupReaders,
     rateLimit: perSecond(5),
   }),
   deleteRestoreSourceById: remove('/management/restore-sources/{extId}', RestoreSource, {
     ...mutation,
-    iam: 'Delete_Restore_Source',
     ifMatch: 'required',
   }),
 }

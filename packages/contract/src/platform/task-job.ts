@@ -20,6 +20,7 @@ export const TaskJob = resource(
     errorMessages: s.readOnly(s.arrayOf(AppMessage)),
   },
   {
+    iamNoun: 'Task',
     internal: {
       taskExtId: s.taskId(),
       /** May read the jobs of the task without a policy. */
@@ -34,7 +35,7 @@ export const TaskJob = resource(
   },
 )
 
-const view = { iam: 'View_Task', roles: taskReaders, rateLimit: perSecond(20) }
+const view = { roles: taskReaders, rateLimit: perSecond(20) }
 
 export const taskJobOperations = {
   listTaskJobs: list('/config/tasks/{taskExtId}/jobs', TaskJob, {

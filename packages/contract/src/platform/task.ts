@@ -95,7 +95,7 @@ export const taskReaders: readonly RoleName[] = names(`
   Self-Service Admin (deprecated), Super Admin
 `)
 
-const view = { iam: 'View_Task', roles: taskReaders }
+const view = { roles: taskReaders }
 
 export const taskOperations = {
   listTasks: list('/config/tasks', Task, {
@@ -122,7 +122,6 @@ export const taskOperations = {
   }),
   cancelTask: action('/config/tasks/{taskExtId}/$actions/cancel', {
     of: Task,
-    iam: 'Cancel_Task',
     roles: names(`
       Intelligent Ops Admin, Management Admin, Platform Admin, Self-Service Admin (deprecated), Super Admin
     `),

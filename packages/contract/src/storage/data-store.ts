@@ -47,7 +47,6 @@ export const dataStoreOperations = {
   getDataStores: read(`${path}/datastores`, s.arrayOf(DataStore), {
     of: Mounted,
     envelope: 'storage.v4.config.DataStoreResponse',
-    iam: 'View_Datastore',
     roles: storageContainerReaders,
     rateLimit: readRate,
     filter: ['containerExtId'],
@@ -57,14 +56,12 @@ export const dataStoreOperations = {
     ...mutation,
     body: DataStoreMount,
     envelope: 'storage.v4.config.StorageContainerTaskResponse',
-    iam: 'Mount_Storage_Container',
     deprecated: { successor: '/api/clustermgmt/v4.2/config/storage-containers/{extId}/$actions/mount' },
   }),
   deleteDataStoreForCluster: action(`${path}/{containerExtId}/$actions/unmount`, {
     ...mutation,
     body: DataStoreUnmount,
     envelope: 'storage.v4.config.DataStoreTaskResponse',
-    iam: 'Unmount_Storage_Container',
     deprecated: { successor: '/api/clustermgmt/v4.2/config/storage-containers/{extId}/$actions/unmount' },
   }),
 }

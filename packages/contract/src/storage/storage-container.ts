@@ -51,7 +51,7 @@ export const StorageContainer = s.object('storage.v4.config.StorageContainer', {
 const path = '/config/storage-containers'
 const successor = '/api/clustermgmt/v4.2/config/storage-containers'
 
-const view = { iam: 'View_Storage_Container', roles: storageContainerReaders, rateLimit: readRate }
+const view = { roles: storageContainerReaders, rateLimit: readRate }
 const mutation = { roles: storageWriters, rateLimit: writeRate }
 
 export const storageContainerOperations = {

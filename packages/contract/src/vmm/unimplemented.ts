@@ -2,8 +2,5 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/ahv/config/vms': {
-    crossClusterMigrateVm: 'migrate',
-  },
   '/extern/config/vms': { 'extern.revertVm': 'revert' },
 }

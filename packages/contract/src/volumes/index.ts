@@ -2,23 +2,13 @@
 import { namespace } from '../operation.ts'
 import { VolumeGroupAttachment } from './attachment.ts'
 import { volumesErrors } from './errors.ts'
-import { iscsiClientOperations } from './iscsi-client.ts'
-import { nvmfClientOperations } from './nvmf-client.ts'
-import { vmAttachmentOperations } from './vm-attachment.ts'
-import { volumeDiskOperations } from './volume-disk.ts'
-import { volumeGroupOperations } from './volume-group.ts'
+import * as kinds from './kinds.ts'
 
 export const volumes = namespace({
   name: 'volumes',
   versions: ['v4.2'],
   label: '1.0.0',
-  kinds: {
-    'iscsi-client': iscsiClientOperations,
-    'nvmf-client': nvmfClientOperations,
-    'vm-attachment': vmAttachmentOperations,
-    'volume-disk': volumeDiskOperations,
-    'volume-group': volumeGroupOperations,
-  },
+  kinds,
   resources: [VolumeGroupAttachment],
   unimplemented: {
     '/config/volume-groups': { revertVolumeGroup: 'revert' },

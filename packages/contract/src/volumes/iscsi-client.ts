@@ -37,6 +37,7 @@ export const IscsiClient = resource(
     clusterReference: s.readOnly(s.referenceTo('Cluster')),
   },
   {
+    iamNoun: 'External_ISCSI_Client',
     title: 'iSCSI client',
     internal: {
       unusedSince: s.timestamp(),
@@ -89,11 +90,7 @@ export const iscsiClientOperations = {
     expandedType: 'volumes.v4.config.IscsiClientProjection',
   }),
   getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, { ...view, deployments: ['on-prem'] }),
-  updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, {
-    ...mutation,
-    iam: 'Update_External_ISCSI_Client',
-    ifMatch: 'required',
-  }),
+  updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, { ...mutation, ifMatch: 'required' }),
   attachIscsiClient: action('/config/volume-groups/{extId}/$actions/attach-iscsi-client', {
     ...mutation,
     of: VolumeGroup,

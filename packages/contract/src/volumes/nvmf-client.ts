@@ -16,6 +16,7 @@ export const NvmfClient = resource(
     clusterReference: s.readOnly(s.referenceTo('Cluster')),
   },
   {
+    iamNoun: 'External_NVMF_Client',
     title: 'NVMe-TCP client',
     iam: { name: 'external_nvmf_client', attributes: { cluster_uuid: 'clusterReference' } },
     rel: 'volumes:config:nvmf-client',
@@ -35,7 +36,7 @@ const detachedClient = s.object('volumes.v4.config.NvmfClient', {
   extId: s.referenceTo('NvmfClient'),
 })
 
-const view = { iam: 'View_External_NVMF_Client', roles: nvmfClientReaders, rateLimit: perSecond(20, 25, 25, 25) }
+const view = { roles: nvmfClientReaders, rateLimit: perSecond(20, 25, 25, 25) }
 const mutation = { of: VolumeGroup, roles: volumeAdmins, rateLimit: perSecond(5, 5, 10, 10) }
 
 export const nvmfClientOperations = {

@@ -21,6 +21,7 @@ export const VolumeDisk = resource(
     ),
   },
   {
+    iamNoun: 'Volume_Group_Disk',
     internal: {
       volumeGroupExtId: s.referenceTo('VolumeGroup'),
       /** While the copy is running. */
@@ -47,12 +48,8 @@ export const volumeDiskOperations = {
     orderedBy: 'index',
     select: 'any',
   }),
-  createVolumeDisk: create(path, VolumeDisk, { ...mutation, iam: 'Create_Volume_Group_Disk' }),
+  createVolumeDisk: create(path, VolumeDisk, mutation),
   getVolumeDiskById: get(`${path}/{extId}`, VolumeDisk, view),
-  updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, {
-    ...mutation,
-    iam: 'Update_Volume_Group_Disk',
-    ifMatch: 'required',
-  }),
-  deleteVolumeDiskById: remove(`${path}/{extId}`, VolumeDisk, { ...mutation, iam: 'Delete_Volume_Group_Disk' }),
+  updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, { ...mutation, ifMatch: 'required' }),
+  deleteVolumeDiskById: remove(`${path}/{extId}`, VolumeDisk, mutation),
 }

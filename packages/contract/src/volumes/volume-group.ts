@@ -47,6 +47,7 @@ export const VolumeGroup = resource(
     disks: s.optional(s.arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
   },
   {
+    iamNoun: 'Volume_Group_Details',
     internal: {
       categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
       ownerReferenceId: s.uuid(),
@@ -61,6 +62,7 @@ export const VolumeGroup = resource(
         owner_uuid: 'ownerReferenceId',
       },
     },
+    associationType: 'VOLUMEGROUP',
     rel: 'volumes:config:volume-group',
     unique: [
       { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },
@@ -123,7 +125,6 @@ export const volumeGroupOperations = {
   getVolumeGroupById: get(`${path}/{extId}`, VolumeGroup, { ...view, expand }),
   updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, {
     ...mutation,
-    iam: 'Update_Volume_Group_Details',
     roles: volumeEditors,
     ifMatch: 'required',
   }),

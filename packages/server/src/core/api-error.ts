@@ -69,6 +69,13 @@ export function refuseAll(errors: readonly ApiError[]): void {
 }
 
 /** For each KEY, the namespace's own `<NAMESPACE>_<KEY>` replaces code and text; group, status and arguments stay. */
+/** The refusal with other messages. */
+export const withMessages = (refusal: ApiError, change: (message: AppMessage) => AppMessage): ApiError =>
+  Object.assign(Object.create(refusal), {
+    appMessage: change(refusal.appMessage),
+    further: refusal.further.map(change),
+  })
+
 export function inWordsOf(namespace: string | undefined, refusal: unknown): unknown {
   if (namespace === undefined || !(refusal instanceof ApiError)) return refusal
   const own = (message: AppMessage): AppMessage => {
@@ -79,10 +86,7 @@ export function inWordsOf(namespace: string | undefined, refusal: unknown): unkn
     const text = fill(definition.message, argumentsMap)
     return { ...message, code: definition.code, message: text, argumentsMap: named(definition, argumentsMap) }
   }
-  return Object.assign(Object.create(refusal), {
-    appMessage: own(refusal.appMessage),
-    further: refusal.further.map(own),
-  })
+  return withMessages(refusal, own)
 }
 
 const definitionOf = (key: string): ErrorDefinition | undefined =>

@@ -1,14 +1,14 @@
 /** Every domain, by the prefix of its operations' keys. */
 
-import { clustermgmt } from './clustermgmt/index.ts'
+import * as clustermgmt from './clustermgmt/index.ts'
 import type { KindDomain } from './context.ts'
-import { iam } from './iam/index.ts'
-import { networking } from './networking/index.ts'
-import { platform } from './platform/index.ts'
-import { storage } from './storage/index.ts'
+import * as iam from './iam/index.ts'
+import * as networking from './networking/index.ts'
+import * as platform from './platform/index.ts'
+import * as storage from './storage/index.ts'
 import { extern } from './vmm/extern/index.ts'
 import * as vmm from './vmm/index.ts'
-import { volumes } from './volumes/index.ts'
+import * as volumes from './volumes/index.ts'
 
 /** Named one by one, because the type of all of them together is too long for a declaration. */
 export interface Namespaces {

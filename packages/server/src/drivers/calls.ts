@@ -58,6 +58,7 @@ export const driverCalls = {
   },
   hypervisor: {
     acknowledge: true,
+    copyDisk: true,
     copyTools: true,
     createDisk: true,
     defineVm: true,
@@ -68,8 +69,10 @@ export const driverCalls = {
     holdAtStart: true,
     hydrateDisk: true,
     installedSystem: true,
+    isCustomizationDone: true,
     migrateVm: true,
     moveDisk: true,
+    moveVm: true,
     observeGuests: true,
     removeVmGroup: true,
     replaceDisk: true,

@@ -43,6 +43,11 @@ export interface Disks {
    * throws, the disk stays where it is. @throws DriverError, final, when the disk does not exist
    */
   moveDisk(diskExtId: string, containerExtId: string, report: (share: number) => Promise<void>): Promise<void>
+  /**
+   * Makes `copyExtId` in a container of any cluster, with no layer below. `report` as in `moveDisk`; if it throws, there is
+   * no copy. @throws DriverError, final, when the disk does not exist
+   */
+  copyDisk(diskExtId: string, copy: DiskCopy, report: (share: number) => Promise<void>): Promise<void>
   /** Starts or stops copying the rest of an external source. Without one: no effect. */
   hydrateDisk(diskExtId: string, isEnabled: boolean): Promise<void>
   /** Disks whose external source is not copied completely; from memory. */
@@ -60,6 +65,8 @@ export interface Guests {
   thawGuest(vmExtId: string): Promise<void>
   /** Deletes the ISO and marks the customisation of the next boot as done. */
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
+  /** Whether no customisation is left to run, also for a domain that is OFF: then as its last boot left it. */
+  isCustomizationDone(vmExtId: string): Promise<boolean>
   /** Domains that their guests halted or rebooted, or that are paused because their storage stalls or is full. */
   unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
   /** For `unaskedStates`. A backend without notifications calls `changed` at its polling interval. */
@@ -87,6 +94,24 @@ export interface Migration {
    * @throws DriverError, final, when the guest writes faster than its memory can be copied
    */
   migrateVm(vmExtId: string, toHostExtId: string, report?: (share: number) => Promise<void>): Promise<void>
+  /**
+   * Moves a domain to the cluster of its new definition: a running one as `migrateVm` does. In one moment its disks and
+   * their copies exchange their ids. A repeated call changes nothing; the call with the former places undoes it.
+   */
+  moveVm(move: ClusterMove, report?: (share: number) => Promise<void>): Promise<void>
+}
+
+export interface DiskCopy {
+  readonly copyExtId: string
+  readonly containerExtId: string
+}
+
+export interface ClusterMove {
+  readonly domain: Domain
+  /** For a domain that runs. */
+  readonly hostExtId?: string
+  /** `containerExtId`: of the disk after the move. */
+  readonly disks: readonly (DiskCopy & { readonly diskExtId: string })[]
 }
 
 /** After a loss of power these VMs do not start with their host: the control plane starts them, in its order. */

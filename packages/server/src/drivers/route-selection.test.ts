@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, parseHost, parsePrefix } from '../core/ip-address.ts'
-import { type Candidate, routesTo, selected } from './route-selection.ts'
+import { type Candidate, routesBy, selected } from './route-selection.ts'
 
 interface Named extends Candidate {
   readonly name: string
@@ -55,10 +55,11 @@ test('the router follows the longest prefix that holds an address, in its own fa
     to('10.1.0.0/16', 'equal'),
     to('::/0', 'sixth'),
   ]
-  const found = (address: string): string[] => namesOf(routesTo(routes, parseHost(address) as Address))
+  const found = (address: string): string[] => namesOf(routesBy(routes)(parseHost(address) as Address))
   assert.deepEqual(found('10.1.2.3'), ['equal', 'longest'])
   assert.deepEqual(found('10.2.0.1'), ['ten'])
+  assert.deepEqual(found('10.255.255.255'), ['ten'])
   assert.deepEqual(found('192.0.2.1'), ['default'])
   assert.deepEqual(found('2001:db8::1'), ['sixth'])
-  assert.deepEqual(namesOf(routesTo([], parseHost('192.0.2.1') as Address)), [])
+  assert.deepEqual(namesOf(routesBy<Named>([])(parseHost('192.0.2.1') as Address)), [])
 })

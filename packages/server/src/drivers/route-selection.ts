@@ -1,5 +1,5 @@
 /** Which routes of a router forward: for route tables, BGP sessions and traces. Source: behaviour networking.md 1.6. */
-import { type Address, bitsOf, formatPrefix, holds, type Prefix } from '../core/ip-address.ts'
+import { type Address, bitsOf, type Family, type Prefix, prefixOf } from '../core/ip-address.ts'
 
 export interface Candidate {
   readonly prefix: Prefix
@@ -18,7 +18,7 @@ export function selected<C extends Candidate>(candidates: readonly C[]): Readonl
   const best = new Map<string, C[]>()
   for (const candidate of candidates) {
     if (!candidate.isUsable) continue
-    const destination = formatPrefix(candidate.prefix)
+    const destination = keyOf(candidate.prefix)
     const [rival, ...others] = best.get(destination) ?? []
     const isBetter = rival === undefined || preference(candidate, rival) > 0
     const isShared = rival?.priority === candidate.priority && rival.isMultipath === true && candidate.isMultipath
@@ -30,18 +30,26 @@ export function selected<C extends Candidate>(candidates: readonly C[]): Readonl
 
 const preference = (a: Candidate, b: Candidate): number => a.priority - b.priority || b.since - a.since
 
-/** Longest prefix match. @param routes those that forward */
-export function routesTo<C extends Pick<Candidate, 'prefix'>>(routes: Iterable<C>, address: Address): readonly C[] {
-  let longest = -1
-  let found: C[] = []
+/** Longest prefix match. @param routes those that forward @returns the routes to an address, several of equal cost */
+export function routesBy<C extends Pick<Candidate, 'prefix'>>(routes: Iterable<C>): (address: Address) => readonly C[] {
+  const byPrefix = new Map<string, C[]>()
+  const lengths = new Map<Family, Set<number>>()
   for (const route of routes) {
     const { family, length } = route.prefix
-    if (family !== address.family || length < longest || !holds(route.prefix, address.value)) continue
-    if (length > longest) found = []
-    longest = length
-    found.push(route)
+    lengths.set(family, (lengths.get(family) ?? new Set()).add(length))
+    const key = keyOf(route.prefix)
+    byPrefix.set(key, [...(byPrefix.get(key) ?? []), route])
   }
-  return found
+  const longestFirst = new Map([...lengths].map(([family, found]) => [family, [...found].sort((a, b) => b - a)]))
+  return (address) => {
+    for (const length of longestFirst.get(address.family) ?? []) {
+      const found = byPrefix.get(keyOf(prefixOf(address, length)))
+      if (found !== undefined) return found
+    }
+    return []
+  }
 }
+
+const keyOf = ({ family, length, first }: Prefix): string => `${family} ${length} ${first.toString(36)}`
 
 export const isHostRoute = ({ family, length }: Prefix): boolean => length === bitsOf(family)

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { TaskDefinition } from '../../src/core/tasks/define-task.ts'
+import type { TaskEntity } from '../../src/core/tasks/task-row.ts'
 import { domains } from '../../src/domains/index.ts'
 import { restartScenarios } from '../kinds/collected.ts'
 import { type HttpResult, http } from '../support/http.ts'
@@ -51,7 +52,7 @@ export function killAtEveryStep(namespace: string): void {
     if (!name.startsWith(`${namespace}.`)) continue
     test(`${name}: killed at each step, it is done once after the next start`, async (t) => {
       const { folder, asked, base } = await prepared(name)
-      const whole = await uninterrupted(folder, asked, base)
+      const whole = await uninterrupted(folder, asked, name, base)
       for (const { step, phase } of momentsOf(definition)) {
         await t.test(`before the ${phase} of "${step}"`, () =>
           killed(folder, asked, { definition: name, step, phase }, base, whole),
@@ -115,10 +116,21 @@ export async function within<T>(
 export const isOfTime = ({ path }: Asked): boolean => path.startsWith('/control/')
 export const acceptedStatus = (asked: Asked): number => (isOfTime(asked) ? 200 : 202)
 
-/** The task of a request that is asked again; or the last that the system began by itself. */
-export async function taskOf(app: TestApp, asked: Asked, requestId: string, first?: HttpResult): Promise<any> {
+export interface Work {
+  readonly asked: Asked
+  readonly requestId: string
+  /** The task that the request, or the time that it lets pass, begins. */
+  readonly definition: string
+}
+
+/** The task of a request that is asked again; or the last of the definition that the system began by itself. */
+export async function taskOf(
+  app: TestApp,
+  { asked, requestId, definition, first }: Work & { readonly first?: HttpResult | undefined },
+): Promise<any> {
   if (isOfTime(asked)) {
-    const [task] = await app.store.find(Task, { newestFirst: true, limit: 1 })
+    const tasks = (await app.store.find(Task, { newestFirst: true })) as readonly Partial<TaskEntity>[]
+    const task = tasks.find(({ runner }) => runner?.definition === definition)
     return app.task(task?.extId as string)
   }
   const again = await send(app, asked, requestId)
@@ -130,9 +142,9 @@ export async function taskOf(app: TestApp, asked: Asked, requestId: string, firs
 }
 
 /** Sends a request for the first time. @returns its task when it has ended */
-export async function taskAfter(app: TestApp, asked: Asked, requestId: string): Promise<any> {
-  const answer = await send(app, asked, requestId)
-  return isOfTime(asked) ? taskOf(app, asked, requestId) : app.task(answer)
+export async function taskAfter(app: TestApp, work: Work): Promise<any> {
+  const answer = await send(app, work.asked, work.requestId)
+  return isOfTime(work.asked) ? taskOf(app, work) : app.task(answer)
 }
 
 export const send = (app: TestApp, asked: Asked, requestId: string): Promise<CallResult> => {
@@ -152,10 +164,15 @@ export const sendOver = (url: string, asked: Asked, requestId: string): Promise<
   })
 
 /** What comes of the request when nothing stops it. */
-async function uninterrupted(prepared: string, asked: Asked, base: readonly string[]): Promise<readonly string[]> {
+async function uninterrupted(
+  prepared: string,
+  asked: Asked,
+  definition: string,
+  base: readonly string[],
+): Promise<readonly string[]> {
   const folder = copyOf(prepared)
   await within(folder, async (app) => {
-    const task = await taskAfter(app, asked, randomUUID())
+    const task = await taskAfter(app, { asked, requestId: randomUUID(), definition })
     assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
     await checkInvariants(app)
   })
@@ -181,7 +198,7 @@ async function killed(
   await within(folder, async (app) => {
     await app.runner.idle()
     await checkInvariants(app)
-    const task = await taskOf(app, asked, requestId, answer)
+    const task = await taskOf(app, { asked, requestId, definition: kill.definition, first: answer })
     assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
   })
   const first = snapshotOf(folder)

@@ -13,6 +13,7 @@ import { beginning } from '../support/start-app.ts'
 import type { Asked } from './asked.ts'
 import {
   acceptedStatus,
+  anHourLater,
   copyOf,
   definitions,
   inOwnFolder,
@@ -38,6 +39,7 @@ const stays: Readonly<Record<string, string>> = {
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
   'vmm.install-vm-guest-tools': 'the guest was rebooted',
   'vmm.power-cycle-vm': 'the VM was powered off first',
+  'vmm.start-held-vm': 'a VM that was started is to run',
   'vmm.revert-vm': 'the VM was powered off first',
   'vmm.deploy-template': 'VMs that were made stay when another one fails',
   'vmm.upgrade-vm-guest-tools': 'the guest was rebooted',
@@ -91,7 +93,9 @@ const firstMomentOf = ({ name: definition, steps }: TaskDefinition<any, any>): S
 const statusOf = (name: string): string => (startedByAnother.has(name) ? 'SUCCEEDED' : 'FAILED')
 const startedByAnother = new Set(['clustermgmt.copy-data', 'platform.back-up-domain-manager'])
 
-/** Time passes only if the request moves the clock: otherwise, nothing but the task changes the world. */
+/** Time passes only for tasks that the clock begins: otherwise, nothing but the task changes the world. */
+const startOf = (asked: Asked): number => (isOfTime(asked) ? anHourLater : beginning)
+
 async function undone(
   folder: string,
   asked: Asked,
@@ -105,11 +109,11 @@ async function undone(
   await within(
     folder,
     async (app) => {
-      const task = await taskAfter(app, asked, randomUUID())
+      const task = await taskAfter(app, { asked, requestId: randomUUID(), definition: fail.definition })
       assert.equal(task.status, statusOf(fail.definition))
       await checkInvariants(app)
     },
-    { beforeStep, startAt: beginning },
+    { beforeStep, startAt: startOf(asked) },
   )
   return outcomeOf(snapshotOf(folder), base, { traces: false })
 }
@@ -123,18 +127,21 @@ async function undoneThoughKilled(
 ): Promise<readonly string[]> {
   const requestId = randomUUID()
   const [first, ...rest] = momentsOfUndo(definitions.get(fail.definition)!, fail.step)
-  const victim = await victims.start({ folder, startAt: beginning, fail, kill: first! })
+  const victim = await victims.start({ folder, startAt: startOf(asked), fail, kill: first! })
   const answer = await sendOver(victim.url, asked, requestId).catch(() => undefined)
   if (answer !== undefined) assert.equal(answer.status, acceptedStatus(asked), answer.text)
   await victim.mustDie()
-  for (const kill of rest) await victims.mustDie({ folder, startAt: beginning, fail, kill })
+  for (const kill of rest) await victims.mustDie({ folder, startAt: startOf(asked), fail, kill })
   await within(
     folder,
     async (app) => {
       await checkInvariants(app)
-      assert.equal((await taskOf(app, asked, requestId)).status, statusOf(fail.definition))
+      assert.equal(
+        (await taskOf(app, { asked, requestId, definition: fail.definition })).status,
+        statusOf(fail.definition),
+      )
     },
-    { startAt: beginning },
+    { startAt: startOf(asked) },
   )
   return outcomeOf(snapshotOf(folder), base, { traces: false })
 }

@@ -27,6 +27,7 @@ export const ImagePlacementPolicy = resource(
     kind: 'ImagePlacementPolicy',
     title: 'image placement policy',
     iam: { name: 'image_placement_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
+    associationType: 'IMAGE_PLACEMENT_POLICY',
     rel: 'vmm:images:config:placement-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -43,7 +44,7 @@ const switchers: readonly RoleName[] = names(
 const editors: readonly RoleName[] = [...switchers, 'Virtual Machine Admin']
 const creators: readonly RoleName[] = [...editors, 'Consumer', 'Developer']
 
-const view = { iam: 'View_Image_Placement_Policy', roles: imagePolicyReaders }
+const view = { roles: imagePolicyReaders }
 const change = { rateLimit: policyMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
 export const imagePlacementPolicyOperations = {
@@ -57,7 +58,6 @@ export const imagePlacementPolicyOperations = {
     `),
   }),
   createPlacementPolicy: create('/images/config/placement-policies', ImagePlacementPolicy, {
-    iam: 'Create_Image_Placement_Policy',
     roles: creators,
     rateLimit: policyMutationRate,
     requestId: 'required',
@@ -68,25 +68,21 @@ export const imagePlacementPolicyOperations = {
   }),
   updatePlacementPolicyById: update('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
     ...change,
-    iam: 'Update_Image_Placement_Policy',
     roles: editors,
   }),
   deletePlacementPolicyById: remove('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
-    iam: 'Delete_Image_Placement_Policy',
     roles: editors,
     rateLimit: policyMutationRate,
   }),
   suspendPlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/suspend', {
     ...change,
     of: ImagePlacementPolicy,
-    iam: 'Suspend_Image_Placement_Policy',
     roles: switchers,
     body: SuspendPlacementPolicyConfig,
   }),
   resumePlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/resume', {
     ...change,
     of: ImagePlacementPolicy,
-    iam: 'Resume_Image_Placement_Policy',
     roles: switchers,
   }),
 }

@@ -24,6 +24,7 @@ export const ImageRateLimitPolicy = resource(
     kind: 'ImageRateLimitPolicy',
     title: 'image rate limit policy',
     iam: { name: 'image_rate_limit_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
+    associationType: 'IMAGE_RATE_LIMIT',
     rel: 'vmm:images:config:rate-limit-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -49,7 +50,6 @@ export const imageRateLimitPolicyOperations = {
   }),
   createRateLimitPolicy: create('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
     ...mutation,
-    iam: 'Create_Image_Rate_Limit_Policy',
     requestId: 'required',
   }),
   getRateLimitPolicyById: get('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
@@ -58,14 +58,10 @@ export const imageRateLimitPolicyOperations = {
   }),
   updateRateLimitPolicyById: update('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
     ...mutation,
-    iam: 'Update_Image_Rate_Limit_Policy',
     ifMatch: 'required',
     requestId: 'required',
   }),
-  deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
-    ...mutation,
-    iam: 'Delete_Image_Rate_Limit_Policy',
-  }),
+  deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, mutation),
   listEffectiveRateLimitPolicies: list('/images/config/effective-rate-limit-policies', EffectiveRateLimitPolicy, {
     ...view,
     rateLimit: listRate,

@@ -4,6 +4,7 @@ import { action, create, get, list, perSecond, read, remove, resource, update } 
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate } from '../roles.ts'
+import { placementRetry } from './placement-retry.ts'
 
 // Checked at creation only, because the image outlives the disk.
 export const VmDiskSource = s.object('vmm.v4.content.VmDiskSource', { extId: s.uuid() })
@@ -69,7 +70,9 @@ export const Image = resource(
         type: 'type',
       },
     },
+    associationType: 'IMAGE',
     rel: 'vmm:content:image',
+    internal: { placementRetry: s.optional(s.object('', placementRetry)) },
     notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
   },
@@ -95,7 +98,7 @@ const readers: readonly RoleName[] = [...creators, 'Backup Admin', 'Platform Vie
 
 const mutationRate = perSecond(2, 2, 5)
 
-const view = { iam: 'View_Image', roles: readers }
+const view = { roles: readers }
 
 export const imageOperations = {
   listImages: list('/content/images', Image, {
@@ -108,28 +111,20 @@ export const imageOperations = {
       sizeBytes, tenantId, type
     `),
   }),
-  createImage: create('/content/images', Image, {
-    iam: 'Create_Image',
-    roles: creators,
-    rateLimit: mutationRate,
-    requestId: 'required',
-  }),
+  createImage: create('/content/images', Image, { roles: creators, rateLimit: mutationRate, requestId: 'required' }),
   getImageById: get('/content/images/{extId}', Image, { ...view, rateLimit: getRate }),
   updateImageById: update('/content/images/{extId}', Image, {
-    iam: 'Update_Image',
     roles: editors,
     rateLimit: mutationRate,
     ifMatch: 'required',
     requestId: 'required',
   }),
   deleteImageById: remove('/content/images/{extId}', Image, {
-    iam: 'Delete_Image',
     roles: [...editors, 'CSI System', 'Kubernetes Data Services System', 'Kubernetes Infrastructure Provision'],
     rateLimit: mutationRate,
   }),
   importImage: action('/content/images/$actions/import', {
     of: Image,
-    iam: 'Import_Image',
     roles: creators,
     rateLimit: mutationRate,
     requestId: 'required',

@@ -87,7 +87,7 @@ export const OvaDeploymentSpec = s.object('vmm.v4.content.OvaDeploymentSpec', {
 
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
 
-const view = { iam: 'View_Ova', roles: [...writers, ...names('Platform Viewer, Virtual Machine Operator')] }
+const view = { roles: [...writers, ...names('Platform Viewer, Virtual Machine Operator')] }
 const mutation = { roles: writers, rateLimit: perSecond(2, 2, 5) } as const
 
 const one = '/content/ovas/{extId}'
@@ -103,16 +103,11 @@ export const ovaOperations = {
       tenantId, vmConfig
     `),
   }),
-  createOva: create('/content/ovas', Ova, { ...mutation, iam: 'Create_Ova' }),
+  createOva: create('/content/ovas', Ova, mutation),
   getOvaById: get(one, Ova, { ...view, rateLimit: getRate }),
-  updateOvaById: update(one, Ova, { ...mutation, body: ChangedOva, iam: 'Update_Ova', ifMatch: 'required' }),
-  deleteOvaById: remove(one, Ova, { ...mutation, iam: 'Delete_Ova' }),
-  deployOva: action('/content/ovas/{extId}/$actions/deploy', {
-    ...mutation,
-    of: Ova,
-    body: OvaDeploymentSpec,
-    iam: 'Deploy_Ova',
-  }),
+  updateOvaById: update(one, Ova, { ...mutation, body: ChangedOva, ifMatch: 'required' }),
+  deleteOvaById: remove(one, Ova, mutation),
+  deployOva: action('/content/ovas/{extId}/$actions/deploy', { ...mutation, of: Ova, body: OvaDeploymentSpec }),
   getFileByOvaId: read('/content/ovas/{ovaExtId}/file', s.anything(), {
     of: Ova,
     envelope: 'vmm.v4.content.GetOvaFileApiResponse',

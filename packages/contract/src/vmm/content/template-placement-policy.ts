@@ -28,6 +28,7 @@ export const TemplatePlacementPolicy = resource(
   {
     title: 'template placement policy',
     iam: { name: 'template_placement_policy', attributes: { name: 'name', owner_uuid: 'createdBy' } },
+    associationType: 'TEMPLATE_PLACEMENT_POLICY',
     rel: 'vmm:config:template-placement-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -35,7 +36,7 @@ export const TemplatePlacementPolicy = resource(
 )
 
 const readers: readonly RoleName[] = [...policyWriters, 'Platform Viewer', 'Virtual Machine Operator']
-const view = { iam: 'View_Template_Placement_Policy', roles: readers }
+const view = { roles: readers }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate }
 const shown = names('createTime, description, extId, name, placementType, updateTime')
 
@@ -47,21 +48,18 @@ export const templatePlacementPolicyOperations = {
     orderby: shown,
     select: shown,
   }),
-  createTemplatePlacementPolicy: create('/config/template-placement-policies', TemplatePlacementPolicy, {
-    ...mutation,
-    iam: 'Create_Template_Placement_Policy',
-  }),
+  createTemplatePlacementPolicy: create('/config/template-placement-policies', TemplatePlacementPolicy, mutation),
   getTemplatePlacementPolicyById: get('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
     ...view,
     rateLimit: getRate,
   }),
   updateTemplatePlacementPolicyById: update('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
     ...mutation,
-    iam: 'Update_Template_Placement_Policy',
     ifMatch: 'required',
   }),
-  deleteTemplatePlacementPolicyById: remove('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
-    ...mutation,
-    iam: 'Delete_Template_Placement_Policy',
-  }),
+  deleteTemplatePlacementPolicyById: remove(
+    '/config/template-placement-policies/{extId}',
+    TemplatePlacementPolicy,
+    mutation,
+  ),
 }

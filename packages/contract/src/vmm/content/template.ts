@@ -4,16 +4,19 @@ import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { getRate, listRate } from '../roles.ts'
 import { vmOverrides } from '../vm/clone.ts'
-import { VmGcProfileConfig } from '../vm/guest/customization-profile.ts'
+import {
+  SysprepConfigOverrideSpec,
+  VmGcProfileConfig,
+  VmGcProfileReference,
+} from '../vm/guest/customization-profile.ts'
 import { GuestCustomizationParams } from '../vm/guest/guest-customization.ts'
 import { Vm } from '../vm/vm.ts'
+import { placementRetry } from './placement-retry.ts'
 
 export const TemplateUser = s.object('vmm.v4.content.TemplateUser', {
   extId: s.optional(s.uuid()),
   username: s.optional(s.text()),
 })
-
-const GcProfileReference = s.object('vmm.v4.ahv.config.VmGcProfileReference', { extId: s.optional(s.uuid()) })
 
 const overrides = { ...vmOverrides, guestCustomizationProfileConfig: s.optional(VmGcProfileConfig) }
 export const VmConfigOverride = s.object('vmm.v4.content.VmConfigOverride', overrides)
@@ -23,7 +26,7 @@ const guestCustomization = s.optional(GuestCustomizationParams)
 export const TemplateVmReference = s.object('vmm.v4.content.TemplateVmReference', {
   extId: s.referenceTo('Vm'),
   guestCustomization,
-  guestCustomizationProfile: s.optional(GcProfileReference),
+  guestCustomizationProfile: s.optional(VmGcProfileReference),
 })
 export const TemplateVersionReference = s.object('vmm.v4.content.TemplateVersionReference', {
   versionId: s.uuid(),
@@ -44,7 +47,7 @@ export const TemplateVersion = resource(
     isActiveVersion: s.withDefault(s.boolean(), true),
     /** Deployments may replace the guest customisation. */
     isGcOverrideEnabled: s.withDefault(s.boolean(), true),
-    guestCustomizationProfile: s.optional(GcProfileReference),
+    guestCustomizationProfile: s.optional(VmGcProfileReference),
     vmSpec: s.readOnly(Vm.schema),
     /** Clusters that hold a copy of the disks. */
     clusterLocationExtIds: s.readOnly(s.arrayOf(s.referenceTo('Cluster'))),
@@ -52,11 +55,14 @@ export const TemplateVersion = resource(
     createdBy: s.readOnly(TemplateUser),
   },
   {
+    iamNoun: 'VM_Templates_Versions',
     kind: 'TemplateVersion',
     internal: {
       templateExtId: s.referenceTo('Template'),
       /** For the VMs that are deployed from the version. */
       guestCustomization: s.secret(GuestCustomizationParams),
+      /** Settings that replace those of `guestCustomizationProfile`. */
+      profileOverride: s.secret(SysprepConfigOverrideSpec),
       copies: s.optional(
         s.arrayOf(
           s.object('', {
@@ -95,6 +101,7 @@ export const Template = resource(
     updatedBy: s.readOnly(TemplateUser),
   },
   {
+    iamNoun: 'VM_Templates',
     iam: {
       name: 'vm_template',
       attributes: { category_uuid: 'categoryExtIds', name: 'templateName', owner_uuid: 'createdBy/extId' },
@@ -103,8 +110,10 @@ export const Template = resource(
       activeVersionExtId: s.referenceTo('TemplateVersion'),
       /** The temporary VM of the guest update, from the acceptance of its task on. */
       updatedVmExtId: s.optional(s.uuid()),
+      placementRetries: s.optional(s.arrayOf(s.object('', { clusterExtId: s.uuid(), ...placementRetry }))),
     },
     indexed: ['updatedVmExtId'],
+    associationType: 'VM_TEMPLATE',
     rel: 'vmm:content:template',
     sparsePut: true,
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -143,8 +152,8 @@ export const CompleteGuestUpdateSpec = s.object('vmm.v4.content.CompleteGuestUpd
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual Machine Admin']
 const readers: readonly RoleName[] = [...writers, 'Platform Viewer', 'Virtual Machine Operator']
 
-const view = { iam: 'View_VM_Templates', roles: readers }
-const viewVersions = { iam: 'View_VM_Templates_Versions', roles: readers }
+const view = { roles: readers }
+const viewVersions = { roles: readers }
 const mutation = { roles: writers, rateLimit: perSecond(2, 2, 5), requestId: 'required' } as const
 const acting = { ...mutation, of: Template } as const
 
@@ -170,43 +179,26 @@ export const templateOperations = {
       'updatedBy',
     ],
   }),
-  createTemplate: create('/content/templates', Template, {
-    ...mutation,
-    body: NewTemplate,
-    iam: 'Create_VM_Templates',
-  }),
+  createTemplate: create('/content/templates', Template, { ...mutation, body: NewTemplate }),
   getTemplateById: get(one, Template, { ...view, rateLimit: getRate }),
-  updateTemplateById: update(one, Template, {
-    ...mutation,
-    iam: 'Update_VM_Templates',
-    ifMatch: 'required',
-  }),
-  deleteTemplateById: remove(one, Template, { ...mutation, iam: 'Delete_VM_Templates' }),
+  updateTemplateById: update(one, Template, { ...mutation, ifMatch: 'required' }),
+  deleteTemplateById: remove(one, Template, mutation),
   publishTemplate: action('/content/templates/{extId}/$actions/publish', {
     ...acting,
     body: TemplatePublishSpec,
     iam: 'Publish_VM_Templates_Versions',
     ifMatch: 'required',
   }),
-  deployTemplate: action('/content/templates/{extId}/$actions/deploy', {
-    ...acting,
-    body: TemplateDeployment,
-    iam: 'Deploy_VM_Templates',
-  }),
+  deployTemplate: action('/content/templates/{extId}/$actions/deploy', { ...acting, body: TemplateDeployment }),
   initiateGuestUpdate: action('/content/templates/{extId}/$actions/initiate-guest-update', {
     ...acting,
     body: InitiateGuestUpdateSpec,
-    iam: 'Initiate_Guest_Update_VM_Templates',
   }),
   completeGuestUpdate: action('/content/templates/{extId}/$actions/complete-guest-update', {
     ...acting,
     body: CompleteGuestUpdateSpec,
-    iam: 'Complete_Guest_Update_VM_Templates',
   }),
-  cancelGuestUpdate: action('/content/templates/{extId}/$actions/cancel-guest-update', {
-    ...acting,
-    iam: 'Cancel_Guest_Update_VM_Templates',
-  }),
+  cancelGuestUpdate: action('/content/templates/{extId}/$actions/cancel-guest-update', acting),
 }
 
 export const templateVersionOperations = {
@@ -217,12 +209,6 @@ export const templateVersionOperations = {
     orderby: ['createTime', 'versionName'],
     select: 'any',
   }),
-  getTemplateVersionById: get(version, TemplateVersion, {
-    ...viewVersions,
-    rateLimit: getRate,
-  }),
-  deleteTemplateVersionById: remove(version, TemplateVersion, {
-    ...mutation,
-    iam: 'Delete_VM_Templates_Versions',
-  }),
+  getTemplateVersionById: get(version, TemplateVersion, { ...viewVersions, rateLimit: getRate }),
+  deleteTemplateVersionById: remove(version, TemplateVersion, mutation),
 }

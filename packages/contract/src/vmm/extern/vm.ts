@@ -101,6 +101,7 @@ export const ExternVm = resource(
     nutanixGuestTools: s.optional(ExternGuestTools),
   },
   {
+    iamNoun: 'External_Virtual_Machine',
     kind: 'ExternVm',
     title: 'external VM',
     iam: {
@@ -112,6 +113,7 @@ export const ExternVm = resource(
         owner_uuid: 'ownershipInfo/owner/extId',
       },
     },
+    associationType: 'MH_VM',
     rel: 'vmm:extern:config:vm',
     internal: {
       /** The guest reboots then, to start its new tools. */
@@ -124,7 +126,7 @@ export const ExternVm = resource(
   },
 )
 
-const view = { iam: 'View_External_Virtual_Machine', roles: vmViewers }
+const view = { roles: vmViewers }
 const mutation = { of: ExternVm, rateLimit: vmMutationRate, requestId: 'required', ifMatch: 'required' } as const
 const switching = { ...mutation, roles: vmSwitchers }
 const operating = { ...mutation, roles: vmOperators }
@@ -144,11 +146,7 @@ export const externVmOperations = {
     select: 'any',
   }),
   getVmById: get('/extern/config/vms/{extId}', ExternVm, { ...view, rateLimit: getRate }),
-  assignVmOwner: action('/extern/config/vms/{extId}/$actions/assign-owner', {
-    ...owning,
-    body: OwnershipInfo,
-    iam: 'Assign_Owner_External_Virtual_Machine',
-  }),
+  assignVmOwner: action('/extern/config/vms/{extId}/$actions/assign-owner', { ...owning, body: OwnershipInfo }),
   associateCategories: action('/extern/config/vms/{extId}/$actions/associate-categories', {
     ...categorizing,
     body: s.object('vmm.v4.extern.config.AssociateVmCategoriesParams', categories),
@@ -159,28 +157,17 @@ export const externVmOperations = {
     body: s.object('vmm.v4.extern.config.DisassociateVmCategoriesParams', categories),
     iam: 'Disassociate_External_Virtual_Machine_Categories',
   }),
-  powerOnVm: action('/extern/config/vms/{extId}/$actions/power-on', {
-    ...switching,
-    iam: 'Power_On_External_Virtual_Machine',
-  }),
-  powerOffVm: action('/extern/config/vms/{extId}/$actions/power-off', {
-    ...switching,
-    iam: 'Power_Off_External_Virtual_Machine',
-  }),
-  resetVm: action('/extern/config/vms/{extId}/$actions/reset', { ...operating, iam: 'Reset_External_Virtual_Machine' }),
+  powerOnVm: action('/extern/config/vms/{extId}/$actions/power-on', switching),
+  powerOffVm: action('/extern/config/vms/{extId}/$actions/power-off', switching),
+  resetVm: action('/extern/config/vms/{extId}/$actions/reset', operating),
   // Native VMs have no such action; it has the roles of the other power actions.
-  suspendVm: action('/extern/config/vms/{extId}/$actions/suspend', {
-    ...operating,
-    iam: 'Suspend_External_Virtual_Machine',
-  }),
+  suspendVm: action('/extern/config/vms/{extId}/$actions/suspend', operating),
   rebootGuestVm: action('/extern/config/vms/{extId}/$actions/guest-reboot', {
     ...operating,
     envelope: 'vmm.v4.extern.config.RebootGuestOSApiResponse',
-    iam: 'Guest_Reboot_External_Virtual_Machine',
   }),
   shutdownGuestVm: action('/extern/config/vms/{extId}/$actions/guest-shutdown', {
     ...operating,
     envelope: 'vmm.v4.extern.config.ShutdownVmApiResponse',
-    iam: 'Guest_Shutdown_External_Virtual_Machine',
   }),
 }

@@ -12,6 +12,7 @@ export const LegacyVmAntiAffinityPolicy = resource(
     vms: s.readOnly(s.arrayOf(VmReference, { maxItems: 4096 })),
   },
   {
+    iamNoun: 'Legacy_VM_Anti_Affinity_Policy',
     title: 'legacy VM anti-affinity policy',
     derived: true,
     iam: {
@@ -27,13 +28,11 @@ const path = '/ahv/policies/legacy-vm-anti-affinity-policies'
 
 export const legacyVmAntiAffinityPolicyOperations = {
   listLegacyVmAntiAffinityPolicies: list(path, LegacyVmAntiAffinityPolicy, {
-    iam: 'View_Legacy_VM_Anti_Affinity_Policy',
     roles: policyReaders,
     rateLimit: listRate,
     filter: ['extId', 'name'],
   }),
   deleteLegacyVmAntiAffinityPolicyById: remove(`${path}/{extId}`, LegacyVmAntiAffinityPolicy, {
-    iam: 'Delete_Legacy_VM_Anti_Affinity_Policy',
     roles: policyWriters,
     rateLimit: policyMutationRate,
     requestId: 'required',

@@ -19,8 +19,10 @@ export const VmAntiAffinityPolicy = resource(
     updatedBy: s.readOnly(UserReference),
   },
   {
+    iamNoun: 'VM_Anti_Affinity_Policy',
     title: 'VM anti-affinity policy',
     iam: { name: 'vm_anti_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    associationType: 'VM_VM_ANTI_AFFINITY_POLICY',
     rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -71,22 +73,17 @@ export const vmAntiAffinityPolicyOperations = {
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
-  createVmAntiAffinityPolicy: create('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
-    ...mutation,
-    iam: 'Create_VM_Anti_Affinity_Policy',
-  }),
+  createVmAntiAffinityPolicy: create('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, mutation),
   getVmAntiAffinityPolicyById: get('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
     ...reading,
     rateLimit: getRate,
   }),
   updateVmAntiAffinityPolicyById: update('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
     ...mutation,
-    iam: 'Update_VM_Anti_Affinity_Policy',
     ifMatch: 'required',
   }),
   deleteVmAntiAffinityPolicyById: remove('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
     ...mutation,
-    iam: 'Delete_VM_Anti_Affinity_Policy',
     ifMatch: 'required',
   }),
   listVmAntiAffinityPolicyVmComplianceStates: list(

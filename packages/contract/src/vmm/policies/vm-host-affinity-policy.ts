@@ -23,8 +23,10 @@ export const VmHostAffinityPolicy = resource(
     lastUpdatedBy: s.readOnly(UserReference),
   },
   {
+    iamNoun: 'VM_Host_Affinity_Policy',
     title: 'VM host affinity policy',
     iam: { name: 'vm_host_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    associationType: 'VM_HOST_AFFINITY_POLICY',
     rel: 'vmm:ahv:policies:vm-host-affinity-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -77,28 +79,22 @@ export const vmHostAffinityPolicyOperations = {
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
-  createVmHostAffinityPolicy: create('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, {
-    ...mutation,
-    iam: 'Create_VM_Host_Affinity_Policy',
-  }),
+  createVmHostAffinityPolicy: create('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, mutation),
   getVmHostAffinityPolicyById: get('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
     ...reading,
     rateLimit: getRate,
   }),
   updateVmHostAffinityPolicyById: update('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
     ...mutation,
-    iam: 'Update_VM_Host_Affinity_Policy',
     ifMatch: 'required',
   }),
   deleteVmHostAffinityPolicyById: remove('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
     ...mutation,
-    iam: 'Delete_VM_Host_Affinity_Policy',
     ifMatch: 'required',
   }),
   reEnforceVmHostAffinityPolicyById: action('/ahv/policies/vm-host-affinity-policies/{extId}/$actions/re-enforce', {
     ...mutation,
     of: VmHostAffinityPolicy,
-    iam: 'Re_Enforce_VM_Host_Affinity_Policy',
     ifMatch: 'required',
   }),
   listVmHostAffinityPolicyVmComplianceStates: list(

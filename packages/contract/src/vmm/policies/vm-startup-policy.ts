@@ -42,8 +42,10 @@ export const VmStartupPolicy = resource(
     updatedBy: s.readOnly(UserReference),
   },
   {
+    iamNoun: 'VM_Startup_Policy',
     title: 'VM startup policy',
     iam: { name: 'vm_startup_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    associationType: 'VM_DEPENDENCY_POLICY',
     rel: 'vmm:ahv:policies:vm-startup-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
@@ -154,14 +156,10 @@ export const vmStartupPolicyOperations = {
     filter: ['createTime', 'extId', 'name', 'updateTime'],
     orderby: ['createTime', 'extId', 'name', 'updateTime'],
   }),
-  createVmStartupPolicy: create(path, VmStartupPolicy, { ...mutation, iam: 'Create_VM_Startup_Policy' }),
+  createVmStartupPolicy: create(path, VmStartupPolicy, mutation),
   getVmStartupPolicyById: get(one, VmStartupPolicy, { ...reading, rateLimit: getRate }),
-  updateVmStartupPolicyById: update(one, VmStartupPolicy, {
-    ...mutation,
-    iam: 'Update_VM_Startup_Policy',
-    ifMatch: 'required',
-  }),
-  deleteVmStartupPolicyById: remove(one, VmStartupPolicy, { ...mutation, iam: 'Delete_VM_Startup_Policy' }),
+  updateVmStartupPolicyById: update(one, VmStartupPolicy, { ...mutation, ifMatch: 'required' }),
+  deleteVmStartupPolicyById: remove(one, VmStartupPolicy, mutation),
   listVmStartupPolicyVmComplianceStates: list(
     `${below}/vm-compliance-states`,
     VmStartupPolicyVmComplianceState,

@@ -48,6 +48,7 @@ export const VmRecoveryPoint = resource(
     vm: s.readOnly(s.ofAnotherWorld(Vm.schema)),
   },
   {
+    iamNoun: 'Virtual_Machine_Recovery_Point',
     title: 'VM recovery point',
     iam: { name: 'virtual_machine_recovery_point', attributes: { cluster_uuid: 'clusterExtId', name: 'name' } },
     rel: 'dataprotection:config:vm-recovery-point',
@@ -126,7 +127,7 @@ const readers: readonly RoleName[] = [
   'Platform Viewer',
 ]
 
-const view = { iam: 'View_Virtual_Machine_Recovery_Point', roles: readers }
+const view = { roles: readers }
 const mutation = { roles: writers, rateLimit: vmSlowMutationRate } as const
 const fields = names(`
   creationTime, expirationTime, extId, locationAgnosticId, name, recoveryPointType, status, vmExtId
@@ -144,20 +145,15 @@ export const vmRecoveryPointOperations = {
     ...mutation,
     body: NewVmRecoveryPoint,
     envelope: 'vmm.v4.ahv.config.CreateVMRecoveryPointApiResponse',
-    iam: 'Create_Virtual_Machine_Recovery_Point',
   }),
   getVmRecoveryPointByExtId: get('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, {
     ...view,
     rateLimit: getRate,
   }),
-  deleteVmRecoveryPointByExtId: remove('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, {
-    ...mutation,
-    iam: 'Delete_Virtual_Machine_Recovery_Point',
-  }),
+  deleteVmRecoveryPointByExtId: remove('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, mutation),
   restoreVmRecoveryPoint: action('/ahv/config/vm-recovery-points/{extId}/$actions/restore', {
     ...mutation,
     of: VmRecoveryPoint,
     body: RestoreVmRecoveryPointParams,
-    iam: 'Restore_Virtual_Machine_Recovery_Point',
   }),
 }

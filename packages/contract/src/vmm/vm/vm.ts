@@ -36,6 +36,7 @@ import {
 } from './actions.ts'
 import { LegacyBoot, UefiBoot } from './boot-config.ts'
 import { CloneOverrideParams } from './clone.ts'
+import { VmCrossClusterMigrateParams } from './cross-cluster-migration.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { GuestTools } from './guest/guest-tools.ts'
 import { CdRom } from './parts/cd-rom.ts'
@@ -158,6 +159,7 @@ export const Vm = resource(
     isLiveMigrateCapable: s.readOnly(s.boolean()),
   },
   {
+    iamNoun: 'Virtual_Machine',
     title: 'VM',
     iam: {
       name: 'virtual_machine',
@@ -169,6 +171,7 @@ export const Vm = resource(
         project_uuid: 'project/extId',
       },
     },
+    associationType: 'VM',
     rel: 'vmm:ahv:config:vm',
     internal: {
       pinnedHostExtId: s.optional(s.uuid()),
@@ -209,7 +212,7 @@ export const Vm = resource(
       ),
       /** The guest reboots then, to start its new tools. */
       toolsRebootAt: s.optional(s.timestamp()),
-      /** The task of a live migration that a user started. */
+      /** The task of a migration that a user started, to a host or to a cluster. */
       migrationTaskExtId: s.optional(s.taskId()),
     },
     indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
@@ -281,7 +284,6 @@ export const vmOperations = {
   assignVmOwner: action('/ahv/config/vms/{extId}/$actions/assign-owner', {
     ...acting,
     body: OwnershipInfo,
-    iam: 'Assign_Owner_Virtual_Machine',
     roles: vmWriters,
   }),
   associateCategories: action('/ahv/config/vms/{extId}/$actions/associate-categories', {
@@ -309,10 +311,17 @@ export const vmOperations = {
     roles: vmOperators,
     rateLimit: consoleTokenRate,
   }),
+  crossClusterMigrateVm: action('/ahv/config/vms/{extId}/$actions/migrate', {
+    ...acting,
+    body: VmCrossClusterMigrateParams,
+    iam: 'Migrate_Virtual_Machine_Across_Clusters',
+    roles: vmMigrators,
+    rateLimit: vmSlowMutationRate,
+    dryRun: true,
+  }),
   migrateVmToHost: action('/ahv/config/vms/{extId}/$actions/migrate-to-host', {
     ...acting,
     body: VmMigrateToHostParams,
-    iam: 'Migrate_To_Host_Virtual_Machine',
     roles: vmMigrators,
     rateLimit: vmSlowMutationRate,
   }),
@@ -323,9 +332,9 @@ export const vmOperations = {
     roles: vmReverters,
     rateLimit: vmSlowMutationRate,
   }),
-  powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', { ...switching, iam: 'Power_On_Virtual_Machine' }),
-  powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', { ...switching, iam: 'Power_Off_Virtual_Machine' }),
-  resetVm: action('/ahv/config/vms/{extId}/$actions/reset', { ...operating, iam: 'Reset_Virtual_Machine' }),
+  powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', switching),
+  powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', switching),
+  resetVm: action('/ahv/config/vms/{extId}/$actions/reset', operating),
   shutdownVm: action('/ahv/config/vms/{extId}/$actions/shutdown', {
     ...operating,
     iam: 'ACPI_Shutdown_Virtual_Machine',
@@ -346,20 +355,15 @@ export const vmOperations = {
     body: DiskMigrationParams,
   }),
   rebootVm: action('/ahv/config/vms/{extId}/$actions/reboot', { ...operating, iam: 'ACPI_Reboot_Virtual_Machine' }),
-  powerCycleVm: action('/ahv/config/vms/{extId}/$actions/power-cycle', {
-    ...operating,
-    iam: 'Power_Cycle_Virtual_Machine',
-  }),
+  powerCycleVm: action('/ahv/config/vms/{extId}/$actions/power-cycle', operating),
   shutdownGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-shutdown', {
     ...operating,
     body: GuestPowerOptions,
-    iam: 'Guest_Shutdown_Virtual_Machine',
     envelope: 'vmm.v4.ahv.config.ShutdownVmApiResponse',
   }),
   rebootGuestVm: action('/ahv/config/vms/{extId}/$actions/guest-reboot', {
     ...operating,
     body: GuestPowerOptions,
-    iam: 'Guest_Reboot_Virtual_Machine',
     envelope: 'vmm.v4.ahv.config.RebootVmApiResponse',
   }),
 }

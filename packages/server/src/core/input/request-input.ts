@@ -4,6 +4,8 @@ export interface RequestInput {
   readonly path: Readonly<Record<string, string>>
   readonly query: QueryOptions
   readonly body: unknown
+  /** Fields of the body that were absent and have their default. */
+  readonly defaulted?: readonly string[]
   readonly headers: {
     readonly ifMatch?: string
     readonly requestId?: string

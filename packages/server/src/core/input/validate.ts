@@ -21,6 +21,8 @@ export interface ValidationResult {
   readonly value: unknown
   readonly faults: readonly ShapeFault[]
   readonly warnings: readonly string[]
+  /** Fields of the outermost object that were absent and have their default. */
+  readonly defaulted: readonly string[]
 }
 
 const uuidForm = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/
@@ -32,7 +34,7 @@ const maximumFaults = 100
 export function validateBody(schema: AnySchema, value: unknown, options: ValidationOptions): ValidationResult {
   const run = new Validation(options)
   const clean = run.check(schema, value, '')
-  return { value: clean, faults: run.faults, warnings: run.warnings }
+  return { value: clean, faults: run.faults, warnings: run.warnings, defaulted: run.defaulted }
 }
 
 export function validateText(
@@ -98,6 +100,7 @@ const patternOf = (source: string): RegExp => {
 class Validation {
   readonly faults: ShapeFault[] = []
   readonly warnings: string[] = []
+  readonly defaulted: string[] = []
   readonly options: ValidationOptions
   constructor(options: ValidationOptions) {
     this.options = options
@@ -353,9 +356,10 @@ class Validation {
           field.defaultsTo !== undefined &&
           !keepsStored &&
           (this.options.defaults || (this.options.sparse && !isMerged))
-        )
+        ) {
           clean[name] = structuredClone(field.defaultsTo)
-        else if (field.optional !== true && !(this.options.sparse && path === '') && !this.#isKeptWhenAbsent(field))
+          if (path === '') this.defaulted.push(name)
+        } else if (field.optional !== true && !(this.options.sparse && path === '') && !this.#isKeptWhenAbsent(field))
           this.#fault(join(path, name), 'is required')
         continue
       }

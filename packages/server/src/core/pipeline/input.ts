@@ -48,7 +48,7 @@ export async function readInput<D>(
   const cleanPath = readPath(request, operation, path, names, faults)
   const query = readQuery(operation, request.query, conventions, kinds, faults, warnings)
   const headers = readHeaders(request, operation, faults)
-  const body = readBody(request, operation, rawBody, version, names, faults, warnings)
+  const { body, defaulted } = readBody(request, operation, rawBody, version, names, faults, warnings)
   if (faults.length > 0) throw new ShapeRefusal(faults)
   const files = spooled === undefined ? {} : { files: spooled.files }
   // Frozen from here on: a step that completes the input makes a new object, so that every step sees the change.
@@ -56,6 +56,7 @@ export async function readInput<D>(
     path: frozen(cleanPath),
     query: Object.freeze(query()),
     body: frozen(body),
+    ...(defaulted === undefined ? {} : { defaulted }),
     headers: frozen(headers),
     rawBody,
     ...files,
@@ -110,16 +111,16 @@ function readBody(
   names: CanonicalNames,
   faults: ShapeFault[],
   warnings: string[],
-): unknown {
-  if (operation.body === undefined) return undefined
+): { readonly body?: unknown; readonly defaulted?: readonly string[] } {
+  if (operation.body === undefined) return {}
   if (rawBody === undefined || rawBody === null) {
     if (operation.bodyRequired) faults.push({ location: 'body', attributePath: '$', message: 'a body is required' })
-    return undefined
+    return {}
   }
   const result = validateRequestBody(operation, rawBody, { unknown: request.unknown, version, names })
   faults.push(...result.faults)
   warnings.push(...result.warnings)
-  return result.value
+  return { body: result.value, defaulted: result.defaulted }
 }
 
 export function validateRequestBody(

@@ -1,23 +1,12 @@
-import { bmcInfo } from './bmc-info.ts'
-import { cluster } from './cluster.ts'
-import { clusterProfile } from './cluster-profile.ts'
-import { clusterStats } from './cluster-stats.ts'
-import { dataStore } from './data-store.ts'
-import { gpuProfile } from './gpu-profile.ts'
-import { host } from './host.ts'
-import { hostStats } from './host-stats.ts'
-import { pcieDevice } from './pcie-device.ts'
-import { storageContainer } from './storage-container.ts'
+/** Handlers of the namespace clustermgmt: one line per kind, sorted. */
 
-export const clustermgmt = {
-  bmcInfo,
-  cluster,
-  clusterProfile,
-  clusterStats,
-  dataStore,
-  gpuProfile,
-  host,
-  hostStats,
-  pcieDevice,
-  storageContainer,
-}
+export { bmcInfo } from './bmc-info.ts'
+export { cluster } from './cluster.ts'
+export { clusterProfile } from './cluster-profile.ts'
+export { clusterStats } from './cluster-stats.ts'
+export { dataStore } from './data-store.ts'
+export { gpuProfile } from './gpu-profile.ts'
+export { host } from './host.ts'
+export { hostStats } from './host-stats.ts'
+export { pcieDevice } from './pcie-device.ts'
+export { storageContainer } from './storage-container.ts'

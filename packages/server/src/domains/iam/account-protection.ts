@@ -51,7 +51,7 @@ export async function requireAccountCovered(ctx: WriteContext, account: Account,
   const lacks = (grants: readonly Grant[]): readonly string[] => giver.lacksOf(grants, ownerOf(ctx, account))
   const to = ` on "${account.username}"`
   if (account.userType !== 'LDAP') return requireNothingLacks(ctx, lacks(grantsTo(giver.grants, facts)), to)
-  // The same test as in `reportedGroups`: without a possible difference the directory was not queried.
+  // `reportedGroups` queried the directory only if this list is not empty.
   if (lacks(await possibleGrants(ctx, giver, account)).length === 0) return
   if (report === undefined)
     throw new ApiError('CONFLICT', { fault: 'Authorization policies changed at the same time. Retry.' })

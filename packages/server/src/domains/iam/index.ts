@@ -1,29 +1,15 @@
-import { authorizationPolicy } from './authorization-policy.ts'
-import { certAuthProvider } from './cert-auth-provider.ts'
-import { client } from './client.ts'
-import { directoryService } from './directory-service.ts'
-import { entity } from './entity.ts'
-import { key } from './key.ts'
-import { loginProvider } from './login-provider.ts'
-import { operation } from './operation.ts'
-import { role } from './role.ts'
-import { samlIdentityProvider } from './saml-identity-provider.ts'
-import { user } from './user.ts'
-import { userGroup } from './user-group.ts'
-import { welcomeBanner } from './welcome-banner.ts'
+/** Handlers of the namespace iam: one line per kind, sorted. */
 
-export const iam = {
-  authorizationPolicy,
-  certAuthProvider,
-  client,
-  directoryService,
-  entity,
-  key,
-  loginProvider,
-  operation,
-  role,
-  samlIdentityProvider,
-  user,
-  userGroup,
-  welcomeBanner,
-}
+export { authorizationPolicy } from './authorization-policy.ts'
+export { certAuthProvider } from './cert-auth-provider.ts'
+export { client } from './client.ts'
+export { directoryService } from './directory-service.ts'
+export { entity } from './entity.ts'
+export { key } from './key.ts'
+export { loginProvider } from './login-provider.ts'
+export { operation } from './operation.ts'
+export { role } from './role.ts'
+export { samlIdentityProvider } from './saml-identity-provider.ts'
+export { user } from './user.ts'
+export { userGroup } from './user-group.ts'
+export { welcomeBanner } from './welcome-banner.ts'

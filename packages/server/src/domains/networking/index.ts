@@ -1,29 +1,15 @@
-import { awsSubnet } from './aws-subnet.ts'
-import { bgpRoute } from './bgp-route.ts'
-import { bgpSession } from './bgp-session.ts'
-import { floatingIp } from './floating-ip.ts'
-import { networkController } from './network-controller.ts'
-import { reservedIp } from './reserved-ip.ts'
-import { route } from './route.ts'
-import { routeTable } from './route-table.ts'
-import { routingPolicy } from './routing-policy.ts'
-import { subnet } from './subnet.ts'
-import { virtualSwitch } from './virtual-switch.ts'
-import { vnic } from './vnic.ts'
-import { vpc } from './vpc.ts'
+/** Handlers of the namespace networking: one line per kind, sorted. */
 
-export const networking = {
-  'aws-subnet': awsSubnet,
-  'bgp-route': bgpRoute,
-  'bgp-session': bgpSession,
-  'floating-ip': floatingIp,
-  'network-controller': networkController,
-  'reserved-ip': reservedIp,
-  route,
-  'route-table': routeTable,
-  'routing-policy': routingPolicy,
-  subnet,
-  'virtual-switch': virtualSwitch,
-  vnic,
-  vpc,
-}
+export { awsSubnet } from './aws-subnet.ts'
+export { bgpRoute } from './bgp-route.ts'
+export { bgpSession } from './bgp-session.ts'
+export { floatingIp } from './floating-ip.ts'
+export { networkController } from './network-controller.ts'
+export { reservedIp } from './reserved-ip.ts'
+export { route } from './route.ts'
+export { routeTable } from './route-table.ts'
+export { routingPolicy } from './routing-policy.ts'
+export { subnet } from './subnet.ts'
+export { virtualSwitch } from './virtual-switch.ts'
+export { vnic } from './vnic.ts'
+export { vpc } from './vpc.ts'

@@ -11,28 +11,6 @@ type ResourceType = NonNullable<NonNullable<(typeof AssociationSummary)['is']>['
 type Summary = NonNullable<(typeof AssociationSummary)['is']>
 type Detail = NonNullable<(typeof AssociationDetail)['is']>
 
-/** Type of a kind in associations. A kind that is not listed prevents the deletion of a category, but has no count. */
-const resourceTypes: Readonly<Record<string, ResourceType>> = {
-  Cluster: 'CLUSTER',
-  ExternVm: 'MH_VM',
-  Host: 'HOST',
-  HostNic: 'HOST_NIC',
-  Image: 'IMAGE',
-  ImagePlacementPolicy: 'IMAGE_PLACEMENT_POLICY',
-  ImageRateLimitPolicy: 'IMAGE_RATE_LIMIT',
-  StoragePolicy: 'STORAGE_POLICY',
-  Subnet: 'SUBNET',
-  Template: 'VM_TEMPLATE',
-  TemplatePlacementPolicy: 'TEMPLATE_PLACEMENT_POLICY',
-  Vm: 'VM',
-  VmAntiAffinityPolicy: 'VM_VM_ANTI_AFFINITY_POLICY',
-  VmHostAffinityPolicy: 'VM_HOST_AFFINITY_POLICY',
-  VmStartupPolicy: 'VM_DEPENDENCY_POLICY',
-  VirtualNic: 'VIRTUAL_NIC',
-  VolumeGroup: 'VOLUMEGROUP',
-  Vpc: 'VIRTUAL_NETWORK',
-}
-
 const entityTypes: ReadonlySet<string> = new Set<ResourceType>([
   'VM',
   'MH_VM',
@@ -56,7 +34,8 @@ const groupOf = (type: ResourceType): 'ENTITY' | 'POLICY' => (entityTypes.has(ty
 /** One more than a response shows, to detect truncation. */
 const maximumDetails = 101
 
-export const userTypeOf = (kind: string): string => resourceTypes[kind] ?? kind
+export const userTypeOf = ({ kinds }: Pick<ReadContext, 'kinds'>, kind: string): string =>
+  kinds.resource(kind)?.associationType ?? kind
 
 /** Counts only entities that the caller may see. */
 export async function presentAssociations(
@@ -82,8 +61,8 @@ export async function presentAssociations(
 async function summariesOf(ctx: ReadContext, categoryId: string): Promise<(Summary & { kind: string })[]> {
   const summaries: (Summary & { kind: string })[] = []
   for (const [kind, all] of await ctx.store.referrerCounts('Category', categoryId, { publishedOnly: true })) {
-    const resourceType = resourceTypes[kind]
     const resource = ctx.kinds.resource(kind)
+    const resourceType = resource?.associationType as ResourceType | undefined
     if (resourceType === undefined || resource === undefined) continue
     const scope = await ctx.scopeOf(kind)
     if (scope === 'none') continue

@@ -24,7 +24,7 @@ export interface Result {
   readonly durable?: Promise<void>
 }
 
-/** Staged results are collected up to this number: a write for each would break up their group commit. */
+/** Up to this many staged results share a write: separate writes would split the group commit of their effects. */
 const staged = 32
 
 /** Summaries per batch: the task's row is too long to be written with each element. */
@@ -50,7 +50,7 @@ export class Journal {
   #queue: Job[] = []
   #isUrgent = false
   #effects: Promise<void>[] = []
-  /** Not listed by the task yet. */
+  /** To be added to the affected entities of the task. */
   readonly #affected: AffectedEntity[] = []
   #summarized = 0
   #writing: Promise<void> = Promise.resolve()

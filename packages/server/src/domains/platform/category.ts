@@ -105,7 +105,8 @@ async function checkTotal(ctx: WriteContext, extId: string): Promise<void> {
 /** Pending referrers count too: an association in progress must not end with a category that is deleted. */
 async function refuseWhileAssigned(ctx: WriteContext, stored: CategoryEntity): Promise<void> {
   const counts: Record<string, number> = {}
-  for (const [kind, count] of await ctx.store.referrerCounts('Category', stored.extId)) counts[userTypeOf(kind)] = count
+  for (const [kind, count] of await ctx.store.referrerCounts('Category', stored.extId))
+    counts[userTypeOf(ctx, kind)] = count
   const users = Object.entries(counts).map(([type, count]) => `${count} ${type}`)
   if (users.length === 0) return
   throw new ApiError(

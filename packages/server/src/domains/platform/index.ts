@@ -1,27 +1,14 @@
-import { backupTarget } from './backup-target.ts'
-import { batch } from './batch.ts'
-import { category } from './category.ts'
-import { domainManager } from './domain-manager.ts'
-import { externalStorage } from './external-storage.ts'
-import { product } from './product.ts'
-import { registration } from './registration.ts'
-import { restorableDomainManager } from './restorable-domain-manager.ts'
-import { restorePoint } from './restore-point.ts'
-import { restoreSource } from './restore-source.ts'
-import { task } from './task.ts'
-import { taskJob } from './task-job.ts'
+/** Handlers of the namespace platform: one line per kind, sorted. */
 
-export const platform = {
-  backupTarget,
-  batch,
-  category,
-  domainManager,
-  externalStorage,
-  product,
-  registration,
-  restorableDomainManager,
-  restorePoint,
-  restoreSource,
-  task,
-  taskJob,
-}
+export { backupTarget } from './backup-target.ts'
+export { batch } from './batch.ts'
+export { category } from './category.ts'
+export { domainManager } from './domain-manager.ts'
+export { externalStorage } from './external-storage.ts'
+export { product } from './product.ts'
+export { registration } from './registration.ts'
+export { restorableDomainManager } from './restorable-domain-manager.ts'
+export { restorePoint } from './restore-point.ts'
+export { restoreSource } from './restore-source.ts'
+export { task } from './task.ts'
+export { taskJob } from './task-job.ts'

@@ -45,7 +45,7 @@ export const updateProduct = defineTask<Input>({
       progress: 30,
       record: async (ctx, input) => {
         if (!isGrowing(input)) return
-        // Two concurrent changes must not use the same room.
+        // A concurrent change may have used the resources since the request was accepted.
         const shortfall = await growthShortfall(ctx, input.nodeExtIds, input.growth)
         if (shortfall !== undefined) throw noRoom(input.name, shortfall)
         await growNodes(ctx.store, input.nodeExtIds, input.growth)

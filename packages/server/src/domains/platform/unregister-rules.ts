@@ -52,7 +52,7 @@ async function outsideUsers(store: Reader, clusterExtId: string): Promise<string
   const users = new Map<string, string>()
   for (const { part, entity } of rows) {
     for (const { kind, extId } of await store.referrers(part.resource.kind, entity.extId, everyone)) {
-      // Managers were reported by the caller; images only lose this cluster as a location.
+      // The caller of this function reports managers itself; an image only loses one of its locations.
       if (going.has(`${kind}/${extId}`) || kind === DomainManager.kind || kind === Image.kind) continue
       if (users.size === maximumNamed) return [...users.values()]
       const resource = titles.get(kind)

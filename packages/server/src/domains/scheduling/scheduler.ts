@@ -33,9 +33,13 @@ import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
-interface Scheduling {
-  readonly store: Transaction
+interface Choosing {
+  readonly store: Reader
   readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
+}
+
+interface Scheduling extends Choosing {
+  readonly store: Transaction
 }
 
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
@@ -57,12 +61,21 @@ export async function placeElsewhere(
 ): Promise<Choice> {
   const held = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId !== vm.host?.extId)
   if (held !== undefined) return { hostExtId: held.hostExtId }
-  const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
-  const demand = await demandAmongPeers(ctx, vm)
-  const choice = chooseByLoad(hosts, await loadsFor(ctx.store, vm, demand), demand)
+  const { choice, demand } = await choiceFor(ctx, vm, tried)
   if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
   await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
   return choice
+}
+
+/** Reserves nothing. */
+export async function choiceFor(
+  ctx: Choosing,
+  vm: VmEntity,
+  tried: ReadonlyMap<string, string> = new Map(),
+): Promise<{ readonly choice: Choice; readonly demand: Demand }> {
+  const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
+  const demand = await demandAmongPeers(ctx, vm)
+  return { choice: chooseByLoad(hosts, await loadsFor(ctx.store, vm, demand), demand), demand }
 }
 
 /** The caller has chosen the host. */
@@ -230,7 +243,7 @@ export async function candidatesOf(
 }
 
 /** For hosts that may run VMs from which a policy keeps the VM apart. */
-const demandAmongPeers = async ({ store, drivers }: Scheduling, vm: VmEntity): Promise<Demand> => ({
+const demandAmongPeers = async ({ store, drivers }: Choosing, vm: VmEntity): Promise<Demand> => ({
   ...(await demandOf(store, vm)),
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })

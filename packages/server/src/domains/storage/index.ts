@@ -1,7 +1,7 @@
-import { dataStore } from './data-store.ts'
-import { iscsiClient } from './iscsi-client.ts'
-import { storageContainer } from './storage-container.ts'
-import { volumeDisk } from './volume-disk.ts'
-import { volumeGroup } from './volume-group.ts'
+/** Handlers of the namespace storage: one line per kind, sorted. */
 
-export const storage = { dataStore, iscsiClient, storageContainer, volumeDisk, volumeGroup }
+export { dataStore } from './data-store.ts'
+export { iscsiClient } from './iscsi-client.ts'
+export { storageContainer } from './storage-container.ts'
+export { volumeDisk } from './volume-disk.ts'
+export { volumeGroup } from './volume-group.ts'

@@ -27,12 +27,19 @@ export function volumeGroupOf(disk: DiskEntity): string | undefined {
   return backing?.$objectType === groupType ? backing.volumeGroupExtId : undefined
 }
 
+export const nvramOf = ({ bootConfig }: Pick<VmBody, 'bootConfig'>): FileBacking | undefined =>
+  (bootConfig as { nvramDevice?: { backingStorageInfo?: FileBacking } } | undefined)?.nvramDevice?.backingStorageInfo
+
 /** Firmware variables (NVRAM) and the state of a virtual TPM. */
-export function firmwareFilesOf(vm: VmEntity): string[] {
-  const boot = vm.bootConfig as { nvramDevice?: { backingStorageInfo?: FileBacking } } | undefined
-  const ids = [boot?.nvramDevice?.backingStorageInfo?.diskExtId, vm.vtpmConfig?.vtpmDevice?.diskExtId]
-  return ids.filter((extId) => extId !== undefined)
+export function firmwareBackingsOf(vm: VmEntity): FileBacking[] {
+  const tpm = vm.vtpmConfig?.vtpmDevice
+  const storageContainer = tpm?.backingFirmwareDiskStorageInfo?.storageContainer
+  const files: FileBacking[] = [nvramOf(vm) ?? {}, { diskExtId: tpm?.diskExtId, storageContainer } as FileBacking]
+  return files.filter(({ diskExtId }) => diskExtId !== undefined)
 }
+
+export const firmwareFilesOf = (vm: VmEntity): string[] =>
+  firmwareBackingsOf(vm).map(({ diskExtId }) => diskExtId as string)
 
 /** Without firmware files. */
 export function filesOf(vm: VmEntity): FileBacking[] {

@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/api-error.ts'
+import { ApiError, type AppMessage } from '../../core/api-error.ts'
 
 export const fault = (attributePath: string, expected: string, found: unknown): ApiError =>
   new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: shown(found) })
@@ -6,11 +6,21 @@ export const fault = (attributePath: string, expected: string, found: unknown): 
 /** Faults of a part of the body, with paths of the whole body. */
 export const under = (path: string, faults: readonly ApiError[]): ApiError[] =>
   faults.map((each) => {
-    const { attributePath, expected = '', found = '' } = each.appMessage.argumentsMap ?? {}
-    return each.key === 'VMM_INVALID_ARGUMENT'
-      ? new ApiError('VMM_INVALID_ARGUMENT', { attributePath: `${path}/${attributePath}`, expected, found })
-      : each
+    if (each.key !== 'VMM_INVALID_ARGUMENT') return each
+    const further = each.further.map((message) =>
+      message.code === each.appMessage.code ? placedUnder(path, message).appMessage : message,
+    )
+    return placedUnder(path, each.appMessage, further)
   })
+
+function placedUnder(path: string, { argumentsMap = {} }: AppMessage, further: readonly AppMessage[] = []): ApiError {
+  const { attributePath, expected = '', found = '' } = argumentsMap
+  return new ApiError(
+    'VMM_INVALID_ARGUMENT',
+    { attributePath: `${path}/${attributePath}`, expected, found },
+    { further },
+  )
+}
 
 const shown = (found: unknown): string => {
   if (found === undefined) return 'nothing'

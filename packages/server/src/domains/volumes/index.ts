@@ -1,7 +1,7 @@
-import { iscsiClient } from './iscsi-client.ts'
-import { nvmfClient } from './nvmf-client.ts'
-import { vmAttachment } from './vm-attachment.ts'
-import { volumeDisk } from './volume-disk.ts'
-import { volumeGroup } from './volume-group.ts'
+/** Handlers of the namespace volumes: one line per kind, sorted. */
 
-export const volumes = { iscsiClient, nvmfClient, vmAttachment, volumeDisk, volumeGroup }
+export { iscsiClient } from './iscsi-client.ts'
+export { nvmfClient } from './nvmf-client.ts'
+export { vmAttachment } from './vm-attachment.ts'
+export { volumeDisk } from './volume-disk.ts'
+export { volumeGroup } from './volume-group.ts'

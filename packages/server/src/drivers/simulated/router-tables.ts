@@ -1,7 +1,7 @@
 /** Route tables, computed at each call from the facts of the fabric. Source: behaviour networking.md 1.6, 1.10. */
 import { isDeepStrictEqual } from 'node:util'
 import { formatPrefix, parseHost, parsePrefix } from '../../core/ip-address.ts'
-import { type Candidate, routesTo, selected } from '../route-selection.ts'
+import { type Candidate, routesBy, selected } from '../route-selection.ts'
 import type { RouteNexthop, RouteProgram, TableRoute } from '../virtual-routing.ts'
 import { bgpFacts, receivedBy } from './bgp-peers.ts'
 import { routeFacts, routerFacts } from './router-facts.ts'
@@ -10,6 +10,7 @@ import type { SimulatedWorld } from './world.ts'
 
 const priorities = { LOCAL: 65534, STATIC: 32768 } as const
 
+type Works = ReturnType<typeof reachOf>
 type TableCandidate = Candidate & Omit<TableRoute, 'prefix' | 'isActive'>
 
 export function createRouteTables(world: SimulatedWorld) {
@@ -31,10 +32,11 @@ export function createRouteTables(world: SimulatedWorld) {
 export function routesOfRouter(world: SimulatedWorld, vpcExtId: string): readonly TableRoute[] {
   if (routerFacts(world).get(vpcExtId) === undefined) return []
   const surroundings = surroundingsOf(world, vpcExtId)
+  const works = reachOf(surroundings)
   const candidates = [
     ...localRoutes(surroundings),
-    ...staticRoutes(world, vpcExtId, surroundings),
-    ...dynamicRoutes(world, vpcExtId, surroundings),
+    ...staticRoutes(world, vpcExtId, works),
+    ...dynamicRoutes(world, vpcExtId, works),
   ]
   const forwarding = selected(candidates)
   return candidates.map((candidate) => {
@@ -49,18 +51,18 @@ const localRoutes = ({ prefixes }: Surroundings): readonly TableCandidate[] =>
     ...{ priority: priorities.LOCAL, since: 0, isUsable: true },
   }))
 
-function staticRoutes(world: SimulatedWorld, vpcExtId: string, around: Surroundings): readonly TableCandidate[] {
+function staticRoutes(world: SimulatedWorld, vpcExtId: string, works: Works): readonly TableCandidate[] {
   return [...routeFacts(world).all().values()].flatMap((route) => {
     const prefix = route.vpcExtId === vpcExtId ? parsePrefix(route.prefix) : undefined
     if (prefix === undefined) return []
     const { extId, nexthop, since } = route
-    const isUsable = works(nexthop, around)
+    const isUsable = works(nexthop)
     return [{ type: 'STATIC', sourceExtId: extId, prefix, nexthop, priority: priorities.STATIC, since, isUsable }]
   })
 }
 
 /** Received routes of the sessions that are established. */
-function dynamicRoutes(world: SimulatedWorld, vpcExtId: string, around: Surroundings): readonly TableCandidate[] {
+function dynamicRoutes(world: SimulatedWorld, vpcExtId: string, works: Works): readonly TableCandidate[] {
   const peers = [...bgpFacts(world).bgpPeers.all().values()].filter((peer) => peer.vpcExtId === vpcExtId)
   return peers.flatMap((peer) => {
     const { sessionExtId, priority, since, isMultipath } = peer
@@ -68,19 +70,23 @@ function dynamicRoutes(world: SimulatedWorld, vpcExtId: string, around: Surround
       const prefix = parsePrefix(text)
       if (ignored !== undefined || prefix === undefined) return []
       const nexthop = { address }
-      const isUsable = works(nexthop, around)
+      const isUsable = works(nexthop)
       return [{ type: 'DYNAMIC', sourceExtId: sessionExtId, prefix, nexthop, priority, since, isUsable, isMultipath }]
     })
   })
 }
 
-/** Whether packets can leave the router towards it. */
-function works({ subnetExtId, address }: RouteNexthop, { prefixes, ports }: Surroundings): boolean {
+/** Tells whether packets can leave the router towards a nexthop. */
+function reachOf({ prefixes, ports }: Surroundings): (nexthop: RouteNexthop) => boolean {
   const connected = [
     ...prefixes.map((each) => ({ ...each, isLive: true })),
     ...ports.flatMap((port) => port.prefixes.map((prefix) => ({ ...port, prefix }))),
   ]
-  if (subnetExtId !== undefined) return connected.some((each) => each.subnetExtId === subnetExtId && each.isLive)
-  const host = address === undefined ? undefined : parseHost(address)
-  return host !== undefined && routesTo(connected, host).some(({ isLive }) => isLive)
+  const live = new Set(connected.flatMap(({ subnetExtId, isLive }) => (isLive ? subnetExtId : [])))
+  const routes = routesBy(connected)
+  return ({ subnetExtId, address = '' }) => {
+    if (subnetExtId !== undefined) return live.has(subnetExtId)
+    const host = parseHost(address)
+    return host !== undefined && routes(host).some(({ isLive }) => isLive)
+  }
 }

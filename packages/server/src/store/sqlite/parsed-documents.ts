@@ -12,11 +12,11 @@ const parsed = new LRUCache<string, object>({
   sizeCalculation: (_, document) => document.length,
 })
 
-/** `any`: only the caller knows the kind of the row. */
-export function parseDocument(document: string): any {
+/** @typeParam E the kind of the row, which only the caller knows */
+export function parseDocument<E>(document: string): E {
   let entity = parsed.get(document)
   if (entity === undefined) parsed.set(document, (entity = deeplyFrozen(JSON.parse(document))))
-  return entity
+  return entity as E
 }
 
 function deeplyFrozen<T extends object>(value: T): T {

@@ -144,11 +144,11 @@ export class SqliteReader implements Reader {
 
   async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
     const { documents, total } = this.readPage(this.pageQuery(kind, query))
-    return { entities: documents.map(parseDocument), total }
+    return { entities: documents.map(parseDocument<EntityOf<R>>), total }
   }
 
-  #entities(select: Statement): any[] {
-    return this.readPage({ select, offset: 0, limit: -1 }).documents.map(parseDocument)
+  #entities<E>(select: Statement): E[] {
+    return this.readPage({ select, offset: 0, limit: -1 }).documents.map(parseDocument<E>)
   }
 
   protected readPage(query: PageQuery): FoundPage {

@@ -112,13 +112,13 @@ class SqliteStore extends SqliteReader implements Store {
 
   override async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
     const { documents, total } = await this.#bounded(this.pageQuery(kind, query))
-    return { entities: documents.map(parseDocument), total }
+    return { entities: documents.map(parseDocument<EntityOf<R>>), total }
   }
 
   override async find<R extends AnyResource>(kind: R, query: Query = {}): Promise<EntityOf<R>[]> {
     if (query.isBounded !== true) return super.find(kind, query)
     const { count: _, ...asked } = this.pageQuery(kind, query)
-    return (await this.#bounded(asked)).documents.map(parseDocument)
+    return (await this.#bounded(asked)).documents.map(parseDocument<EntityOf<R>>)
   }
 
   /** Slow queries are detected by running them; the same text goes to the thread directly, until it is quick. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { Role } from '@hyperplane/contract/iam/role'
 import { systemRoles } from '@hyperplane/contract/roles'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
@@ -99,6 +100,20 @@ test('assignedUsersCount of a role is the number of distinct existing users in a
   await grant(app, { id }, b.extId)
   await grant(app, { id }, '99999999-9999-4999-8999-999999999999')
   assert.equal(ok(await app.call('GET', `${roles}/${id}`), 200).data.assignedUsersCount, 2)
+})
+
+test('a role with an operation that this release does not know is shown with the clients and entities of the others', async () => {
+  const id = await aRole(app, ['View_User'])
+  const before = ok(await app.call('GET', `${roles}/${id}`), 200).data
+  const unknown = operationId('No_Such')
+  await app.store.transaction(async (store) => {
+    await store.update(Role, id, { operations: [...before.operations, unknown] })
+  })
+  const { data } = ok(await app.call('GET', `${roles}/${id}`), 200)
+  assert.deepEqual(
+    [data.operations.length, data.accessibleClients, data.accessibleEntityTypes],
+    [2, before.accessibleClients, before.accessibleEntityTypes],
+  )
 })
 
 test('unknown and system-only operations of a role are refused, each with its path', async () => {

@@ -197,6 +197,10 @@ test('a subnet, and a reserved address of a subnet, beyond the limit is 422', as
     assert.equal((await reserve(full, subnet, { ...one, count: 4 })).status, 202)
     const beyond = await reserve(full, subnet, one)
     assert.deepEqual([beyond.status, beyond.errors[0]?.code], [422, 'NETWORKING-10090'])
+    const other = await aSubnet(full, { ipv4: '10.77.0.0/24' })
+    const ipAddresses = Array.from({ length: 5 }, (_, at) => ({ ipv4: { value: `10.77.0.${at + 10}` } }))
+    const listed = await reserve(full, other, { reserveType: 'IP_ADDRESS_LIST', ipAddresses })
+    assert.deepEqual([listed.status, listed.errors[0]?.code], [422, 'NETWORKING-10090'])
   } finally {
     await full.close()
   }

@@ -5,7 +5,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { diskFacts, domainFacts, haltGuest } from '../../../src/drivers/simulated/hypervisor.ts'
 import { advance } from '../../support/clustermgmt.ts'
-import { aFault, noFaults } from '../../support/faults.ts'
+import { aFault, noFaults, readFault } from '../../support/faults.ts'
 import {
   aNativeCluster,
   aVm,
@@ -132,6 +132,40 @@ test('a guest that is powered off before its customisation has run gets it at th
   assert.equal((await readVm(app, vm.extId)).vmGuestCustomizationStatus, undefined)
   await changed(app, vm.extId, 'power-on')
   assert.deepEqual(await drivesOf(vm.extId), [])
+})
+
+test('a power-off that a crash interrupts after the guest stopped does not stage a completed customisation again', async () => {
+  for (const [action, task, step] of [
+    ['power-off', 'vmm.power-off-vm', 'force off'],
+    ['shutdown', 'vmm.shutdown-vm', 'signal and wait'],
+  ] as const) {
+    const vm = await staged()
+    await changed(app, vm.extId, 'power-on')
+    await app.clock.advance(1000)
+    const crash = { crashWorker: true, moment: 'AFTER' }
+    const rule = await aFault(app, { taskStep: { task, step } }, crash, { next: 1 })
+    assert.equal((await changed(app, vm.extId, action)).status, 'SUCCEEDED')
+    assert.equal((await readFault(app, rule)).timesFired, 1)
+    await noFaults(app)
+    const off = await readVm(app, vm.extId)
+    assert.deepEqual([off.powerState, off.vmGuestCustomizationStatus], ['OFF', undefined])
+  }
+})
+
+test('a VM whose ISO cannot be deleted is OFF nevertheless, and the ISO is deleted by the next attempt', async () => {
+  const final = { error: 'CONFLICT', arguments: { fault: 'Refused for a test.' } }
+  for (const action of ['power-off', 'power-cycle'] as const) {
+    const vm = await staged()
+    await changed(app, vm.extId, 'power-on')
+    const [drive] = await drivesOf(vm.extId)
+    await aFault(app, { driverCall: { driver: 'hypervisor', method: 'deleteDisk' } }, final, { next: 1 })
+    const task = await changed(app, vm.extId, action)
+    await noFaults(app)
+    assert.equal(task.status, action === 'power-off' ? 'SUCCEEDED' : 'FAILED')
+    assert.equal((await readVm(app, vm.extId)).powerState, 'OFF')
+    assert.equal(domainFacts(app.world).get(vm.extId)?.state, 'OFF')
+    assert.equal(disks().get(drive.backingInfo.diskExtId), undefined)
+  }
 })
 
 test('when a guest shuts itself down, a customisation that has not run stays staged, one that has run does not, and the ISO is removed', async () => {

@@ -189,7 +189,7 @@ test('GET returns the source of a disk as it was sent, and an unknown source is 
 })
 
 test('disk sources that are not supported yet are refused', async () => {
-  const $objectType = 'vmm.v4.ahv.config.VmDiskRecoveryPointReference'
+  const $objectType = 'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference'
   const disk = { backingInfo: { dataSource: { reference: { $objectType, diskRecoveryPointExtId: randomUUID() } } } }
   assert.equal((await postVm(app, cluster, { disks: [disk] })).status, 501)
 })

@@ -192,7 +192,7 @@ describe('enforcement', () => {
     await remove(path)
   })
 
-  test('a cluster without room fails the task, which is tried again after a minute', async () => {
+  test('a cluster without room fails the task, which is tried again after 1, 2 and 4 minutes', async () => {
     const image = await anImage(cloud)
     const container = await app.store.findOne(StorageContainer, { clusterExtId: native, name: 'SelfServiceContainer' })
     assert.ok(container !== undefined)
@@ -208,8 +208,17 @@ describe('enforcement', () => {
       [['FAILED', 'OUT_OF_STORAGE']],
     )
     assert.deepEqual(filesOf(app, image.extId), [cloud])
+    const counts = []
+    for (const wait of [40, 60, 65]) {
+      await seconds(wait)
+      counts.push((await placements(image.extId)).length)
+    }
+    assert.deepEqual(counts, [2, 2, 3])
     await advertise(logicalAdvertisedCapacityBytes)
-    await seconds(65)
+    await seconds(200)
+    assert.deepEqual(await locationsOf(app, image.extId), [cloud])
+    await succeeds(app, await changeOf(app, path, { description: 'changed' }))
+    await seconds(5)
     assert.deepEqual(await locationsOf(app, image.extId), [native])
     await remove(path)
   })

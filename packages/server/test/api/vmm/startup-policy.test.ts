@@ -95,6 +95,11 @@ test('groups, conditions and times outside their limits are 400, and all faults 
   const path = await made(app, startupPolicies, startupBody([[a], [b]]))
   const twin = await post(app, startupPolicies, { ...startupBody([[a], [b]]), name: (await read(path)).name })
   assert.deepEqual([twin.status, twin.errors[0]?.code], [409, 'VMM-30105'])
+  const changed = await act(app, path, startupBody([[a], [b], [c, a]]))
+  assert.deepEqual(
+    [changed.status, changed.errors[0]?.argumentsMap?.['attributePath']],
+    [400, 'groups[2]/categories[1]/extId'],
+  )
 })
 
 test('A before B and B before A is a dependency conflict with a chain of two; deleting one policy clears it', async () => {

@@ -126,13 +126,6 @@ test('unknown ids in the body are 404, and nothing is created', async () => {
   assert.equal((await refused({ isAgentVm: true, host: { extId: unknown } })).status, 404)
 })
 
-test('fields that are not implemented are refused, not ignored', async () => {
-  const source = { entityType: 'VM', extId: randomUUID() }
-  for (const body of [{ source }, { guestTools: { isEnabled: true } }]) {
-    assert.equal((await refused(body)).status, 501, JSON.stringify(body))
-  }
-})
-
 test('a VM without a cluster is created on the cluster that has all referenced entities and the most free memory', async () => {
   const big = await aNativeCluster(app, { hosts: 3, usableGiB: 900 })
   const free = await app.task(await postVm(app, cluster, { name: 'anywhere', cluster: undefined }))

@@ -238,6 +238,33 @@ test('NICs of a restored VM can be changed and removed by their captured ids; ot
   assert.equal(refused.status, 400)
 })
 
+test('faults in the NICs of a restore name the override; a NIC that is named twice is refused', async () => {
+  const vm = await aVm(app, cluster, { nics: [nicOn(subnet), nicOn(subnet)] })
+  const point = await aPoint(vm.extId)
+  const [first, second] = vm.nics.map(({ extId }: any) => extId)
+  const nicBackingInfo = {
+    $objectType: 'vmm.v4.ahv.config.VmRestoreVirtualEthernetNicOverrideSpec',
+    macAddress: '51:6b:8d:0a:0a:0a',
+  }
+  const refusal = async (nicSpec: object): Promise<unknown[]> => {
+    const body = { vmConfigOverrideSpec: { nicSpec } }
+    const { status, errors } = await app.call('POST', `${points}/${point.extId}/$actions/restore`, { body })
+    return [status, ...errors.map(({ argumentsMap }) => argumentsMap?.['attributePath'])]
+  }
+  const at = 'vmConfigOverrideSpec/nicSpec'
+  assert.deepEqual(await refusal({ nicOverrideList: [{ nicExtId: second, nicBackingInfo }] }), [
+    400,
+    `${at}/nicOverrideList[0]/nicBackingInfo/macAddress`,
+  ])
+  const twice = { nicOverrideList: [{ nicExtId: first }, { nicExtId: first }], nicRemoveList: [second, second, first] }
+  assert.deepEqual(await refusal(twice), [
+    400,
+    `${at}/nicOverrideList[1]/nicExtId`,
+    `${at}/nicRemoveList[1]`,
+    `${at}/nicRemoveList[2]`,
+  ])
+})
+
 test('without its subnet, a strict restore fails and leaves nothing; another one leaves the NIC out with a warning', async () => {
   const gone = await aSubnet(app, cluster)
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [nicOn(gone), nicOn(subnet)] })

@@ -3,8 +3,15 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import { deleteEntity, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { made } from '../../support/vpcs.ts'
-import { type FactOwner, type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import { ip, made, prefix } from '../../support/vpcs.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
 
 const sessions = '/networking/v4.3/config/bgp-sessions'
 const gateways = {
@@ -12,6 +19,11 @@ const gateways = {
   remoteGatewayReference: seedId('gateway/tor-a'),
 }
 const session = (name: string): object => ({ name, ...gateways, password: 'of-the-peers' })
+
+const contradiction = {
+  shouldAdvertiseAllExternallyRoutablePrefixes: true,
+  externallyRoutablePrefixesToAdvertise: [],
+}
 
 /** The demo has one pair of gateways: another session needs the present one to go. */
 async function freed(app: TestApp): Promise<void> {
@@ -22,11 +34,20 @@ async function aSession(app: TestApp): Promise<string> {
   return made(app, sessions, session(named()))
 }
 
+export const creations: Readonly<Record<string, Creation>> = {
+  'networking.createBgpSession': { path: sessions, body: session, prepare: freed },
+}
+
 export const orderCases: Readonly<Record<string, OrderCase>> = {
   'networking.createBgpSession': {
     path: '/config/bgp-sessions',
     body: { name: 'by-order', ...gateways, remoteGatewayReference: unknown },
-    broken: { shouldAdvertiseAllExternallyRoutablePrefixes: true, externallyRoutablePrefixesToAdvertise: [] },
+    broken: contradiction,
+  },
+  'networking.updateBgpSessionById': {
+    path: `/config/bgp-sessions/${seedId('bgp-session/prod-tor-a')}`,
+    body: { name: 'by-order', ...gateways, metadata: { categoryIds: [unknown] } },
+    broken: contradiction,
   },
 }
 
@@ -47,7 +68,18 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       return { path: sessions, body: session(named()) }
     },
   ],
-  'networking.updateBgpSessionById': [async (app) => ({ path: await aSession(app) })],
+  'networking.updateBgpSessionById': [
+    async (app) => ({ path: await aSession(app) }),
+    async (app) => ({ path: await aSession(app), body: session(named()) }),
+  ],
+}
+
+const advertised = [prefix('192.168.20.0/24')]
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'networking.createBgpSession externallyRoutablePrefixesToAdvertise': [advertised],
+  'networking.createBgpSession localGatewayInterfaceIpAddress': [ip('10.44.4.151')],
+  'networking.updateBgpSessionById externallyRoutablePrefixesToAdvertise': [advertised],
+  'networking.updateBgpSessionById localGatewayInterfaceIpAddress': [ip('10.44.4.152')],
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {

@@ -36,6 +36,11 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: { ...aRoute, nexthop: { nexthopType: 'VPN_CONNECTION', nexthopReference: unknown } },
     broken: { routeType: 'LOCAL' },
   },
+  'networking.updateRouteForRouteTableById': {
+    path: `${routes.slice('/networking/v4.3'.length)}/${seedId('route/prod/default')}`,
+    body: { ...aRoute, metadata: { categoryIds: [unknown] } },
+    broken: { nexthop: { nexthopType: 'IP_ADDRESS' } },
+  },
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
@@ -51,6 +56,11 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     path: await once(app, 'route', () => createdPath(app, routes, throughNat())),
     body: body(),
   })),
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'networking.createRouteForRouteTable routeTableReference': [seedId('route-table/prod')],
+  'networking.createRouteForRouteTable vpcReference': [seedId('vpc/prod')],
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {

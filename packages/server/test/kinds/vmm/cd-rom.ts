@@ -3,6 +3,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { Asked } from '../../restart/asked.ts'
 import { createdPath, named } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm, bootDisk, type NativeCluster, tagOf } from '../../support/native-cluster.ts'
+import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import {
   type Creation,
@@ -54,11 +55,19 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       const path = (await anEmptyDrive(app)).replace(/\/cd-roms\/.*/, '')
       return { path: `${path}/cd-roms`, readPath: path, body: { backingInfo: { diskSizeBytes: GiB } } }
     },
+    async (app) => {
+      const path = (await anEmptyDrive(app)).replace(/\/cd-roms\/.*/, '')
+      return { path: `${path}/cd-roms`, readPath: path, body: { backingInfo: await pointDisk(app) } }
+    },
   ],
   'vmm.insertCdRomById': [
     async (app) => {
       const readPath = await anEmptyDrive(app)
       return { path: `${readPath}/$actions/insert`, readPath, body: { backingInfo: ofImage() } }
+    },
+    async (app) => {
+      const readPath = await anEmptyDrive(app)
+      return { path: `${readPath}/$actions/insert`, readPath, body: { backingInfo: await pointDisk(app) } }
     },
   ],
 }

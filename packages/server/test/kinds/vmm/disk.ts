@@ -3,6 +3,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, changing, completed } from '../../restart/asked.ts'
 import { createdPath, named, once } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm, bootDisk, emptyDisk, type NativeCluster, tagOf } from '../../support/native-cluster.ts'
+import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
@@ -143,11 +144,20 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       const path = await aFieldVm(app)
       return { path: `${path}/disks`, readPath: path, body: { ...file(4 * GiB), diskAddress: { busType: 'SATA' } } }
     },
+    async (app) => {
+      const path = await aFieldVm(app)
+      return { path: `${path}/disks`, readPath: path, body: { backingInfo: await pointDisk(app) } }
+    },
   ],
   'vmm.updateDiskById': [
     async (app) => {
       const path = await fieldVm(app)
       return { path: `${path}/disks/${(await app.call('GET', path)).data.disks[0].extId}` }
+    },
+    async (app) => {
+      const path = await aFieldVm(app)
+      const { extId } = (await app.call('GET', path)).data.disks[0]
+      return { path: `${path}/disks/${extId}`, body: { backingInfo: await pointDisk(app) } }
     },
   ],
   'vmm.addVmDiskCustomAttributes': [acting('add-custom-attributes', true, { customAttributes: ['a:1'] })],

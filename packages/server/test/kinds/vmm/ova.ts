@@ -4,6 +4,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, created, tagged } from '../../restart/asked.ts'
 import { createdPath, named, once, updating } from '../../support/field-bases.ts'
 import { ofUrl, ofVm, ovas } from '../../support/ovas.ts'
+import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import {
   type Creation,
@@ -49,22 +50,32 @@ const nicsOn = (subnet: object): object[] => [
   },
 ]
 
+const deploying =
+  (overrideVmConfig: (app: TestApp) => object | Promise<object>): FieldBase =>
+  async (app) => ({
+    path: `${await shared(app)}/$actions/deploy`,
+    body: { clusterLocationExtId: nativeCluster, overrideVmConfig: await overrideVmConfig(app) },
+  })
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateOvaById': [updating(ovas, () => fromUrl(named()))],
-  'vmm.deployOva': [subnet, { extId: seedId('subnet/vlan-100-app') }].flatMap(nicsOn).map(
-    (nic): FieldBase =>
-      async (app) => {
-        const cdRoms = [{ backingInfo: { diskSizeBytes: GiB } }]
-        const overrideVmConfig = { name: named(), memorySizeBytes: GiB, nics: [nic], cdRoms }
-        const body = { clusterLocationExtId: nativeCluster, overrideVmConfig }
-        return { path: `${await shared(app)}/$actions/deploy`, body }
-      },
-  ),
+  'vmm.deployOva': [
+    ...[subnet, { extId: seedId('subnet/vlan-100-app') }].flatMap(nicsOn).map((nic) =>
+      deploying(() => ({
+        name: named(),
+        memorySizeBytes: GiB,
+        nics: [nic],
+        cdRoms: [{ backingInfo: { diskSizeBytes: GiB } }],
+      })),
+    ),
+    deploying(async (app) => ({ name: named(), nics: [], cdRoms: [{ backingInfo: await pointDisk(app) }] })),
+  ],
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createOva source<OvaUrlSource>/url': ['https://images.example.com/other.ova'],
   'vmm.deployOva overrideVmConfig/nics/backingInfo/macAddress': ['50:6b:8d:00:03:78'],
+  'vmm.deployOva overrideVmConfig/nics/nicBackingInfo<VirtualEthernetNic>/numQueues': [1],
   'vmm.deployOva overrideVmConfig/nics/nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:03:77'],
   'vmm.deployOva overrideVmConfig/nics/networkInfo/ipv4Config/ipAddress': [{ value: '192.168.20.201' }],
   'vmm.deployOva overrideVmConfig/nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '192.168.20.202' }],

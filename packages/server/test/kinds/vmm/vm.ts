@@ -11,7 +11,17 @@ import * as walk from '../../restart/walks/request-parts.ts'
 import { advance, hostId } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { address, at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
-import { aNativeCluster, aVm as aVmOn, aVmWithTools, bootDisk, changed, readVm } from '../../support/native-cluster.ts'
+import {
+  aNativeCluster,
+  aSubnet,
+  aVm as aVmOn,
+  aVmWithTools,
+  bootDisk,
+  changed,
+  nicOn,
+  readVm,
+} from '../../support/native-cluster.ts'
+import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
@@ -108,6 +118,8 @@ const base64 = Buffer.from('instance-id: x').toString('base64')
 const scriptOf = (type: string) => ({ $objectType: `vmm.v4.ahv.config.${type}`, value: base64 })
 const withScript = { guestPowerStateTransitionConfig: { shouldEnableScriptExec: true } }
 
+const localZone = { extId: seedId('availability-zone/local') }
+
 const vm = { name: 'by-order', memorySizeBytes: 1024 ** 3, categories: [{ extId: unknown }] }
 
 export const creations: Readonly<Record<string, Creation>> = {
@@ -132,6 +144,11 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/disassociate-categories`,
     body: { categories: [{ extId: unknown }] },
     broken: { categories: [{}] },
+  },
+  'vmm.crossClusterMigrateVm': {
+    path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/migrate`,
+    body: { isLiveMigration: true, targetAvailabilityZone: localZone, targetCluster: { extId: unknown } },
+    broken: { isLiveMigration: true, targetAvailabilityZone: {} },
   },
   'vmm.migrateVmToHost': {
     path: `/ahv/config/vms/${seedId('vm/web-01')}/$actions/migrate-to-host`,
@@ -162,6 +179,24 @@ const cloningWithMac = (firmware: string, macAddress: object): FieldBase =>
     },
   )
 
+/** Migrates a running VM with a disk from a cluster of its own to another one. */
+async function acrossClusters(app: TestApp): Promise<{ vm: string; body: object }> {
+  const [cluster, target] = [await aNativeCluster(app), await aNativeCluster(app)]
+  const { extId } = await aVmOn(app, cluster, {
+    disks: [bootDisk(cluster), bootDisk(cluster)],
+    nics: [nicOn(await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20']))],
+  })
+  assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
+  const nic = nicOn(await aSubnet(app, target, ['10.0.0.10', '10.0.0.20']))
+  const body = {
+    isLiveMigration: true,
+    targetAvailabilityZone: localZone,
+    targetCluster: { extId: target.extId },
+    overrides: { overrideNicList: [nic] },
+  }
+  return { vm: extId, body }
+}
+
 const web01 = `${vms}/${seedId('vm/web-01')}`
 const dev = { categories: [{ extId: seedId('category/Environment/Dev') }] }
 
@@ -179,6 +214,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
   'vmm.rebootGuestVm': [askingGuest('guest-reboot')],
   'vmm.shutdownGuestVm': [askingGuest('guest-shutdown')],
+  'vmm.crossClusterMigrateVm': [
+    async (app) => {
+      const { vm, body } = await acrossClusters(app)
+      return { path: `${vms}/${vm}/$actions/migrate`, body }
+    },
+  ],
   'vmm.migrateVmToHost': [
     async (app) => {
       const path = `${vms}/${await aRunningVm(app)}`
@@ -236,6 +277,11 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         ],
       }),
     ),
+    creating(vms, () => ({ name: named(), source: { entityType: 'VM', extId: seedId('vm/template-source') } })),
+    async (app) => {
+      const backingInfo = await pointDisk(app)
+      return { path: vms, body: fieldVm({ disks: [{ backingInfo }], cdRoms: [{ backingInfo }] }) }
+    },
     creating(vms, () => fieldVm({ ...uefi, vtpmConfig: { isVtpmEnabled: true } })),
     creating(vms, () => fieldVm({ apcConfig: { isApcEnabled: true } })),
     creating(vms, () => fieldVm({ gpus: [virtualGpu] })),
@@ -278,6 +324,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
+  'vmm.createVm source/extId': [seedId('vm/web-01')],
   'vmm.createVm gpus/mode': [virtualGpu.mode],
   'vmm.createVm gpus/vendor': [virtualGpu.vendor],
   'vmm.createVm gpus/deviceId': [virtualGpu.deviceId],
@@ -308,6 +355,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
       categories: [{ extId: seedId('category/Environment/Dev') }],
     }),
   'vmm.generate-console-token': async (app) => act(app, await aRunningVm(app), 'generate-console-token'),
+  'vmm.migrate-vm-to-cluster': async (app) => {
+    const { vm, body } = await acrossClusters(app)
+    return actWith(app, vm, 'migrate', body)
+  },
   'vmm.migrate-vm-to-host': async (app) => {
     const vm = await aRunningVm(app)
     const { extId } = (await app.call('GET', `${vms}/${vm}`)).data.host
@@ -316,6 +367,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   },
   'vmm.customize-guest-vm': async (app) => actWith(app, await aFullVm(app), 'customize-guest', guestCustomization),
   'vmm.create-vm': async (app) => ({ method: 'POST', path: vms, body: await fullVm(app, { gpus: [demoGpu] }) }),
+  'vmm.copy-vm': async (app) => {
+    const source = { entityType: 'VM', extId: await aRunningVm(app) }
+    return { method: 'POST', path: vms, body: { name: 'copy', source } }
+  },
   'vmm.delete-vm': async (app) => {
     const vm = `${vms}/${await aRunningVm(app, { gpus: [demoGpu] })}`
     return tagged(app, 'DELETE', vm)
@@ -363,8 +418,6 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
       ),
     ]),
 }
-
-const nicOn = (subnet: string, more: object = {}): object => ({ networkInfo: { subnet: { extId: subnet }, ...more } })
 
 /** A new VM of a random walk. */
 export function walkersVm(asking: walk.Asking): object {

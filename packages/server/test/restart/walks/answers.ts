@@ -5,7 +5,6 @@ import { contract } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { formatAddress } from '../../../src/core/ip-address.ts'
 import { addressOf } from '../../../src/domains/addressing/leases.ts'
-import { userTypeOf } from '../../../src/domains/platform/associations.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { usableMemoryBytes } from '../../../src/domains/scheduling/placement.ts'
 import { storeTables } from '../../../src/domains/tables.ts'
@@ -61,13 +60,14 @@ async function listsAreWhole(app: TestApp): Promise<string[]> {
 /** Kinds that a category counts, each once: some are shown by two namespaces. */
 const carriers = [
   ...new Map(contract.flatMap(({ resources }) => resources).map((kind) => [kind.kind, kind])).values(),
-].filter(({ kind }) => userTypeOf(kind) !== kind && storeTables().has(kind))
+].filter(({ kind, associationType }) => associationType !== undefined && storeTables().has(kind))
 
 /** A category counts those that name it, by type. */
 async function categoriesAreCounted(app: TestApp): Promise<string[]> {
   const rows: { readonly type: string; readonly text: string }[] = []
   for (const kind of carriers)
-    for (const row of await app.store.find(kind)) rows.push({ type: userTypeOf(kind.kind), text: JSON.stringify(row) })
+    for (const row of await app.store.find(kind))
+      rows.push({ type: kind.associationType ?? '', text: JSON.stringify(row) })
   const faults: string[] = []
   for (const { extId, key, value } of await all(app, collections.categories)) {
     const { data } = await app.call('GET', `${collections.categories}/${extId}?$expand=associations`)

@@ -142,17 +142,19 @@ export const VmGcProfileSysprepParamsOverrideSpec = object('SysprepParamsOverrid
   firstLogonCommands: commands,
 })
 
+export const VmGcProfileReference = object('Reference', {
+  extId: s.optional(s.referenceTo('VmGuestCustomizationProfile')),
+})
+
+export const SysprepConfigOverrideSpec = object('SysprepConfigOverrideSpec', {
+  customization: s.oneOf(
+    object('AnswerFileOverrideSpec', { unattendXml: s.secret(unattendXml) }),
+    VmGcProfileSysprepParamsOverrideSpec,
+  ),
+})
+
 /** How a VM is made with a profile. */
 export const VmGcProfileConfig = object('Config', {
-  profile: object('Reference', { extId: s.optional(s.referenceTo('VmGuestCustomizationProfile')) }),
-  configOverrideSpec: s.optional(
-    s.oneOf(
-      object('SysprepConfigOverrideSpec', {
-        customization: s.oneOf(
-          object('AnswerFileOverrideSpec', { unattendXml: s.secret(unattendXml) }),
-          VmGcProfileSysprepParamsOverrideSpec,
-        ),
-      }),
-    ),
-  ),
+  profile: VmGcProfileReference,
+  configOverrideSpec: s.optional(s.oneOf(SysprepConfigOverrideSpec)),
 })

@@ -19,6 +19,7 @@ export const VmGuestCustomizationProfile = resource(
     updatedBy: s.readOnly(UserReference),
   },
   {
+    iamNoun: 'VM_Guest_Customization_Profile',
     title: 'VM guest customization profile',
     iam: { name: 'vm_guest_customization_profile', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
     rel: 'vmm:ahv:config:vm-guest-customization-profile',
@@ -29,7 +30,6 @@ export const VmGuestCustomizationProfile = resource(
 
 const path = '/ahv/config/vm-guest-customization-profiles'
 const reading = {
-  iam: 'View_VM_Guest_Customization_Profile',
   roles: [...policyWriters, 'Platform Viewer', 'Virtual Machine Operator'],
 } as const
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate } as const
@@ -43,21 +43,14 @@ export const vmGuestCustomizationProfileOperations = {
     orderby: listed,
     select: [...listed, 'config', 'createdBy', 'links', 'tenantId', 'updatedBy'],
   }),
-  createVmGuestCustomizationProfile: create(path, VmGuestCustomizationProfile, {
-    ...mutation,
-    iam: 'Create_VM_Guest_Customization_Profile',
-  }),
+  createVmGuestCustomizationProfile: create(path, VmGuestCustomizationProfile, mutation),
   getVmGuestCustomizationProfileById: get(`${path}/{extId}`, VmGuestCustomizationProfile, {
     ...reading,
     rateLimit: getRate,
   }),
   updateVmGuestCustomizationProfileById: update(`${path}/{extId}`, VmGuestCustomizationProfile, {
     ...mutation,
-    iam: 'Update_VM_Guest_Customization_Profile',
     ifMatch: 'required',
   }),
-  deleteVmGuestCustomizationProfileById: remove(`${path}/{extId}`, VmGuestCustomizationProfile, {
-    ...mutation,
-    iam: 'Delete_VM_Guest_Customization_Profile',
-  }),
+  deleteVmGuestCustomizationProfileById: remove(`${path}/{extId}`, VmGuestCustomizationProfile, mutation),
 }

@@ -19,20 +19,20 @@ export const CdRom = resource(
     isoType: s.readOnly(s.enumeration(['OTHER', 'GUEST_TOOLS', 'GUEST_CUSTOMIZATION'])),
   },
   {
+    iamNoun: 'Virtual_Machine_CD_ROM',
     title: 'CD-ROM',
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
     rel: 'vmm:ahv:config:vm:cdrom',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )
 
 export const CdRomInsertParams = s.object('vmm.v4.ahv.config.CdRomInsertParams', { backingInfo: s.optional(VmDisk) })
 
-const view = { iam: 'View_Virtual_Machine_CD_ROM', roles: vmReaders }
+const view = { roles: vmReaders }
 const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 const setting = { of: CdRom, roles: vmWriters, rateLimit: vmMutationRate } as const
 
@@ -40,25 +40,18 @@ export const cdRomOperations = {
   listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, { ...view, rateLimit: listRate }),
   createCdRom: create('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, {
     ...change,
-    iam: 'Create_Virtual_Machine_CD_ROM',
     roles: [...vmWriters, 'Management Connector'],
   }),
   getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, { ...view, rateLimit: getRate }),
-  deleteCdRomById: remove('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, {
-    ...change,
-    iam: 'Delete_Virtual_Machine_CD_ROM',
-    roles: vmWriters,
-  }),
+  deleteCdRomById: remove('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, { ...change, roles: vmWriters }),
   insertCdRomById: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/insert', {
     ...change,
-    iam: 'Insert_Virtual_Machine_CD_ROM',
     of: CdRom,
     roles: vmOperators,
     body: CdRomInsertParams,
   }),
   ejectCdRomById: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/eject', {
     ...change,
-    iam: 'Eject_Virtual_Machine_CD_ROM',
     of: CdRom,
     roles: [...vmOperators, 'Management Connector'],
   }),

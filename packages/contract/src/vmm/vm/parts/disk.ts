@@ -97,7 +97,6 @@ export const Disk = resource(
     },
     rel: 'vmm:ahv:config:vm:disk',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )
@@ -113,28 +112,19 @@ const provisioners: readonly RoleName[] = [
   'Storage Admin',
 ]
 
-const view = { iam: 'View_Virtual_Machine_Disk', roles: readers }
+const view = { roles: readers }
 const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 const setting = { of: Disk, roles: vmWriters, rateLimit: vmMutationRate } as const
 
 export const diskOperations = {
   listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, { ...view, rateLimit: listRate }),
-  createDisk: create('/ahv/config/vms/{vmExtId}/disks', Disk, {
-    ...change,
-    iam: 'Create_Virtual_Machine_Disk',
-    roles: provisioners,
-  }),
+  createDisk: create('/ahv/config/vms/{vmExtId}/disks', Disk, { ...change, roles: provisioners }),
   getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, { ...view, rateLimit: getRate }),
   updateDiskById: update('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
     ...change,
-    iam: 'Update_Virtual_Machine_Disk',
     roles: [...vmWriters, 'Management Connector'],
   }),
-  deleteDiskById: remove('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
-    ...change,
-    iam: 'Delete_Virtual_Machine_Disk',
-    roles: provisioners,
-  }),
+  deleteDiskById: remove('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, { ...change, roles: provisioners }),
   addVmDiskCustomAttributes: action('/ahv/config/vms/{vmExtId}/disks/{extId}/$actions/add-custom-attributes', {
     ...setting,
     iam: 'Add_Virtual_Machine_Disk_Custom_Attributes',

@@ -24,6 +24,7 @@ export const Gpu = resource(
     guestDriverVersion: s.readOnly(s.text({ maxLength: 128 })),
   },
   {
+    iamNoun: 'Virtual_Machine_GPU',
     kind: 'VirtualMachineGpu',
     title: 'GPU',
     derived: true,
@@ -31,19 +32,18 @@ export const Gpu = resource(
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
     rel: 'vmm:ahv:config:vm:gpu',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )
 
-const view = { iam: 'View_Virtual_Machine_GPU', roles: vmReaders } as const
+const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
 const gpus = '/ahv/config/vms/{vmExtId}/gpus'
 
 export const gpuOperations = {
   listGpusByVmId: list(gpus, Gpu, { ...view, rateLimit: listRate, filter: ['extId', 'mode', 'vendor'] }),
-  createGpu: create(gpus, Gpu, { iam: 'Create_Virtual_Machine_GPU', ...change }),
+  createGpu: create(gpus, Gpu, change),
   getGpuById: get(`${gpus}/{extId}`, Gpu, { ...view, rateLimit: getRate }),
-  deleteGpuById: remove(`${gpus}/{extId}`, Gpu, { iam: 'Delete_Virtual_Machine_GPU', ...change }),
+  deleteGpuById: remove(`${gpus}/{extId}`, Gpu, change),
 }

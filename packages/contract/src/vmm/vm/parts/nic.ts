@@ -91,13 +91,13 @@ export const Nic = resource(
     nicNetworkInfo: s.optional(s.oneOf(SriovNicNetworkInfo, VirtualEthernetNicNetworkInfo, DpOffloadNicNetworkInfo)),
   },
   {
+    iamNoun: 'Virtual_Machine_NIC',
     title: 'NIC',
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
     rel: 'vmm:ahv:config:vm:nic',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )
@@ -118,7 +118,7 @@ const readers: readonly RoleName[] = [
   ...names('Backup Admin, Management Connector, Network Policy Admin, Network Policy Author, Network Policy Viewer'),
 ]
 
-const view = { iam: 'View_Virtual_Machine_NIC', roles: readers } as const
+const view = { roles: readers } as const
 const mutation = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 const change = { ...mutation, roles: [...vmWriters, ...names('Backup Admin, Management Connector')] } as const
 const addressing = { ...mutation, of: Nic, roles: [...vmWriters, ...names('Backup Admin')] } as const
@@ -131,10 +131,10 @@ export const nicOperations = {
     rateLimit: listRate,
     filter: ['extId', 'networkInfo/subnet/extId', 'nicNetworkInfo/subnet/extId'],
   }),
-  createNic: create(nics, Nic, { iam: 'Create_Virtual_Machine_NIC', ...change }),
+  createNic: create(nics, Nic, change),
   getNicById: get(`${nics}/{extId}`, Nic, { ...view, rateLimit: getRate }),
-  updateNicById: update(`${nics}/{extId}`, Nic, { iam: 'Update_Virtual_Machine_NIC', ...change }),
-  deleteNicById: remove(`${nics}/{extId}`, Nic, { iam: 'Delete_Virtual_Machine_NIC', ...change }),
+  updateNicById: update(`${nics}/{extId}`, Nic, change),
+  deleteNicById: remove(`${nics}/{extId}`, Nic, change),
   assignIpById: action(`${nics}/{extId}/$actions/assign-ip`, {
     iam: 'Assign_Virtual_Machine_NIC_IP',
     ...addressing,
@@ -145,7 +145,6 @@ export const nicOperations = {
     ...addressing,
   }),
   migrateNicById: action(`${nics}/{extId}/$actions/migrate`, {
-    iam: 'Migrate_Virtual_Machine_NIC',
     ...addressing,
     roles: [...vmWriters, ...names('Network Infra Admin')],
     rateLimit: vmSlowMutationRate,

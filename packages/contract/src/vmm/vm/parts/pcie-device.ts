@@ -16,6 +16,7 @@ export const PcieDevice = resource(
     ),
   },
   {
+    iamNoun: 'Virtual_Machine_PCIE_Device',
     kind: 'VirtualMachinePcieDevice',
     title: 'PCIe device',
     derived: true,
@@ -23,22 +24,18 @@ export const PcieDevice = resource(
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'pcieDevices' },
     rel: 'vmm:ahv:config:vm:pciedevice',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )
 
-const view = { iam: 'View_Virtual_Machine_PCIE_Device', roles: vmReaders } as const
+const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
 const devices = '/ahv/config/vms/{vmExtId}/pcie-devices'
 
 export const pcieDeviceOperations = {
   listPcieDevicesByVmId: list(devices, PcieDevice, { ...view, rateLimit: listRate }),
-  createPcieDevice: create(devices, PcieDevice, { iam: 'Create_Virtual_Machine_PCIE_Device', ...change }),
+  createPcieDevice: create(devices, PcieDevice, change),
   getPcieDeviceById: get(`${devices}/{extId}`, PcieDevice, { ...view, rateLimit: getRate }),
-  deletePcieDeviceById: remove(`${devices}/{extId}`, PcieDevice, {
-    iam: 'Delete_Virtual_Machine_PCIE_Device',
-    ...change,
-  }),
+  deletePcieDeviceById: remove(`${devices}/{extId}`, PcieDevice, change),
 }

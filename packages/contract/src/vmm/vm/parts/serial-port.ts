@@ -11,32 +11,23 @@ export const SerialPort = resource(
     isConnected: s.withDefault(s.boolean(), false),
   },
   {
+    iamNoun: 'Virtual_Machine_Serial_Port',
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
     rel: 'vmm:ahv:config:vm:serialport',
     notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
     sharesTagOf: 'vmExtId',
   },
 )
 
-const view = { iam: 'View_Virtual_Machine_Serial_Port', roles: vmReaders } as const
+const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
 export const serialPortOperations = {
   listSerialPortsByVmId: list('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, { ...view, rateLimit: listRate }),
-  createSerialPort: create('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, {
-    iam: 'Create_Virtual_Machine_Serial_Port',
-    ...change,
-  }),
+  createSerialPort: create('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, change),
   getSerialPortById: get('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, { ...view, rateLimit: getRate }),
-  updateSerialPortById: update('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
-    iam: 'Update_Virtual_Machine_Serial_Port',
-    ...change,
-  }),
-  deleteSerialPortById: remove('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, {
-    iam: 'Delete_Virtual_Machine_Serial_Port',
-    ...change,
-  }),
+  updateSerialPortById: update('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, change),
+  deleteSerialPortById: remove('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, change),
 }

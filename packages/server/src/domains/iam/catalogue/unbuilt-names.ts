@@ -1,4 +1,4 @@
-/** Names of IAM operations without an implementation. Source: behaviour iam.md 7, operation-roles.tsv. */
+/** Names of IAM operations that are not built; an exception goes with the last operation that it names. Source: behaviour iam.md 7, operation-roles.tsv. */
 
 export interface UnbuiltName {
   readonly displayName: string
@@ -16,15 +16,6 @@ const irregular: Readonly<Record<string, string>> = {
   'networking.createVirtualSwitch': 'Add_Virtual_Switch',
   'networking.migrateBridge': 'Migrate_Bridge',
   'networking.migrateSubnets': 'Migrate_Subnet',
-  'platform.restore': 'Restore_Domain_Manager_Restore_Point',
-  'vmm.assignIpById': 'Assign_Virtual_Machine_NIC_IP',
-  'vmm.customizeGuestVm': 'Customise_Virtual_Machine_Guest',
-  'vmm.getFileByOvaId': 'Download_Ova',
-  'vmm.insertVmGuestTools': 'Insert_Virtual_Machine_Guest_Tools_ISO',
-  'vmm.migrateVmDisks': 'Migrate_Virtual_Machine_Disk',
-  'vmm.publishTemplate': 'Publish_VM_Templates_Versions',
-  'vmm.rebootVm': 'ACPI_Reboot_Virtual_Machine',
-  'vmm.releaseIpById': 'Release_Virtual_Machine_NIC_IP',
 }
 
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
@@ -39,34 +30,19 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/ssl-certificate$/, 'Cluster_SSL_Certificate', 'cluster'],
   [/^clustermgmt.*\/rsyslog-servers$/, 'Cluster_Rsyslog_Server', 'cluster'],
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
-  [/^clustermgmt.*-gpu-profiles$/, 'Cluster_GPU_Profile', 'cluster'],
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
-  [/^iam.*\/sp-metadata$/, 'Saml_Sp_Metadata', 'saml_identity_provider'],
   [/^networking\/config$/, 'Subnet'],
   [/^networking\/cloud.*\/vpcs$/, 'AWS_VPC', 'aws_vpc'],
   [/^networking.*\/capabilities$/, 'Cluster_Network_Capability', 'cluster'],
-  [/^networking.*\/route-tables\/routes$/, 'Route_Table_Route', 'route_table'],
   [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
   [/^networking.*\/vnics$/, 'VNIC', 'subnet'],
-  [/^networking.*\/bgp-sessions$/, 'BGP_Session', 'bgp_session'],
   [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
   [/^networking.*\/vpn-connections$/, 'VPN_Connection', 'vpn_connection'],
   [/^networking.*\/vpn-vendor-configs$/, 'VPN_Appliance', 'vpn_connection'],
   [/^networking.*\/learned-mac-addresses$/, 'Layer2_Stretch_Learned_MAC_Address', 'layer2_stretch'],
-  [/^platform.*\/domain-managers\/(\w+-)?(backup-target|product|registration)s$/, 'Domain_Manager_*', 'domain_manager'],
-  [/^platform.*\/restore-points$/, 'Restorable_Domain_Manager_Restore_Point'],
   [/^vmm\/extern.*\/vms$/, 'External_Virtual_Machine', 'external_virtual_machine'],
   [/^vmm.*\/vms$/, 'Virtual_Machine', 'virtual_machine'],
-  [/^vmm.*\/vms\/guest-tools$/, 'Virtual_Machine_Guest_Tools', 'virtual_machine'],
-  [/^vmm.*\/vms\/cd-roms$/, 'Virtual_Machine_CD_ROM', 'virtual_machine'],
-  [/^vmm.*\/vms\/gpus$/, 'Virtual_Machine_GPU', 'virtual_machine'],
-  [/^vmm.*\/vms\/nics$/, 'Virtual_Machine_NIC', 'virtual_machine'],
-  [/^vmm.*\/vms\/(disks|pcie-devices)$/, 'Virtual_Machine_*', 'virtual_machine'],
-  [/^vmm.*\/ovas\/file$/, 'Ova'],
-  [/^vmm.*\/templates$/, 'VM_Templates', 'vm_template'],
-  [/^vmm.*\/templates\/versions$/, 'VM_Templates_Versions', 'vm_template'],
-  [/^vmm\/images.*-?(placement-policies|rate-limit-policies)$/, 'Image_*', ''],
   [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],
 ]
 
@@ -81,10 +57,9 @@ export function unbuiltName(key: string, method: string, path: string): UnbuiltN
 }
 
 function wordsOf(collection: string, last: string): { words: string; entity: string } {
-  const own = titled(singular(last))
-  const [, template = own, entity] = collections.find(([path]) => path.test(collection)) ?? []
-  const words = template.replace('*', own)
-  return { words, entity: entity === undefined || entity === '' ? words.toLowerCase() : entity }
+  const exception = collections.find(([path]) => path.test(collection))
+  const [, words = titled(singular(last)), entity = words.toLowerCase()] = exception ?? []
+  return { words, entity }
 }
 
 function verbOf(method: string, action: string | undefined): string {

@@ -40,7 +40,7 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
     if (found === undefined) return 'refused'
     const { user, membership } = found
     if (user.status !== 'ACTIVE') return 'refused'
-    // Includes the provider's directory if it does not know the name: that result led to another account.
+    // A directory that does not know the name counts too: its answer let another account sign in.
     const directory = trusted.provider.dirSvcExtID
     return {
       digest,

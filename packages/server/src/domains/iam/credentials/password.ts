@@ -68,7 +68,7 @@ class PasswordSignIn {
     const running = this.#attempts.get(same)
     if (running !== undefined) {
       const outcome = await running
-      // The running attempt counted only its own failure.
+      // Requests that shared the attempt of another one count their own failure.
       if (outcome === 'refused') await this.#desk.signIns.fail(given.name, address)
       return outcome
     }

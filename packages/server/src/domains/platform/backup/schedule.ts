@@ -37,7 +37,7 @@ function nextOf({ location, nextRunTime }: Target, now: number): number {
   return next > now ? next : now + minutesBetween(location) * minute
 }
 
-/** While time is moved by hand, runs on a cluster before this one would have the same content and be replaced at once. */
+/** While time is moved by hand, only the last run on a cluster takes place: each replaces the one before it. */
 function lastSlot(target: Target, now: number, quiet: number): number {
   if (keepsAll(target)) return now
   const interval = minutesBetween(target.location) * minute

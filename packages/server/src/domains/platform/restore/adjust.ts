@@ -16,7 +16,7 @@ export type GivenManager = NonNullable<(typeof restorePointOperations)['restore'
 
 export const pauseReason = 'restored; resume by update'
 
-/** A rollback would remove backups, perhaps the one being restored. */
+/** These interrupted tasks are not rolled back: the rollback could remove the backup that is being restored. */
 const endWhereTheyAre = new Set(backupTarget.tasks.map(({ name }) => name))
 
 /** Omitted fields of `given` keep the values of the restore point. */

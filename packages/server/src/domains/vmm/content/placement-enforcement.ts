@@ -4,6 +4,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Task } from '@hyperplane/contract/platform/task'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ImagePlacementPolicy } from '@hyperplane/contract/vmm/content/image-placement-policy'
+import { derivedId } from '../../../core/ids/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../core/tasks/task-row.ts'
@@ -21,6 +22,7 @@ import {
   type Placement,
   placementOf,
 } from './placement.ts'
+import { nextRetry, notBeforeOf } from './placement-retry.ts'
 import { transferTo } from './rate-limits.ts'
 
 type ImageEntity = EntityOf<typeof Image>
@@ -33,12 +35,20 @@ interface PlacementChange {
 
 interface Placing {
   readonly imageExtId: string
+  readonly cause: string
+}
+
+interface Misplaced {
+  readonly image: ImageEntity
+  readonly policies: readonly ActivePolicy[]
+  readonly clusterExtIds: readonly string[]
+  readonly cause: string
 }
 
 const operation = 'kImagePlacementEnforce'
 /** Of the 64 tasks that run at once, because a slow transfer keeps its place for hours. */
 const maximumAtOnce = 16
-const retryMillis = 60_000
+const waitMillis = 60_000
 
 export const placeImage = defineTask<Placing>({
   name: 'vmm.place-image',
@@ -96,6 +106,8 @@ export const placeImage = defineTask<Placing>({
         const remove = await removable(ctx, held, placementOf(await activePolicies(ctx.store), image.categoryExtIds))
         const clusterLocationExtIds = locations.filter((extId) => !remove.includes(extId))
         if (added.length + remove.length > 0) await ctx.store.update(Image, imageExtId, { clusterLocationExtIds })
+        if (image.placementRetry !== undefined)
+          await ctx.store.observe(Image, imageExtId, { placementRetry: undefined })
         return { keep: remove }
       },
     },
@@ -108,6 +120,11 @@ export const placeImage = defineTask<Placing>({
       },
     },
   ],
+  onUndone: async (ctx, { imageExtId, cause }) => {
+    const image = await ctx.store.get(Image, imageExtId)
+    if (image === undefined) return
+    await ctx.store.observe(Image, imageExtId, { placementRetry: nextRetry(image.placementRetry, cause, ctx.clock) })
+  },
 })
 
 /** The clusters that a step returned. */
@@ -161,39 +178,48 @@ export const enforceImagePlacement: Schedule<Drivers> = {
     let free = maximumAtOnce - (await placementTasks(ctx.store)).length
     const categories = [...new Set(active.flatMap(({ images }) => images.categoryExtIds))]
     const images = await ctx.store.find(Image, { filter: anyOf(pathOf(Image, 'categoryExtIds'), categories) })
-    const misplaced: { readonly image: ImageEntity; readonly clusterExtIds: readonly string[] }[] = []
+    const misplaced: Misplaced[] = []
+    const due: number[] = []
     for (const image of images) {
       const { add, remove } = await changeFor(ctx, active, image)
-      if (add.length + remove.length > 0) misplaced.push({ image, clusterExtIds: [...add, ...remove] })
+      if (add.length + remove.length === 0) continue
+      const { policies } = placementOf(active, image.categoryExtIds)
+      const clusterExtIds = [...add, ...remove]
+      const cause = derivedId(
+        'placement',
+        ...policies.flatMap(({ extId, changedAt }) => [extId, changedAt]),
+        ...clusterExtIds,
+      )
+      const notBefore = notBeforeOf(image.placementRetry, cause) ?? 0
+      if (notBefore <= ctx.clock.now()) misplaced.push({ image, policies, clusterExtIds, cause })
+      due.push(Math.max(notBefore, ctx.clock.now() + waitMillis))
     }
-    for (const { image, clusterExtIds } of inTurn(misplaced, ctx.clock.now())) {
+    for (const each of inTurn(misplaced, ctx.clock.now())) {
       if (free <= 0) break
-      if (ctx.runner.queueLength(image.extId) > 0) continue
-      await startPlacing(ctx, image, placementOf(active, image.categoryExtIds).policies, clusterExtIds)
+      if (ctx.runner.queueLength(each.image.extId) > 0) continue
+      await startPlacing(ctx, each)
       free--
     }
     // A placement may fail: then a later run tries again.
-    if (misplaced.length > 0) return ctx.clock.now() + retryMillis
+    if (due.length > 0) return Math.min(...due)
   },
 }
 
 /** Each retry begins with other images, so that placements that always fail do not keep the places of all others. */
 function inTurn<T>(misplaced: readonly T[], now: number): readonly T[] {
-  const first = (Math.floor(now / retryMillis) * maximumAtOnce) % Math.max(1, misplaced.length)
+  const first = (Math.floor(now / waitMillis) * maximumAtOnce) % Math.max(1, misplaced.length)
   return [...misplaced.slice(first), ...misplaced.slice(0, first)]
 }
 
 const startPlacing = (
   ctx: ScheduleContext<Drivers>,
-  { extId, name }: ImageEntity,
-  policies: readonly ActivePolicy[],
-  clusterExtIds: readonly string[],
+  { image: { extId, name }, policies, clusterExtIds, cause }: Misplaced,
 ): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {
     const policyRel = ImagePlacementPolicy.rel as string
     await startTask(
       placeImage,
-      { imageExtId: extId },
+      { imageExtId: extId, cause },
       {
         operation,
         description: 'Enforce image placement',

@@ -10,6 +10,7 @@ test('images with as many categories as allowed are compared with as many polici
   const active = Array.from({ length: 500 }, (_, index) => ({
     extId: String(index),
     name: String(index),
+    changedAt: '',
     isHard: false,
     images,
     clusterExtIds: [],

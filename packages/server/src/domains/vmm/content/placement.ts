@@ -15,6 +15,7 @@ type IsReachable = (clusterExtId: string) => boolean
 export interface ActivePolicy {
   readonly extId: string
   readonly name: string
+  readonly changedAt: string
   readonly isHard: boolean
   readonly images: CategoryFilter
   readonly clusterExtIds: readonly string[]
@@ -33,13 +34,16 @@ export async function activePolicies(store: Reader): Promise<readonly ActivePoli
   const policies = (await store.find(ImagePlacementPolicy)).filter((each) => each.enforcementState !== 'SUSPENDED')
   if (policies.length === 0) return []
   const clusters = (await store.find(Cluster)).filter(isNative)
-  return policies.map(({ extId, name, placementType, imageEntityFilter, clusterEntityFilter }) => ({
-    extId,
-    name,
-    isHard: placementType === 'HARD',
-    images: imageEntityFilter,
-    clusterExtIds: matchingClusters(clusters, clusterEntityFilter),
-  }))
+  return policies.map(
+    ({ extId, name, placementType, imageEntityFilter, clusterEntityFilter, lastUpdateTime = '' }) => ({
+      extId,
+      name,
+      changedAt: lastUpdateTime,
+      isHard: placementType === 'HARD',
+      images: imageEntityFilter,
+      clusterExtIds: matchingClusters(clusters, clusterEntityFilter),
+    }),
+  )
 }
 
 export function placementOf(active: readonly ActivePolicy[], categoryExtIds: readonly string[] = []): Placement {

@@ -23,11 +23,16 @@ export interface OfVm {
 export async function admit(ctx: WriteContext, vm: VmEntity, operation?: StateBound): Promise<VmEntity> {
   await requireClusterReachable(ctx, vm.cluster?.extId)
   const waiting = requireShortQueue(ctx, vm.extId, vm.name)
-  if (waiting > 0 && vm.migrationTaskExtId !== undefined && operation !== 'power-off')
-    throw new ApiError('VM_BUSY', { name: vm.name, reason: 'it is being migrated' })
+  if (waiting > 0) requireNoMigration(vm, operation)
   if (waiting === 0 && operation !== undefined) requireState(vm, operation)
   await ctx.store.touch(Vm, vm.extId)
   return vm
+}
+
+/** @throws ApiError 409 VM_BUSY while the VM migrates; a power-off of a running VM cancels the migration */
+export function requireNoMigration(vm: VmEntity, operation?: StateBound): void {
+  if (vm.migrationTaskExtId === undefined || (operation === 'power-off' && vm.powerState !== 'OFF')) return
+  throw new ApiError('VM_BUSY', { name: vm.name, reason: 'it is being migrated' })
 }
 
 /** The VM when its task runs. @throws ApiError when the VM is deleted, or in a state that forbids the operation */

@@ -4,6 +4,7 @@ import type { CloneOverrideParams } from '@hyperplane/contract/vmm/vm/clone'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
+import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
 import { filesOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
@@ -24,16 +25,12 @@ interface Clone extends NewVm {
 
 /** @throws ApiError 501 naming a field that is not built */
 export function cloneFaults(body: CloneBody): ApiError[] {
-  const { bootConfig, guestCustomization, guestCustomizationProfileConfig } = body
+  const { guestCustomization, guestCustomizationProfileConfig } = body
   if (guestCustomization !== undefined && guestCustomizationProfileConfig !== undefined) {
     return [fault('guestCustomizationProfileConfig', 'nothing beside guestCustomization', 'a profile')]
   }
-  const refuse = (field: string): never => {
-    throw new ApiError('NOT_IMPLEMENTED', { operation: `cloneVm with ${field}` })
-  }
   if (guestCustomizationProfileConfig !== undefined && guestCustomizationProfileConfig.profile.extId === undefined)
     return [fault('guestCustomizationProfileConfig/profile/extId', 'the id of a profile', undefined)]
-  if ((bootConfig as { nvramDevice?: unknown } | undefined)?.nvramDevice !== undefined) refuse('nvramDevice')
   refuseUnbuilt('cloneVm', body as VmBody)
   return overrideFaults(body as VmBody)
 }
@@ -80,14 +77,16 @@ export function blueprintOf(source: VmEntity): Blueprint {
   }
 }
 
+/** @throws ApiError 404 when a task that came first deleted the VM or one of the files that are copied */
+export async function requireFilesOf(store: Reader, vmExtId: string, copies: NewVm['copies'] = {}): Promise<void> {
+  const files = new Set(filesOf(await present(store, vmExtId)).map(({ diskExtId }) => diskExtId))
+  const sources = Object.values(copies).flatMap((source) => (source.kind === 'disk' ? [source.extId] : []))
+  const missing = sources.filter((extId) => !files.has(extId))
+  refuseAll(missing.map((id) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'disk', id, attribute: 'extId' })))
+}
+
 export const makeClone = makingVm<Clone>('vmm.clone-vm', {
-  // A task that came first may have deleted the source or one of its files.
-  check: async ({ store }, { sourceExtId, copies = {} }) => {
-    const files = new Set(filesOf(await present(store, sourceExtId)).map(({ diskExtId }) => diskExtId))
-    const sources = Object.values(copies).flatMap((source) => (source.kind === 'disk' ? [source.extId] : []))
-    const missing = sources.filter((extId) => !files.has(extId))
-    refuseAll(missing.map((id) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'disk', id, attribute: 'extId' })))
-  },
+  check: ({ store }, { sourceExtId, copies }) => requireFilesOf(store, sourceExtId, copies),
   // The end of a mutation raises the version of its VM.
   stored: async (ctx, { sourceExtId, warnings = [] }) => {
     for (const text of warnings) ctx.warn(text)

@@ -27,7 +27,7 @@ export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted
 }
 
 /** @throws ApiError 409 for the temporary VM of a template's guest update */
-async function requireNoGuestUpdate(store: Reader, vm: VmEntity): Promise<void> {
+export async function requireNoGuestUpdate(store: Reader, vm: VmEntity): Promise<void> {
   const template = await store.findOne(Template, { updatedVmExtId: vm.extId })
   if (template === undefined) return
   const users = `the guest update of the template "${template.templateName}"`

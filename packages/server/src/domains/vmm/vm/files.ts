@@ -14,7 +14,7 @@ import { roomForDisk } from '../../storage-space/capacity.ts'
 import type { FileBacking, VmEntity } from '../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../content/image/image-space.ts'
 import { transferTo } from '../content/rate-limits.ts'
-import { nameOfSource, resolveSource } from './create/disk-sources.ts'
+import { findLayer, nameOfSource, resolveSource } from './create/disk-sources.ts'
 
 type UnderWay = NonNullable<VmEntity['filesUnderWay']>
 
@@ -95,6 +95,16 @@ export async function imagesToCopy(
 ): Promise<EntityOf<typeof Image>[]> {
   const images = await store.getMany(Image, imagesOf(files))
   return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(clusterExtId))
+}
+
+/** For a task that reads these sources: images that it copies to the cluster, and recovery points. */
+export async function locksOf(store: Reader, files: readonly FileBacking[], clusterExtId: string): Promise<string[]> {
+  const locks = (await imagesToCopy(store, files, clusterExtId)).map(({ extId }) => extId)
+  for (const { dataSource } of files) {
+    const layer = await findLayer(store, dataSource?.reference)
+    if (layer !== undefined) locks.push(layer.point.extId)
+  }
+  return [...new Set(locks)]
 }
 
 export async function copyImages(

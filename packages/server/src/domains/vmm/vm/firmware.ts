@@ -1,5 +1,6 @@
 /** Machine type and the files that firmware needs. Source: behaviour vmm.md 1.1. */
-import { isUefi, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
+import { canonicalJson } from '../../../core/idempotency.ts'
+import { type FileBacking, isUefi, nvramOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 
 const nvramBytes = 540_672
 
@@ -9,11 +10,16 @@ export function withMachineType<T extends VmBody>(body: T): T {
   return { ...body, machineType: isSecure || body.vtpmConfig?.isVtpmEnabled === true ? 'Q35' : 'PC' }
 }
 
+/** Path of the NVRAM file in the body of a VM. */
+export const nvramPath = 'bootConfig/nvramDevice/backingStorageInfo'
+
 /** Files that a configuration may need beside its disks. The ids are generated even if no file is needed. */
 export interface FirmwareFiles {
   readonly nvramExtId: string
   readonly tpmExtId: string
   readonly containerExtId: string
+  /** As the body asks for it; it takes the place of a former one. */
+  readonly nvram?: FileBacking
 }
 
 /** Adds the file for UEFI variables and the one for the state of a virtual TPM; files of `former` are kept. */
@@ -23,20 +29,35 @@ export function withFirmware(
   former?: VmEntity,
 ): Pick<VmEntity, 'bootConfig' | 'vtpmConfig'> {
   const storageContainer = { extId: files.containerExtId }
-  const formerBoot = former?.bootConfig as { nvramDevice?: object } | undefined
-  const nvramDevice = formerBoot?.nvramDevice ?? {
-    backingStorageInfo: { diskExtId: files.nvramExtId, diskSizeBytes: nvramBytes, storageContainer },
-  }
+  const made = { diskExtId: files.nvramExtId, diskSizeBytes: nvramBytes, storageContainer }
+  const backingStorageInfo = files.nvram ?? (former && nvramOf(former)) ?? made
   const vtpmDevice = former?.vtpmConfig?.vtpmDevice ?? {
     diskExtId: files.tpmExtId,
     backingFirmwareDiskStorageInfo: { storageContainer },
   }
   const boot = config.bootConfig as VmEntity['bootConfig']
   return {
-    bootConfig: isUefi(config) ? ({ ...boot, nvramDevice } as VmEntity['bootConfig']) : boot,
+    bootConfig: isUefi(config) ? ({ ...boot, nvramDevice: { backingStorageInfo } } as VmEntity['bootConfig']) : boot,
     vtpmConfig:
       config.vtpmConfig?.isVtpmEnabled === true
         ? { isVtpmEnabled: true, version: '2.0', vtpmDevice }
         : { isVtpmEnabled: false },
   }
+}
+
+/** The NVRAM file with the size that it has if the body names none. */
+export const sizedNvram = (backing: FileBacking): FileBacking => ({
+  ...backing,
+  diskSizeBytes: backing.diskSizeBytes || nvramBytes,
+})
+
+/** Whether the file of the VM is not the one that the body describes. A client may send back what it has read. */
+export function asksForOtherNvram(vm: VmEntity, body: VmBody): boolean {
+  const [asked, own] = [nvramOf(body), nvramOf(vm)]
+  if (asked === undefined || !isUefi(body)) return false
+  const fields = ['dataSource', 'diskSizeBytes', 'storageConfig', 'storageContainer'] as const
+  return fields.some(
+    (field) =>
+      asked[field] !== undefined && canonicalJson(asked[field] as object) !== canonicalJson(own?.[field] ?? null),
+  )
 }

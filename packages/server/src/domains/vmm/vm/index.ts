@@ -9,8 +9,11 @@ import { vmRules } from '../invariants.ts'
 import { categoryFaults, ownerFaults } from '../ownership.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
-import { createVm, makeVm } from './create/create.ts'
-import { creationFaults, maximumVms } from './create/plan.ts'
+import { makeVm } from './create/create.ts'
+import { copyVm, createVm, newVmFaults } from './create/from-source.ts'
+import { maximumVms } from './create/plan.ts'
+import { LeftCopy, removeLeftCopies } from './cross-cluster/left-copies.ts'
+import { crossClusterFaults, migrateAcross, migrateToCluster } from './cross-cluster/migrate.ts'
 import { deleteVm, removeVm } from './delete.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
@@ -35,13 +38,14 @@ import { changeVm, updateVm } from './update.ts'
 export const vm = implement(
   vmOperations,
   {
-    createVm: (ctx, { body }) => createVm(ctx, body),
+    createVm: (ctx, request) => createVm(ctx, request),
     updateVmById: (ctx, { body }) => updateVm(ctx, body),
     deleteVmById: (ctx) => deleteVm(ctx),
     cloneVm: (ctx, { body }) => cloneVm(ctx, body),
     ...ownership.handlers,
     customizeGuestVm: (ctx, { body }) => customizeGuest(ctx, body),
     generateConsoleTokenById: (ctx) => generateConsoleToken(ctx),
+    crossClusterMigrateVm: (ctx, { body }) => migrateAcross(ctx, body),
     migrateVmToHost: (ctx, { body }) => migrateVmToHost(ctx, body),
     revertVm: (ctx, { body }) => revertVm(ctx, body),
     powerOnVm: (ctx) => powerOn(ctx),
@@ -58,11 +62,12 @@ export const vm = implement(
   },
   {
     rules: {
-      createVm: ({ body }) => creationFaults(body),
+      createVm: (request) => newVmFaults(request),
       assignVmOwner: ({ body }) => ownerFaults(body),
       associateCategories: ({ body }) => categoryFaults(body),
       disassociateCategories: ({ body }) => categoryFaults(body),
       customizeGuestVm: ({ body }) => paramsFaults(body),
+      crossClusterMigrateVm: ({ body }) => crossClusterFaults(body),
       migrateVmToHost: ({ body }) => hostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
@@ -72,10 +77,12 @@ export const vm = implement(
     },
     tasks: [
       makeVm,
+      copyVm,
       revert,
       makeClone,
       customize,
       issueConsoleToken,
+      migrateToCluster,
       migrateToHost,
       ...ownership.tasks,
       changeVm,
@@ -90,7 +97,7 @@ export const vm = implement(
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
-    records: [ConsoleToken, DeviceClaim, HostAllocation, MacLease, PowerEvent],
-    schedules: [ejectIsos, holdDependentVms, observeDomains, restartVmsOfLostHosts, resumeWriters],
+    records: [ConsoleToken, DeviceClaim, HostAllocation, LeftCopy, MacLease, PowerEvent],
+    schedules: [ejectIsos, holdDependentVms, observeDomains, removeLeftCopies, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -40,7 +40,8 @@ async function requireMove(
   if (host === undefined) throw notFound(Host, Host.kind, hostExtId, 'host/extId')
   const refuse = (why: string): never => {
     throw new ApiError('CONFLICT', {
-      fault: `The VM "${vm.name}" cannot be migrated to the host "${host.hostName}": ${why}.`,
+      // Without its name: some roles migrate VMs but do not see hosts.
+      fault: `The VM "${vm.name}" cannot be migrated to the host ${hostExtId}: ${why}.`,
     })
   }
   if (vm.isLiveMigrateCapable !== true) refuse('it is bound to its host (isLiveMigrateCapable)')

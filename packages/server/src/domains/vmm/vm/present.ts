@@ -10,7 +10,7 @@ import { isIsoEjected, withoutIso } from './guest/customization.ts'
 import { seenTools } from './guest/tools-of.ts'
 import { withHydration } from './hydrated.ts'
 
-const localZone = { extId: seedId('availability-zone/local') }
+export const localZone = { extId: seedId('availability-zone/local') }
 
 const presented = new Derivation<VmEntity, VmEntity>()
 

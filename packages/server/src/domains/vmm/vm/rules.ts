@@ -1,7 +1,14 @@
 /** Rules between the fields of a body; none needs the store. Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9. */
 
 import { ApiError } from '../../../core/api-error.ts'
-import { type DiskEntity, type FileBacking, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
+import {
+  type DiskEntity,
+  type FileBacking,
+  isUefi,
+  nvramOf,
+  type VmBody,
+  vcpusOf,
+} from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { deviceFaults } from './parts/devices.ts'
 import { serialFaults } from './parts/serial-port.ts'
@@ -11,6 +18,8 @@ const TiB = 1024 ** 4
 const maximumVcpus = 240
 const maximumMemoryBytes = 16 * TiB
 const maximumDiskBytes = 64 * TiB
+const maximumNvramBytes = 64 * MiB
+const externalType = 'vmm.v4.ahv.config.ExternalDataSourceDiskReference'
 export const maximumCustomAttributes = 64
 
 /** A name is stored as it is sent. `../` is refused, because other programs may use the name as a path. */
@@ -86,7 +95,18 @@ function firmwareFaults(vm: VmBody): ApiError[] {
   if (vm.vtpmConfig?.isVtpmEnabled === true && !isUefi(vm)) {
     faults.push(fault('vtpmConfig/isVtpmEnabled', 'false without UEFI boot', true))
   }
-  return faults
+  return [...faults, ...nvramFaults(vm)]
+}
+
+function nvramFaults(vm: VmBody): ApiError[] {
+  const backing = nvramOf(vm)
+  if (backing === undefined) return []
+  const isExternal = backing.dataSource?.reference?.$objectType === externalType
+  const path = 'bootConfig/nvramDevice/backingStorageInfo/diskSizeBytes'
+  if (isExternal && backing.diskSizeBytes === undefined)
+    return [fault(path, 'the size of the file in the repository', undefined)]
+  const { diskSizeBytes = 0 } = backing
+  return diskSizeBytes > maximumNvramBytes ? [fault(path, 'at most 64 MiB', diskSizeBytes)] : []
 }
 
 const busFaults = (vm: VmBody): ApiError[] => [
@@ -128,7 +148,7 @@ export function diskFaults(disk: Omit<DiskEntity, 'extId'>, path: string): ApiEr
 
 export function fileFaults(backing: FileBacking, path: string): ApiError[] {
   const { diskSizeBytes, dataSource } = backing
-  const isExternal = dataSource?.reference?.$objectType === 'vmm.v4.ahv.config.ExternalDataSourceDiskReference'
+  const isExternal = dataSource?.reference?.$objectType === externalType
   if (isExternal && diskSizeBytes === undefined)
     return [fault(`${path}backingInfo/diskSizeBytes`, 'the size of the disk in the repository', undefined)]
   const isSized = diskSizeBytes !== undefined || dataSource !== undefined

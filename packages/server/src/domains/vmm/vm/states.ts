@@ -7,6 +7,8 @@ type PowerState = NonNullable<VmEntity['powerState']>
 const statesFor = {
   'customize-guest': ['OFF'],
   delete: ['OFF', 'ON', 'PAUSED'],
+  migrate: ['OFF'],
+  'migrate live': ['ON'],
   'migrate-to-host': ['ON'],
   'generate-console-token': ['ON'],
   'guest-reboot': ['ON'],

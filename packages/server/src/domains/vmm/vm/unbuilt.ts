@@ -1,22 +1,17 @@
 /** Refuses fields of a VM's body that are not implemented: they must never be accepted and ignored. */
 import { ApiError } from '../../../core/api-error.ts'
-import type { VmBody } from '../../virtual-machines/entity.ts'
+import { nvramOf, type VmBody } from '../../virtual-machines/entity.ts'
 import { isEmulated, type NicBody } from './parts/nics.ts'
 
 const unbuiltSources: Readonly<Record<string, string>> = {
-  'vmm.v4.ahv.config.VmDiskRecoveryPointReference': 'a disk of a VM recovery point',
   'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference': 'a disk of a volume group recovery point',
 }
 
 /** @throws ApiError 501 naming the first such field */
 export function refuseUnbuilt(operation: string, body: VmBody): void {
-  const refuse = (what: string): never => {
-    throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${what}` })
-  }
-  if (body.source !== undefined) refuse('source')
-  if (body.guestTools !== undefined) refuse('guestTools')
   for (const { backingInfo } of [...(body.disks ?? []), ...(body.cdRoms ?? [])])
     refuseUnbuiltSource(operation, backingInfo)
+  refuseUnbuiltSource(operation, nvramOf(body))
   for (const nic of body.nics ?? []) refuseUnbuiltNic(operation, nic)
 }
 

@@ -8,19 +8,39 @@ import type { RecordContext, StepContext } from '../../../core/tasks/define-task
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { withVolumeGroups } from '../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../containers/default-container.ts'
+import { requireContainersNotRemoved } from '../../containers/storage-containers.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { apcConfigOf } from '../../scheduling/cpu-models.ts'
 import { makeRoom, shrinkBack } from '../../scheduling/scheduler.ts'
-import { firmwareFilesOf, type VmBody, type VmEntity, vcpusOf } from '../../virtual-machines/entity.ts'
+import {
+  type FileBacking,
+  firmwareBackingsOf,
+  firmwareFilesOf,
+  nvramOf,
+  type VmBody,
+  type VmEntity,
+  vcpusOf,
+} from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
 import { changedFields, configurationOf, hotFaults } from './configuration.ts'
+import { chooseCluster } from './create/clusters.ts'
 import { architectureFaults } from './create/plan.ts'
+import { fileConstraints, placed, withSources } from './create/plan-disks.ts'
 import { domainOf, restoreDefinition } from './domain.ts'
-import { type FirmwareFiles, withFirmware, withMachineType } from './firmware.ts'
+import { createFile } from './files.ts'
+import {
+  asksForOtherNvram,
+  type FirmwareFiles,
+  nvramPath,
+  sizedNvram,
+  withFirmware,
+  withMachineType,
+} from './firmware.ts'
 import { hostOf, movedTo, moveStep, recordMove } from './migration.ts'
 import { nicFaults } from './parts/nics.ts'
 import { bootDeviceFaults, configurationFaults } from './rules.ts'
+import { refuseUnbuiltSource } from './unbuilt.ts'
 
 interface Change extends OfVm {
   readonly body: VmBody
@@ -32,7 +52,10 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
   const clusterExtId = vm.cluster?.extId as string
   const body = { ...given, apcConfig: await apcConfigOf(ctx.store, given, clusterExtId) }
   const container = await defaultContainer(ctx.store, clusterExtId)
-  const files = { nvramExtId: ctx.ids.uuid(), tpmExtId: ctx.ids.uuid(), containerExtId: container.extId }
+  const files = {
+    ...{ nvramExtId: ctx.ids.uuid(), tpmExtId: ctx.ids.uuid(), containerExtId: container.extId },
+    ...(await plannedNvram(ctx, body, container.extId)),
+  }
   const next = nextOf(vm, { body, files })
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   refuseAll([
@@ -45,6 +68,24 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
   if (isIdle) requireHotChange(vm, next)
   await admit(ctx, vm, 'update')
   return ctx.startTask(changeVm, { vmExtId: vm.extId, body, files }, taskOf('UpdateVm', vm))
+}
+
+/** An NVRAM device that the body describes otherwise than it is. @throws ApiError 404; 409 for things of other clusters */
+async function plannedNvram(
+  ctx: WriteContext<VmEntity>,
+  body: VmBody,
+  defaultExtId: string,
+): Promise<Pick<FirmwareFiles, 'nvram'>> {
+  const { target: vm } = ctx
+  const backing = nvramOf(body)
+  if (backing === undefined || !asksForOtherNvram(vm, body)) return {}
+  refuseUnbuiltSource('updateVmById', backing)
+  const files = await withSources(ctx, [{ path: nvramPath, backing }])
+  const clusterExtId = vm.cluster?.extId as string
+  await chooseCluster(ctx, clusterExtId, await fileConstraints(ctx, files, false))
+  const [file] = files.map((each) => placed(each, defaultExtId, clusterExtId, ctx.ids.uuid()))
+  await requireContainersNotRemoved(ctx.store, [file?.storageContainer?.extId ?? ''])
+  return file === undefined ? {} : { nvram: sizedNvram(file) }
 }
 
 function nextOf(vm: VmEntity, { body, files }: Pick<Change, 'body' | 'files'>): VmEntity {
@@ -99,16 +140,15 @@ export const changeVm = defineTask<Change>({
       run: async (ctx, input) => {
         const vm = await present(ctx.store, input.vmExtId)
         const next = nextOf(vm, input)
-        for (const extId of newFiles(vm, next)) {
-          await ctx.drivers.hypervisor.createDisk({ extId, containerExtId: input.files.containerExtId, sizeBytes: 0 })
-        }
+        for (const file of newFiles(vm, next)) await createFile(ctx, file)
         await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, next))
       },
       undo: async (ctx, input) => {
         const vm = await ctx.store.get(Vm, input.vmExtId)
         if (vm === undefined) return
         await restoreDefinition(ctx, vm, movedTo(ctx))
-        for (const extId of newFiles(vm, nextOf(vm, input))) await ctx.drivers.hypervisor.deleteDisk(extId)
+        for (const { diskExtId } of newFiles(vm, nextOf(vm, input)))
+          await ctx.drivers.hypervisor.deleteDisk(diskExtId as string)
       },
     },
     { name: 'store', progress: 90, record: storeChange },
@@ -149,7 +189,7 @@ async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<
 
 const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostOf(ctx, 'make room')
 
-const newFiles = (vm: VmEntity, next: VmEntity): string[] => {
+const newFiles = (vm: VmEntity, next: VmEntity): FileBacking[] => {
   const former = firmwareFilesOf(vm)
-  return firmwareFilesOf(next).filter((extId) => !former.includes(extId))
+  return firmwareBackingsOf(next).filter(({ diskExtId }) => !former.includes(diskExtId as string))
 }

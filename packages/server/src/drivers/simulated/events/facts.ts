@@ -27,6 +27,8 @@ import type { factKinds } from '@hyperplane/contract/control/world-happening'
 import { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { secretDigest } from '../../hardware.ts'
+import type { Domain } from '../../hypervisor.ts'
+import type { SubnetProgram } from '../../network-fabric.ts'
 import type { AuthorityFact } from '../authority.ts'
 import { blockDiskFacts } from '../block-storage.ts'
 import type { SimulatedUser } from '../directory.ts'
@@ -35,13 +37,13 @@ import { type BmcFact, bmcDigest, type ClusterFact, type ContainerFact } from '.
 import { domainFacts } from '../hypervisor.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import { digestOf } from '../place-doors.ts'
-import { remoteSides } from '../remote-managers.ts'
+import { type RemoteFact, remoteSides } from '../remote-managers.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type TargetKind } from './event.ts'
 import { haltGuest } from './guests.ts'
 
 export type FactKind = (typeof factKinds)[number]
-/** `any`, and `never` in `write`: the schema of the kind has validated the value. */
+/** `any`: the schema of the kind has validated the value. */
 type Fields = Readonly<Record<string, any>>
 
 interface KindOfFact {
@@ -169,7 +171,7 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
     target: 'remote cluster or manager',
     schema: object('', { name, version: name, clockSkewSeconds: optional(integer()) }),
     read: (world, id) => remoteSides(world).get(id),
-    write: (world, id, next) => remoteSides(world).put(id, next as never),
+    write: (world, id, next) => remoteSides(world).put(id, next as RemoteFact),
   },
   STORAGE_CONTAINER: {
     target: 'storage container',
@@ -182,7 +184,7 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
       hostExtIds: arrayOf(uuid(), { maxItems: 10_000 }),
     }),
     read: (world, id) => fabricFacts(world).subnets.get(id),
-    write: (world, id, next) => fabricFacts(world).subnets.put(id, next as never),
+    write: (world, id, next) => fabricFacts(world).subnets.put(id, next as SubnetProgram),
   },
   VM: {
     target: 'VM',
@@ -205,7 +207,7 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
       const fact = domainFacts(world).get(id)
       if (fact === undefined) return
       if (powerState !== before['powerState']) await haltGuest(world, id)
-      else await domainFacts(world).put(id, { ...fact, domain: domain as never })
+      else await domainFacts(world).put(id, { ...fact, domain: domain as Domain })
     },
   },
   VOLUME_DISK: {

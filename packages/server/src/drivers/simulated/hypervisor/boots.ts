@@ -1,7 +1,7 @@
 import type { Domain, GuestSettings, GuestSystem } from '../../hypervisor.ts'
 import { type BootTimes, bootTimes, type GuestOs } from '../guest.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
-import { type DiskFact, type DomainFact, diskFacts, hasFault } from './facts.ts'
+import { type DiskFact, type DomainFact, diskFacts, hasFault, stopped } from './facts.ts'
 
 const systems = {
   linux: { version: 'linux:64:Ubuntu 24.04', fullName: 'Ubuntu 24.04', buildNumber: '6.8.0-31' },
@@ -68,6 +68,18 @@ export class GuestBoots {
         .replace(/^-+|-+$/g, '') || 'guest'
     }.local`
     return { ...systems[os], dnsName, virtIoVersion: '1.2.4' }
+  }
+
+  /** As the last boot of a domain left it, which may have ended. */
+  hasCustomized(fact: DomainFact): boolean {
+    const endedAt = fact.haltedAt ?? fact.heldSince
+    const hasRun = fact.state === 'ON' || endedAt !== undefined
+    return hasRun ? this.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
+  }
+
+  /** The domain without power. It still knows whether its customisation has run. */
+  off(fact: DomainFact): DomainFact {
+    return stopped({ ...fact, domain: { ...fact.domain, hasPendingCustomization: !this.hasCustomized(fact) } })
   }
 
   /** @param at milliseconds since 1970 */

@@ -5,7 +5,7 @@ import type { SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { changeHydration, hydrationOf } from './hydration.ts'
-import { resized } from './layers.ts'
+import { fullCopy, resized } from './layers.ts'
 
 const bytesPerSecond = 1e9
 const reports = 10
@@ -23,13 +23,24 @@ export const presentDisk =
     return fact
   }
 
+export interface DiskChangeParts {
+  readonly hosts: SimulatedHosts
+  readonly present: PresentDisk
+  readonly isInstant: boolean
+}
+
 export function createDiskChanges(
   world: SimulatedWorld,
-  present: PresentDisk,
-  isInstant: boolean,
-): Pick<Disks, 'hydrateDisk' | 'hydrations' | 'moveDisk' | 'resizeDisk'> {
+  { hosts, present, isInstant }: DiskChangeParts,
+): Pick<Disks, 'copyDisk' | 'hydrateDisk' | 'hydrations' | 'moveDisk' | 'resizeDisk'> {
   const disks = diskFacts(world)
   const { clock } = world
+  const transfer = async ({ sizeBytes }: DiskFact, report: (share: number) => Promise<void>): Promise<void> => {
+    for (let part = 1; part <= reports; part++) {
+      if (!isInstant) await clock.sleep((1000 * sizeBytes) / bytesPerSecond / reports)
+      await report(part / reports)
+    }
+  }
   return {
     async resizeDisk(diskExtId, sizeBytes) {
       await disks.put(diskExtId, resized(present(diskExtId, 'resizeDisk'), sizeBytes, clock.now()))
@@ -38,11 +49,16 @@ export function createDiskChanges(
     async moveDisk(diskExtId, containerExtId, report) {
       const fact = present(diskExtId, 'moveDisk')
       if (fact.containerExtId === containerExtId) return
-      for (let part = 1; part <= reports; part++) {
-        if (!isInstant) await clock.sleep((1000 * fact.sizeBytes) / bytesPerSecond / reports)
-        await report(part / reports)
-      }
+      await transfer(fact, report)
       await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
+    },
+    async copyDisk(diskExtId, { copyExtId, containerExtId }, report) {
+      if (disks.get(copyExtId) !== undefined) return
+      const target = [hosts.clusterOf(containerExtId)]
+      hosts.requireAnswer('copyDisk', target)
+      await transfer(present(diskExtId, 'copyDisk'), report)
+      hosts.requireAnswer('copyDisk', target)
+      await disks.put(copyExtId, fullCopy(disks, present(diskExtId, 'copyDisk'), containerExtId, clock.now()))
     },
     async hydrateDisk(diskExtId, isEnabled) {
       present(diskExtId, 'hydrateDisk')

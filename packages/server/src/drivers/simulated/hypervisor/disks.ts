@@ -77,7 +77,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
       }
       await (disks.get(byExtId) === undefined ? collapseAll() : collapse(byExtId))
     },
-    ...createDiskChanges(world, present, isInstant),
+    ...createDiskChanges(world, { hosts, present, isInstant }),
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }

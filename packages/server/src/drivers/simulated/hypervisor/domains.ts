@@ -24,10 +24,13 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
   const holds = holdFacts(world)
 
   /** A running guest notices new NICs later, and other boot disks at its next start. */
-  const seenByGuest = (before: DomainFact, domain: Domain): Pick<DomainFact, 'bootedOs' | 'nicChanges'> => ({
-    nicChanges: nicChangesOf(before, domain, clock.now()),
-    bootedOs: boots.guestOf(boots.settled(before)) ?? 'none',
-  })
+  function redefined(fact: DomainFact, domain: Domain): DomainFact {
+    const { nicChanges: _changes, bootedOs: _os, ...rest } = fact
+    const nicChanges = nicChangesOf(fact, domain, clock.now())
+    const next = { ...rest, domain, ...(Object.keys(nicChanges).length === 0 ? {} : { nicChanges }) }
+    const running = boots.guestOf(boots.settled(fact))
+    return boots.guestOf(next) === running ? next : { ...next, bootedOs: running ?? 'none' }
+  }
 
   return {
     async defineVm(domain) {
@@ -35,8 +38,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(before)])
       const startsTools = before?.state === 'ON' && domain.hasGuestTools && !before.domain.hasGuestTools
       const isChanged = before?.state === 'ON' && !isDeepStrictEqual(before.domain, domain)
-      const seen = isChanged ? seenByGuest(before, domain) : {}
-      const fact = { state: 'OFF', ...before, domain, ...seen } as const
+      const fact = isChanged ? redefined(before, domain) : ({ state: 'OFF', ...before, domain } as const)
       await domains.stage(domain.extId, startsTools ? withNewTools(fact, clock.now()) : fact)
     },
     async undefineVm(vmExtId) {
@@ -57,7 +59,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined && fact.heldSince === undefined))
         return
       hosts.requireAnswer('stopVm', hosts.placesOf(fact))
-      await domains.put(vmExtId, stopped(fact))
+      await domains.put(vmExtId, boots.off(fact))
     },
     ...createSignals(world, { hosts, boots, isInstant }),
     async fenceVm(vmExtId, hostExtId) {
@@ -115,7 +117,7 @@ function createSignals(
       if (fact.state === 'OFF') return 'done'
       hosts.requireAnswer('requestShutdown', hosts.placesOf(fact))
       if (!(await isObeyed(fact, through))) return 'ignored'
-      await domains.put(vmExtId, stopped(hosts.domain(vmExtId)))
+      await domains.put(vmExtId, boots.off(hosts.domain(vmExtId)))
       return 'done'
     },
     async requestReboot(vmExtId, through, callKey) {

@@ -23,6 +23,19 @@ export function contentBytes(disks: Collection<DiskFact>, fact: DiskFact, now: n
   return joined(fact.sizeBytes, ownBytes(fact, now), below === undefined ? 0 : contentBytes(disks, below, now))
 }
 
+/** A disk with the content of this one, and no layer below. */
+export function fullCopy(disks: Collection<DiskFact>, fact: DiskFact, containerExtId: string, now: number): DiskFact {
+  const { sizeBytes, os, hydration } = fact
+  const held = contentBytes(disks, fact, now)
+  return {
+    containerExtId,
+    sizeBytes,
+    createdAt: now,
+    ...defined({ os, hydration }),
+    ...(held > 0 && { mergedBytes: held }),
+  }
+}
+
 /** The layer that keeps what the disk holds now. */
 export const frozen = (fact: DiskFact, now: number): DiskFact => ({
   ...fact,
@@ -38,9 +51,10 @@ export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact
     frozenAt: _at,
     mergedBytes: _merged,
     isHidden: _hidden,
+    layerSince: _since,
     ...plain
   } = fact
-  return { ...plain, parentExtId, layerSince: now }
+  return { ...plain, parentExtId, ...(now === fact.createdAt ? {} : { layerSince: now }) }
 }
 
 /** What the disk holds stays as it is; the former size undoes the last resize. */
@@ -61,7 +75,7 @@ export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact 
     ...(lower.parentExtId === undefined ? {} : { parentExtId: lower.parentExtId }),
     ...(upper.frozenBytes === undefined ? {} : { frozenBytes: joined(upper.sizeBytes, held, ownBytes(lower, now)) }),
   }
-  const isContinued = layerSince === lower.frozenAt && mergedBytes === undefined
+  const isContinued = (layerSince ?? upper.createdAt) === lower.frozenAt && mergedBytes === undefined
   if (!isContinued) {
     const bytes = joined(upper.sizeBytes, mergedBytes ?? 0, ownBytes(lower, now))
     return { ...fact, ...(layerSince === undefined ? {} : { layerSince }), mergedBytes: bytes }

@@ -1,9 +1,9 @@
 /** Live migration: the memory is copied in rounds, each with what the guest wrote in the one before. Source: vmm.md 3.5. */
 import { drawsFrom } from '../../../core/ids/draws.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Migration } from '../../hypervisor.ts'
+import type { ClusterMove, Migration } from '../../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
-import type { DomainFact } from './facts.ts'
+import { type DiskFact, type DomainFact, diskFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
 /** Between two hosts, shared by their migrations. */
@@ -86,22 +86,63 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
     await report(1)
   }
 
+  /** `arrive` switches over. */
+  const live = async (
+    fact: DomainFact,
+    toHostExtId: string,
+    report: (share: number) => Promise<void>,
+    arrive: (now: DomainFact) => Promise<void>,
+  ): Promise<void> => {
+    const move = { from: fact.hostExtId as string, to: toHostExtId }
+    hosts.requireDevices(fact.domain, toHostExtId)
+    const patience = (): Promise<void> => (isInstant ? new Promise(() => undefined) : world.clock.sleep(1000))
+    await moves.enter(move, patience, () => report(0))
+    try {
+      await copy(fact, move, report)
+      await arrive(hosts.domain(fact.domain.extId))
+    } finally {
+      moves.leave(move)
+    }
+  }
+
   return {
     async migrateVm(vmExtId, toHostExtId, report = async () => undefined) {
       const fact = hosts.domain(vmExtId)
       if (fact.state === 'OFF' || fact.hostExtId === toHostExtId) return
-      const move = { from: fact.hostExtId as string, to: toHostExtId }
       hosts.requireAnswer('migrateVm', [...hosts.placesOf(fact), toHostExtId])
-      hosts.requireDevices(fact.domain, toHostExtId)
-      const patience = (): Promise<void> => (isInstant ? new Promise(() => undefined) : world.clock.sleep(1000))
-      await moves.enter(move, patience, () => report(0))
-      try {
-        await copy(fact, move, report)
-        const now = hosts.domain(vmExtId)
+      await live(fact, toHostExtId, report, async (now) => {
         if (now.state !== 'OFF') await hosts.domains.put(vmExtId, { ...now, hostExtId: toHostExtId })
-      } finally {
-        moves.leave(move)
+      })
+    },
+    async moveVm({ domain, hostExtId, disks }, report = async () => undefined) {
+      const fact = hosts.domain(domain.extId)
+      // Disks first: a call that a crash interrupts is repeated until the domain is on the other cluster.
+      const arrive = async (now: DomainFact): Promise<void> => {
+        const { hasPendingCustomization } = now.domain
+        hosts.requireAnswer('moveVm', [domain.clusterExtId])
+        await exchange(world, disks)
+        await hosts.domains.put(domain.extId, {
+          ...now,
+          domain: { ...domain, hasPendingCustomization },
+          ...(now.state === 'ON' && hostExtId !== undefined ? { hostExtId } : {}),
+        })
       }
+      if (fact.domain.clusterExtId === domain.clusterExtId) return exchange(world, disks)
+      hosts.requireAnswer('moveVm', [...hosts.placesOf(fact), domain.clusterExtId, hostExtId])
+      if (fact.state === 'OFF' || hostExtId === undefined) await arrive(fact)
+      else await live(fact, hostExtId, report, arrive)
     },
   }
+}
+
+/** Disks that are in their new container already, and those without a copy, stay as they are. */
+async function exchange(world: SimulatedWorld, moved: ClusterMove['disks']): Promise<void> {
+  const disks = diskFacts(world)
+  const changed = new Map<string, DiskFact>()
+  for (const { diskExtId, copyExtId, containerExtId } of moved) {
+    const [fact, copy] = [disks.get(diskExtId), disks.get(copyExtId)]
+    if (fact === undefined || copy === undefined || fact.containerExtId === containerExtId) continue
+    changed.set(diskExtId, copy).set(copyExtId, fact)
+  }
+  if (changed.size > 0) await disks.putAll(changed)
 }

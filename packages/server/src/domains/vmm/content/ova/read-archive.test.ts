@@ -89,6 +89,13 @@ test('an archive without a manifest is read', async () => {
   assert.equal((await archived({ 'a.ovf': descriptor(), 'root.vmdk': disk })).disks.length, 1)
 })
 
+test('an amount whose unit is the byte is read as bytes', async () => {
+  const text = descriptor()
+    .replace('MegaBytes', 'byte')
+    .replace('>2048<', `>${2 ** 31}<`)
+  assert.equal((await archived({ 'a.ovf': text, 'root.vmdk': disk })).vmConfig.memorySizeBytes, 2 ** 31)
+})
+
 test('faults of an archive say what is wrong', async () => {
   const text = descriptor()
   const cases: [Readonly<Record<string, Buffer | string>>, RegExp][] = [

@@ -6,6 +6,7 @@ import {
 import { implement } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
 import { nameFaults } from '../../vm/rules.ts'
+import { enforceTemplatePlacement, placeTemplate } from '../template/placement.ts'
 import { policyLife } from './policy-life.ts'
 
 const maximumPolicies = limit('templatePlacementPolicies', 500)
@@ -32,7 +33,8 @@ export const templatePlacementPolicy = implement(
       createTemplatePlacementPolicy: ({ body }) => nameFaults(body),
       updateTemplatePlacementPolicyById: ({ body }) => nameFaults(body),
     },
-    tasks: life.tasks,
+    tasks: [...life.tasks, placeTemplate],
     limits: [maximumPolicies],
+    schedules: [enforceTemplatePlacement],
   },
 )

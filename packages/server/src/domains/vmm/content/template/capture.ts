@@ -92,7 +92,7 @@ const copiesOf = async (store: Reader, versionExtId: string): Promise<NonNullabl
 
 async function readSource(
   ctx: Recording,
-  { templateExtId, source }: Capture,
+  { templateExtId, versionExtId, source }: Capture,
 ): Promise<{ readonly source: Source; readonly guestCustomization: Customization | undefined }> {
   if (source.kind === 'vm') {
     const vm = await present(ctx.store, source.extId)
@@ -101,6 +101,8 @@ async function readSource(
     return { source: sourceVm(vm, ctx.clock.now()), guestCustomization: source.guestCustomization }
   }
   const version = await versionOf(ctx.store, templateExtId, source.extId)
-  const { guestCustomization = customizationOf(ctx.secrets, version) } = source.overrides
+  const hasProfile = (await ctx.store.pending(TemplateVersion, versionExtId))?.guestCustomizationProfile !== undefined
+  const inherited = hasProfile ? undefined : customizationOf(ctx.secrets, version)
+  const { guestCustomization = inherited } = source.overrides
   return { source: sourceVersion(version, source.overrides), guestCustomization }
 }

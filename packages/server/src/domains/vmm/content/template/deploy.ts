@@ -6,14 +6,11 @@ import type { Operation } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Task } from '@hyperplane/contract/platform/task'
 import { vmm } from '@hyperplane/contract/vmm'
-import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { derivedId } from '../../../../core/ids/named-id.ts'
 import { CancelAccepted, type StepContext, type TaskEnd } from '../../../../core/tasks/define-task.ts'
 import { subtasksOf } from '../../../../core/tasks/runner.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
-import { defaultContainer } from '../../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
@@ -21,19 +18,11 @@ import { affectedVm, taskOf as taskOfVm } from '../../vm/admission.ts'
 import { isNative } from '../../vm/create/clusters.ts'
 import { insertVm, makingVm, type NewVm, planning } from '../../vm/create/create.ts'
 import { derive, derivedFaults, type Overrides } from '../../vm/create/derived-vm.ts'
-import { requireRoom } from '../../vm/files.ts'
+import { deleteUnstored, makeCopies, storeCopies } from './copies.ts'
+import { settingsFaults, settingsOf, withoutProfile } from './customization.ts'
 import type { DeploymentBody, OverrideBody } from './rules.ts'
 import { type OfVersion, type TemplateEntity, taskOf } from './template-tasks.ts'
-import {
-  blueprintOf,
-  type Copy,
-  copiesOn,
-  customizationOf,
-  homeOf,
-  type VersionEntity,
-  versionOf,
-  withPresentParts,
-} from './version-content.ts'
+import { blueprintOf, type Copy, customizationOf, homeOf, versionOf, withPresentParts } from './version-content.ts'
 
 const atOnce = 4
 const namedVms = 10
@@ -75,18 +64,18 @@ export async function deploy(ctx: WriteContext<TemplateEntity>, body: Deployment
   const blueprint = blueprintOf(version, homeOf(version))
   refuseAll(
     Object.entries(overrideVmConfigMap).flatMap(([key, overrides]) => {
-      const path = `overrideVmConfigMap/${key}`
-      const isRefused = version.isGcOverrideEnabled === false && overrides.guestCustomization !== undefined
-      const refused = isRefused
-        ? [fault(`${path}/guestCustomization`, 'none: isGcOverrideEnabled of the version is false', 'one')]
-        : []
-      return [...refused, ...under(path, derivedFaults(blueprint, overrides))]
+      const fields = ['guestCustomization', 'guestCustomizationProfileConfig'] as const
+      const given = version.isGcOverrideEnabled === false ? fields.filter((name) => overrides[name] !== undefined) : []
+      const refused = given.map((name) => fault(name, 'none: isGcOverrideEnabled of the version is false', 'one'))
+      const faults = derivedFaults(blueprint, withoutProfile(overrides))
+      return under(`overrideVmConfigMap/${key}`, [...refused, ...faults])
     }),
   )
   const vms = Array.from({ length: numberOfVms }, (_, number): Wanted => {
     const overrides = overrideVmConfigMap[String(number)] ?? {}
     return { extId: ctx.ids.uuid(), name: overrides.name ?? nameOfVm(templateName, `-${number}`), overrides }
   })
+  refuseAll(await settingsFaults(ctx, version, vms))
   const input = { templateExtId, versionExtId: version.extId, clusterExtId: cluster.extId, vms }
   const options = taskOf('Deploy', 'Deploy template', ctx.target)
   return ctx.startTask(deployTemplate, input, { ...options, clusterExtIds: [cluster.extId] })
@@ -110,42 +99,11 @@ export const deployTemplate = defineTask<Deployment>({
       seconds: [1, 5],
       run: async (ctx, input) => {
         const version = await versionOf(ctx.store, input.templateExtId, input.versionExtId)
-        const copies = await copiesFor(ctx, version, input.clusterExtId)
-        await requireRoom(
-          ctx,
-          copies.map(({ containerExtId, sizeBytes }) => ({
-            storageContainer: { extId: containerExtId },
-            diskSizeBytes: sizeBytes,
-          })),
-        )
-        const homes = new Map(copiesOn(version, homeOf(version)).map((copy) => [copy.fileExtId, copy.diskExtId]))
-        for (const { fileExtId, diskExtId, containerExtId, sizeBytes } of copies) {
-          const source = { kind: 'disk', extId: homes.get(fileExtId) as string, isFullCopy: true } as const
-          await ctx.drivers.hypervisor.createDisk({
-            extId: diskExtId,
-            containerExtId,
-            sizeBytes,
-            source,
-            isReadOnly: true,
-          })
-        }
-        return copies
+        return makeCopies(ctx, version, input.clusterExtId)
       },
-      record: async (ctx, { templateExtId, versionExtId, clusterExtId }, added: readonly Copy[]) => {
-        const { copies = [], clusterLocationExtIds = [] } = await versionOf(ctx.store, templateExtId, versionExtId)
-        if (clusterLocationExtIds.includes(clusterExtId)) return
-        await ctx.store.update(TemplateVersion, versionExtId, {
-          clusterLocationExtIds: [...clusterLocationExtIds, clusterExtId],
-          copies: [...copies, ...added],
-        })
-      },
-      // Once they are recorded, the copies belong to the version, and other deployments may use them.
-      undo: async (ctx, { versionExtId, clusterExtId }) => {
-        const version = await ctx.store.get(TemplateVersion, versionExtId)
-        if (version === undefined || version.clusterLocationExtIds?.includes(clusterExtId) === true) return
-        for (const { diskExtId } of await copiesFor(ctx, version, clusterExtId))
-          await ctx.drivers.hypervisor.deleteDisk(diskExtId)
-      },
+      record: async (ctx, { templateExtId, versionExtId, clusterExtId }, added: readonly Copy[]) =>
+        storeCopies(ctx, await versionOf(ctx.store, templateExtId, versionExtId), clusterExtId, added),
+      undo: (ctx, { versionExtId, clusterExtId }) => deleteUnstored(ctx, versionExtId, clusterExtId),
     },
     {
       name: 'make VMs',
@@ -181,18 +139,6 @@ export const deployTemplate = defineTask<Deployment>({
 function listed(names: readonly string[]): string {
   const shown = names.slice(0, namedVms).map((name) => `"${name}"`)
   return names.length > namedVms ? `${shown.join(', ')} and ${names.length - namedVms} more` : shown.join(', ')
-}
-
-/** Copies that the cluster still needs; their ids follow from the version, so that a repeated step makes the same ones. */
-async function copiesFor(ctx: Running, version: VersionEntity, clusterExtId: string): Promise<Copy[]> {
-  if (version.clusterLocationExtIds?.includes(clusterExtId) === true) return []
-  const container = await defaultContainer(ctx.store, clusterExtId)
-  return copiesOn(version, homeOf(version)).map((copy) => ({
-    ...copy,
-    diskExtId: derivedId('template copy', copy.fileExtId, clusterExtId),
-    clusterExtId,
-    containerExtId: container.extId,
-  }))
 }
 
 /** By VM. */
@@ -257,17 +203,21 @@ export const makeDeployedVm = makingVm<DeployedVm>('vmm.deploy-vm', {
     progress: 2,
     record: async (ctx, { templateExtId, versionExtId, clusterExtId, vmExtId, name, overrides }) => {
       const version = await versionOf(ctx.store, templateExtId, versionExtId)
-      const guestCustomization = overrides.guestCustomization ?? customizationOf(ctx.secrets, version)
+      const settings = await settingsOf(ctx, version, { name, overrides })
+      const { guestCustomization = overrides.guestCustomization ?? customizationOf(ctx.secrets, version) } =
+        settings ?? {}
+      for (const text of settings?.warnings ?? []) ctx.warn(text)
       const changes: Overrides = {
-        ...overrides,
+        ...withoutProfile(overrides),
         name,
         cluster: { extId: clusterExtId },
         ...(guestCustomization === undefined ? {} : { guestCustomization }),
       }
       const blueprint = await withPresentParts(ctx.store, blueprintOf(version, clusterExtId), changes)
       const { body, ...derived } = derive(blueprint, changes)
+      const internal = settings === undefined ? {} : { guestSettings: settings.guestSettings }
       const planningContext = { ...ctx, caller: ctx.owner, operation: deploying }
-      return { keep: (await insertVm(planningContext, body, derived, vmExtId)).copies }
+      return { keep: (await insertVm(planningContext, body, { ...derived, internal }, vmExtId)).copies }
     },
   },
 })

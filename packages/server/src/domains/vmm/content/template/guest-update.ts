@@ -21,7 +21,7 @@ import { makingVm, type NewVm } from '../../vm/create/create.ts'
 import { deriveVm } from '../../vm/create/derived-vm.ts'
 import { removalSteps } from '../../vm/delete.ts'
 import { signalAndWait } from '../../vm/power/guest-power.ts'
-import { recordOff } from '../../vm/power/power.ts'
+import { recordOff, removeIso } from '../../vm/power/power.ts'
 import { capturingSteps } from './capture.ts'
 import { nameOfVm } from './deploy.ts'
 import { insertVersion, userOf } from './new-version.ts'
@@ -140,11 +140,10 @@ const complete = defineTask<Completion>({
         const { powerState } = await present(ctx.store, vmExtId)
         return powerState === 'OFF' ? undefined : signalAndWait(ctx, vmExtId, 'shutdown')
       },
-      record: async (ctx, input, output: unknown) => {
-        if (output !== undefined) await recordOff(ctx, input, output)
-      },
+      record: async (ctx, input, output: unknown) => (output === undefined ? undefined : recordOff(ctx, input, output)),
       // No undo: the guest update stays open, and its VM stays off.
     },
+    removeIso('stop', 20),
     ...capturingSteps(70),
     ...removalSteps(70, 95),
     {

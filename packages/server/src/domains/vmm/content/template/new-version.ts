@@ -1,6 +1,7 @@
 import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { created } from '../../../../core/updates.ts'
 import type { WriteContext } from '../../../context.ts'
+import type { VersionSettings } from './customization.ts'
 import type { VersionBody } from './rules.ts'
 
 export const userOf = ({ caller }: Pick<WriteContext, 'caller'>): { extId: string; username: string } => ({
@@ -14,6 +15,7 @@ export async function insertVersion(
   body: VersionBody,
   templateExtId: string,
   extId: string,
+  settings: VersionSettings = {},
 ): Promise<void> {
   const own = { extId, templateExtId, createTime: ctx.clock.iso(), createdBy: userOf(ctx) }
   const derived = {
@@ -21,6 +23,7 @@ export async function insertVersion(
     versionSource: undefined,
     isActiveVersion: undefined,
     isGcOverrideEnabled: body.isGcOverrideEnabled !== false,
+    ...settings,
   }
   await ctx.store.insert(TemplateVersion, created(ctx, TemplateVersion, body, derived), { pending: true })
 }

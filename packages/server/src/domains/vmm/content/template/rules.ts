@@ -7,7 +7,7 @@ import type {
   templateOperations,
   VmConfigOverride,
 } from '@hyperplane/contract/vmm/content/template'
-import { ApiError } from '../../../../core/api-error.ts'
+import type { ApiError } from '../../../../core/api-error.ts'
 import type { VmBody } from '../../../virtual-machines/entity.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
 import type { Overrides } from '../../vm/create/derived-vm.ts'
@@ -30,7 +30,7 @@ interface SourceBody {
   readonly versionId?: string
   readonly overrideVmConfig?: OverrideBody
   readonly guestCustomization?: VmBody['guestCustomization']
-  readonly guestCustomizationProfile?: unknown
+  readonly guestCustomizationProfile?: { readonly extId?: string }
 }
 
 export const sourceIn = ({ versionSource }: VersionBody): SourceBody => (versionSource ?? {}) as SourceBody
@@ -38,21 +38,38 @@ export const sourceIn = ({ versionSource }: VersionBody): SourceBody => (version
 const nameFaults = (path: string, name: string | undefined): ApiError[] =>
   name?.includes('../') === true ? [fault(path, 'a name without "../"', name)] : []
 
-const profiles = (operation: string): never => {
-  throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with a guest customisation profile` })
-}
-
 /** @throws ApiError 501 naming a field that is not built */
 function overridesFaults(operation: string, body: OverrideBody): ApiError[] {
-  if (body.guestCustomizationProfileConfig !== undefined) profiles(operation)
   refuseUnbuilt(operation, body as VmBody)
-  return overrideFaults(body as Overrides)
+  const isTwice = body.guestCustomization !== undefined && body.guestCustomizationProfileConfig !== undefined
+  const twice = isTwice ? [fault('guestCustomizationProfileConfig', 'nothing beside guestCustomization', 'one')] : []
+  return [...twice, ...overrideFaults(body as Overrides)]
+}
+
+/** At most one of them says how the guests of the version are customised. */
+function customizationFaults(version: VersionBody): ApiError[] {
+  const { overrideVmConfig = {}, guestCustomization, guestCustomizationProfile } = sourceIn(version)
+  const given = {
+    guestCustomizationProfile: version.guestCustomizationProfile,
+    'versionSource/guestCustomizationProfile': guestCustomizationProfile,
+    'versionSource/guestCustomization': guestCustomization,
+    'versionSource/overrideVmConfig/guestCustomization': overrideVmConfig.guestCustomization,
+    'versionSource/overrideVmConfig/guestCustomizationProfileConfig': overrideVmConfig.guestCustomizationProfileConfig,
+  }
+  const [first, second] = Object.entries(given).flatMap(([path, value]) => (value === undefined ? [] : path))
+  const isWithoutId = (reference: { readonly extId?: string } | undefined): boolean =>
+    reference !== undefined && reference.extId === undefined
+  return [
+    ...(second === undefined ? [] : [fault(second, `nothing beside ${first}`, 'one')]),
+    ...(isWithoutId(version.guestCustomizationProfile) || isWithoutId(guestCustomizationProfile)
+      ? [fault(`${first}/extId`, 'the id of a profile', undefined)]
+      : []),
+  ]
 }
 
 function versionFaults(operation: string, version: VersionBody): ApiError[] {
-  const { overrideVmConfig, guestCustomization, guestCustomizationProfile } = sourceIn(version)
-  if (version.guestCustomizationProfile !== undefined || guestCustomizationProfile !== undefined) profiles(operation)
-  const faults = nameFaults('versionName', version.versionName)
+  const { overrideVmConfig, guestCustomization } = sourceIn(version)
+  const faults = [...nameFaults('versionName', version.versionName), ...customizationFaults(version)]
   if (version.versionSource === undefined)
     faults.push(fault('versionSource', 'the VM or the version to copy', undefined))
   if (guestCustomization !== undefined) faults.push(...under('versionSource', overrideFaults({ guestCustomization })))

@@ -13,6 +13,7 @@ import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { under } from '../../../virtual-machines/fault.ts'
 import { derivedFaults } from '../../vm/create/derived-vm.ts'
 import type { CaptureSource } from './capture.ts'
+import { versionSettings } from './customization.ts'
 import { deploy, deployTemplate, makeDeployedVm } from './deploy.ts'
 import { cancelUpdate, completeUpdate, guestUpdateTasks, initiateUpdate } from './guest-update.ts'
 import { insertVersion, userOf } from './new-version.ts'
@@ -29,7 +30,7 @@ import {
   taskOf,
   updateTemplate,
 } from './template-tasks.ts'
-import { blueprintOf, homeOf, versionOf, versionsOf } from './version-content.ts'
+import { blueprintOf, homeOf, type VersionEntity, versionOf, versionsOf } from './version-content.ts'
 
 const maximumTemplates = limit('templates', 1000)
 
@@ -56,7 +57,7 @@ export const template = implement(
         versionName: version.versionName ?? 'Initial Version',
         versionDescription: version.versionDescription ?? `Created from VM: ${vm.name}`,
       }
-      await insertVersion(ctx, named, extId, versionExtId)
+      await insertVersion(ctx, named, extId, versionExtId, await versionSettings(ctx, version))
       const source: CaptureSource = {
         kind: 'vm',
         extId: vm.extId,
@@ -80,9 +81,10 @@ export const template = implement(
       await ctx.store.touch(Template, templateExtId)
       if (version === undefined) return ctx.startTask(updateTemplate, update, options)
       await requireVersionRoom(ctx, templateExtId)
-      const { source, clusterExtId } = await sourceOf(ctx, templateExtId, version)
+      const { source, clusterExtId, copied } = await sourceOf(ctx, templateExtId, version)
       const versionExtId = ctx.ids.uuid()
-      await insertVersion(ctx, version, templateExtId, versionExtId)
+      const settings = await versionSettings(ctx, version, copied)
+      await insertVersion(ctx, version, templateExtId, versionExtId, settings)
       const input = { ...update, versionExtId, source, isActive: version.isActiveVersion !== false }
       const locks = [templateExtId, ...(source.kind === 'vm' ? [source.extId] : [])]
       return ctx.startTask(addVersion, input, { ...options, locks, clusterExtIds: [clusterExtId] })
@@ -134,6 +136,7 @@ export const template = implement(
 interface Sourced {
   readonly source: CaptureSource
   readonly clusterExtId: string
+  readonly copied?: VersionEntity
 }
 
 /** @throws ApiError 404 for a version of another template; 400 for overrides that do not fit it */
@@ -148,9 +151,10 @@ async function sourceOf(ctx: WriteContext, templateExtId: string, version: Versi
   const copied = await versionOf(ctx.store, templateExtId, versionId, `${path}/versionId`)
   const clusterExtId = homeOf(copied)
   await requireClusterReachable(ctx, clusterExtId)
-  const faults = derivedFaults(blueprintOf(copied, clusterExtId), overrideVmConfig)
+  const { guestCustomizationProfileConfig: _, ...overrides } = overrideVmConfig
+  const faults = derivedFaults(blueprintOf(copied, clusterExtId), overrides)
   refuseAll(under(`${path}/overrideVmConfig`, faults))
-  return { source: { kind: 'version', extId: versionId, overrides: overrideVmConfig }, clusterExtId }
+  return { source: { kind: 'version', extId: versionId, overrides }, clusterExtId, copied }
 }
 
 async function presentTemplates(ctx: ReadContext, templates: readonly TemplateEntity[]): Promise<readonly object[]> {
@@ -158,7 +162,13 @@ async function presentTemplates(ctx: ReadContext, templates: readonly TemplateEn
   const versions = await ctx.store.getMany(TemplateVersion, ids)
   const active = new Map(versions.map((version) => [version.templateExtId, version]))
   return templates.map((each) => {
-    const { templateExtId: _, copies: _copies, guestCustomization: _sealed, ...shown } = active.get(each.extId) ?? {}
+    const {
+      templateExtId: _,
+      copies: _copies,
+      guestCustomization: _sealed,
+      profileOverride: _override,
+      ...shown
+    } = active.get(each.extId) ?? {}
     return { ...each, templateVersionSpec: { ...shown, isActiveVersion: true } }
   })
 }

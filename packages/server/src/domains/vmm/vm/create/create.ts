@@ -29,11 +29,12 @@ import {
   type FileBacking,
   filesOf,
   firmwareFilesOf,
+  nvramOf,
   type VmBody,
   type VmEntity,
 } from '../../../virtual-machines/entity.ts'
 import { requireImagesAllowed } from '../../content/placement.ts'
-import { type OfVm, taskOf } from '../admission.ts'
+import type { OfVm } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import {
   copyImages,
@@ -41,6 +42,7 @@ import {
   diskOf,
   imagesOf,
   imagesToCopy,
+  locksOf,
   removeCopies,
   requireRoom,
   storeCopies,
@@ -77,9 +79,6 @@ export interface VmOrigin<I extends NewVm> extends Derived {
   readonly options: (vm: VmEntity) => TaskOptions
 }
 
-export const createVm = (ctx: WriteContext, body: VmBody): Promise<TaskStarted> =>
-  newVm(ctx, body, { contents: new Map(), task: makeVm, input: {}, options: (vm) => taskOf('CreateVm', vm) })
-
 /**
  * Stores the pending row with its unique values; the VM becomes visible when its task has succeeded.
  * @param extId default: the next id of the context
@@ -97,7 +96,7 @@ export async function insertVm(
     nics.push(await takeMac(ctx, planned.extId, nic))
     await takeAskedAddresses(ctx, nic, `nics[${index}]/`)
   }
-  const filesUnderWay = underWay(filesOf(planned), copies)
+  const filesUnderWay = underWay(filesWithSources(planned), copies)
   const vm = {
     ...planned,
     ...internal,
@@ -121,8 +120,8 @@ export async function newVm<I extends NewVm>(
 ): Promise<TaskStarted> {
   const { vm, copies } = await insertVm(ctx, body, origin)
   const options = origin.options(vm)
-  const images = (await imagesToCopy(ctx.store, ...sourcesOf(vm, copies))).map(({ extId }) => extId)
-  const locks = [...options.affected.map(({ extId }) => extId), vm.extId, ...images]
+  const sources = await locksOf(ctx.store, ...sourcesOf(vm, copies))
+  const locks = [...options.affected.map(({ extId }) => extId), ...(options.locks ?? []), vm.extId, ...sources]
   const input = {
     ...origin.input,
     vmExtId: vm.extId,
@@ -177,10 +176,10 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesOf(vm)) await diskOf(ctx.store, file, contentOf(file, copiesIn(ctx, input)))
+      for (const file of filesWithSources(vm)) await diskOf(ctx.store, file, contentOf(file, copiesIn(ctx, input)))
       const [files, clusterExtId] = sourcesOf(vm, copiesIn(ctx, input))
       await requireImagesAllowed(ctx.store, imagesOf(files), clusterExtId)
-      await requireRoom(ctx, filesOf(vm))
+      await requireRoom(ctx, filesWithSources(vm))
     },
     // No undo: the step only reads.
   },
@@ -200,8 +199,9 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesOf(vm)) await createFile(ctx, file, contentOf(file, copiesIn(ctx, input)))
-      for (const firmware of firmwareDisks(vm)) await ctx.drivers.hypervisor.createDisk(firmware)
+      for (const file of filesWithSources(vm)) await createFile(ctx, file, contentOf(file, copiesIn(ctx, input)))
+      const tpm = tpmDisk(vm)
+      if (tpm !== undefined) await ctx.drivers.hypervisor.createDisk(tpm)
     },
     undo: async (ctx, input) => removeDisks(ctx, await coming(ctx.store, input)),
   },
@@ -287,7 +287,7 @@ export async function detachGroups(store: Transaction, vmExtId: string): Promise
   for (const attachment of await claimsOn(store, 'Vm', vmExtId)) await drop(store, attachment)
 }
 
-const hasDisks = (vm: VmEntity): boolean => filesOf(vm).length + firmwareDisks(vm).length > 0
+const hasDisks = (vm: VmEntity): boolean => filesOf(vm).length + firmwareFilesOf(vm).length > 0
 
 async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity
@@ -295,7 +295,7 @@ async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
 
 /** Files that read the source which they name, and the cluster that needs it. */
 const sourcesOf = (vm: VmEntity, copies: Copies = {}): [readonly FileBacking[], string] => [
-  filesOf(vm).filter(({ diskExtId }) => copies[diskExtId as string] === undefined),
+  filesWithSources(vm).filter(({ diskExtId }) => copies[diskExtId as string] === undefined),
   vm.cluster?.extId as string,
 ]
 
@@ -307,17 +307,13 @@ const comingSources = async (
 const contentOf = ({ diskExtId }: FileBacking, copies: Copies = {}): DiskSource | undefined =>
   copies[diskExtId as string]
 
-function firmwareDisks(vm: VmEntity): VirtualDisk[] {
-  const boot = vm.bootConfig as { nvramDevice?: { backingStorageInfo?: FileBacking } } | undefined
-  const nvram = boot?.nvramDevice?.backingStorageInfo
-  const tpm = vm.vtpmConfig?.vtpmDevice
-  const files = [
-    { extId: nvram?.diskExtId, containerExtId: nvram?.storageContainer?.extId },
-    { extId: tpm?.diskExtId, containerExtId: tpm?.backingFirmwareDiskStorageInfo?.storageContainer?.extId },
-  ]
-  return files
-    .filter((file): file is { extId: string; containerExtId: string } => file.extId !== undefined)
-    .map((file) => ({ ...file, sizeBytes: 0 }))
+/** The files of the VM that have a source, or may have one. */
+const filesWithSources = (vm: VmEntity): FileBacking[] => [...filesOf(vm), ...[nvramOf(vm) ?? []].flat()]
+
+function tpmDisk({ vtpmConfig }: VmEntity): VirtualDisk | undefined {
+  const { diskExtId: extId, backingFirmwareDiskStorageInfo } = vtpmConfig?.vtpmDevice ?? {}
+  const containerExtId = backingFirmwareDiskStorageInfo?.storageContainer?.extId
+  return extId === undefined || containerExtId === undefined ? undefined : { extId, containerExtId, sizeBytes: 0 }
 }
 
 export async function removeDisks(ctx: Pick<StepContext<Drivers>, 'drivers'>, vm: VmEntity): Promise<void> {

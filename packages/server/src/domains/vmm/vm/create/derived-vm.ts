@@ -12,6 +12,7 @@ import {
   type DiskEntity,
   fileOf,
   type NicEntity,
+  nvramOf,
   type SourceReference,
   type VmBody,
   type VmEntity,
@@ -35,7 +36,7 @@ export interface Blueprint {
   readonly shownAs: (fileExtId: string) => SourceReference | undefined
 }
 
-/** Fields that the new VM has; `nics` replaces all NICs. */
+/** Fields that the new VM has; a list, as `nics`, replaces the whole list. */
 export type Overrides = Partial<VmBody>
 
 /** Fields of a VM that say who it is or where it runs, not how it is configured. */
@@ -62,9 +63,13 @@ export function derive(blueprint: Blueprint, overrides: Overrides): Derived & { 
   const { spec, contentOf } = blueprint
   const body = derivedBody(blueprint, overrides)
   const files = [
-    ...fileDisksOf(spec).map((disk, index): [string, string] => [`disks[${index}]`, fileIdOf(disk)]),
-    ...(spec.cdRoms ?? []).flatMap(({ backingInfo }, index): [string, string][] =>
-      backingInfo === undefined ? [] : [[`cdRoms[${index}]`, backingInfo.diskExtId as string]],
+    ...(overrides.disks === undefined ? fileDisksOf(spec) : []).map((disk, index): [string, string] => [
+      `disks[${index}]`,
+      fileIdOf(disk),
+    ]),
+    ...(overrides.cdRoms === undefined ? (spec.cdRoms ?? []) : []).flatMap(
+      ({ backingInfo }, index): [string, string][] =>
+        backingInfo === undefined ? [] : [[`cdRoms[${index}]`, backingInfo.diskExtId as string]],
     ),
   ]
   const contents = new Map(files.map(([path, fileExtId]) => [`${path}/backingInfo`, contentOf(fileExtId)]))
@@ -87,10 +92,11 @@ export function derivedFaults(blueprint: Blueprint, overrides: Overrides): ApiEr
   ]
 }
 
-const derivedBody = (blueprint: Blueprint, overrides: Overrides): VmBody => ({
-  ...bodyLike(blueprint),
-  ...overrides,
-})
+function derivedBody({ spec, shownAs }: Blueprint, overrides: Overrides): VmBody {
+  // A boot device is kept only if it is among the disks and drives that the new VM has.
+  const { disks = spec.disks, cdRoms = spec.cdRoms } = overrides as Partial<VmEntity>
+  return { ...bodyLike({ spec: { ...spec, disks, cdRoms } as VmEntity, shownAs }), ...overrides }
+}
 
 const fileDisksOf = ({ disks = [] }: VmEntity): DiskEntity[] => disks.filter((disk) => fileOf(disk) !== undefined)
 const fileIdOf = (disk: DiskEntity | undefined): string => disk?.extId as string
@@ -114,13 +120,21 @@ export function bodyLike({ spec, shownAs }: Pick<Blueprint, 'spec' | 'shownAs'>)
 
 /** Without a boot device that the new VM does not have: a volume group, or a NIC, which gets another MAC address. */
 function bootConfigOf(spec: VmEntity): VmEntity['bootConfig'] {
-  const { bootDevice, ...boot } = spec.bootConfig ?? {}
+  const boots = withoutNvram(spec)
+  const { bootDevice, ...boot } = boots ?? {}
   const address = (bootDevice as { diskAddress?: Address } | undefined)?.diskAddress
   const own = [...fileDisksOf(spec), ...(spec.cdRoms ?? [])]
   const isKept =
     address !== undefined &&
     own.some(({ diskAddress: at }) => at?.busType === address.busType && at?.index === address.index)
-  return isKept ? spec.bootConfig : (boot as VmEntity['bootConfig'])
+  return isKept ? boots : (boot as VmEntity['bootConfig'])
+}
+
+/** The new VM gets an NVRAM file of its own, of the same size. */
+function withoutNvram(spec: VmEntity): VmEntity['bootConfig'] {
+  const { diskSizeBytes } = nvramOf(spec) ?? {}
+  if (diskSizeBytes === undefined) return spec.bootConfig
+  return { ...spec.bootConfig, nvramDevice: { backingStorageInfo: { diskSizeBytes } } } as VmEntity['bootConfig']
 }
 
 function bootNicOf({ bootConfig, nics = [] }: VmEntity): number | undefined {

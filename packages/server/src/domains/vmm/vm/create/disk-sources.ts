@@ -1,14 +1,24 @@
-/** Sources of new disks: an image, a disk of another VM, a volume disk. Source: behaviour vmm.md 1.2. */
+/** Sources of new disks: an image, a disk of another VM or of a recovery point, a volume disk. Source: behaviour vmm.md 1.2. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/content/image'
+import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { pathOf } from '../../../../core/standard.ts'
 import type { DiskSource } from '../../../../drivers/hypervisor.ts'
-import { equals } from '../../../../odata/index.ts'
+import { equals, or } from '../../../../odata/index.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { type DiskEntity, fileOf, type SourceReference, type VmEntity } from '../../../virtual-machines/entity.ts'
+import {
+  type DiskEntity,
+  type FileBacking,
+  fileOf,
+  filesOf,
+  type SourceReference,
+  type VmEntity,
+} from '../../../virtual-machines/entity.ts'
+
+type Point = EntityOf<typeof VmRecoveryPoint>
 
 export interface ResolvedSource {
   readonly source: DiskSource
@@ -33,6 +43,8 @@ interface Named {
   readonly imageExtId?: string
   readonly diskExtId?: string
   readonly volumeGroupExtId?: string
+  readonly vmRecoveryPointExtId?: string
+  readonly diskRecoveryPointExtId?: string
   readonly vmReference?: { readonly extId?: string }
   readonly diskAddress?: { readonly busType?: string; readonly index?: number }
   readonly externalRepositoryExtId?: string
@@ -53,6 +65,10 @@ export async function resolveSource(store: Reader, reference: SourceReference): 
           ? await diskAt(store, given.vmReference?.extId, given.diskAddress)
           : await findDisk(store, given.diskExtId)
       return found === undefined ? undefined : vmDiskSource(found.vm, found.disk)
+    }
+    case 'vmm.v4.ahv.config.VmDiskRecoveryPointReference': {
+      const found = await findLayer(store, reference)
+      return found === undefined ? undefined : layerSource(found.point, found.layerExtId, found.file)
     }
     case 'vmm.v4.ahv.config.VolumeDiskReference':
       return volumeDiskSource(store, given.diskExtId, given.volumeGroupExtId)
@@ -79,6 +95,8 @@ export function nameOfSource(reference: SourceReference): { kind: string; id: st
   const given: Named = reference
   if (given.imageExtId !== undefined) return { kind: 'image', id: given.imageExtId }
   if (given.externalRepositoryExtId !== undefined) return { kind: 'repository', id: given.externalRepositoryExtId }
+  if (given.diskRecoveryPointExtId !== undefined)
+    return { kind: 'recovery point of a disk', id: given.diskRecoveryPointExtId }
   return { kind: 'disk', id: given.diskExtId ?? given.vmReference?.extId ?? 'without an id' }
 }
 
@@ -112,6 +130,48 @@ function vmDiskSource(vm: VmEntity, disk: DiskEntity): ResolvedSource | undefine
     owner: { kind: Vm, entity: vm },
   }
 }
+
+interface FoundLayer {
+  readonly point: Point
+  readonly layerExtId: string
+  readonly file: FileBacking | undefined
+}
+
+/** The layer of a disk, or of the content of a CD-ROM drive; undefined also for other sources. */
+export async function findLayer(
+  store: Reader,
+  reference: SourceReference | undefined,
+): Promise<FoundLayer | undefined> {
+  const { vmRecoveryPointExtId, diskRecoveryPointExtId: layerExtId }: Named = reference ?? {}
+  if (layerExtId === undefined || !isLayer(reference)) return undefined
+  const point =
+    vmRecoveryPointExtId === undefined
+      ? await pointWith(store, layerExtId)
+      : await store.get(VmRecoveryPoint, vmRecoveryPointExtId)
+  const snapshots = [...(point?.diskRecoveryPoints ?? []), ...(point?.driveRecoveryPoints ?? [])]
+  const snapshot = snapshots.find(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId === layerExtId)
+  if (point === undefined || snapshot === undefined) return undefined
+  const file = filesOf(point.vm as VmEntity).find(({ diskExtId }) => diskExtId === snapshot.diskExtId)
+  return { point, layerExtId, file }
+}
+
+const isLayer = ({ $objectType }: Named = {}): boolean =>
+  $objectType === 'vmm.v4.ahv.config.VmDiskRecoveryPointReference'
+
+async function pointWith(store: Reader, layerExtId: string): Promise<Point | undefined> {
+  const holds = (list: string) => equals(pathOf(VmRecoveryPoint, `${list}/diskRecoveryPointExtId`), layerExtId)
+  const filter = or(holds('diskRecoveryPoints'), holds('driveRecoveryPoints'))
+  return (await store.find(VmRecoveryPoint, { filter, limit: 1 }))[0]
+}
+
+/** @param file the file that the layer was taken of, as it was then */
+export const layerSource = (point: Point, layerExtId: string, file: FileBacking | undefined): ResolvedSource => ({
+  source: { kind: 'disk', extId: layerExtId },
+  sizeBytes: file?.diskSizeBytes ?? 0,
+  ...(file?.storageContainer?.extId === undefined ? {} : { containerExtId: file.storageContainer.extId }),
+  clusterExtIds: [point.clusterExtId as string],
+  owner: { kind: VmRecoveryPoint, entity: point },
+})
 
 async function volumeDiskSource(
   store: Reader,

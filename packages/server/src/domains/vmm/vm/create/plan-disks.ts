@@ -8,9 +8,12 @@ import {
   type DiskEntity,
   type FileBacking,
   fileOf,
+  isUefi,
+  nvramOf,
   type VmBody,
   volumeGroupOf,
 } from '../../../virtual-machines/entity.ts'
+import { nvramPath } from '../firmware.ts'
 import { type Slot, type SlotWish, usualCdRomBus, wishOf } from '../parts/slots.ts'
 import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
@@ -39,10 +42,11 @@ export interface GivenFile {
   readonly backing: FileBacking
 }
 
-/** Disks and CD-ROM drives that have a file. */
+/** Disks and CD-ROM drives that have a file, and the NVRAM device. */
 export const filesGiven = (body: VmBody): GivenFile[] => [
   ...(body.disks ?? []).flatMap((disk, index) => givenFile(`disks[${index}]/backingInfo`, fileOf(disk))),
   ...(body.cdRoms ?? []).flatMap((drive, index) => givenFile(`cdRoms[${index}]/backingInfo`, drive.backingInfo)),
+  ...givenFile(nvramPath, isUefi(body) ? nvramOf(body) : undefined),
 ]
 
 const givenFile = (path: string, backing: FileBacking | undefined): GivenFile[] =>
@@ -60,7 +64,7 @@ export async function withSources(
     const content = contents.get(path)
     const reference = content === undefined ? backing.dataSource?.reference : undefined
     const source = reference === undefined ? undefined : await resolveSource(ctx.store, reference)
-    if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source)))) {
+    if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source.owner)))) {
       const attribute = `${path}/dataSource/reference`
       missing.push(new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute }))
     }
@@ -70,7 +74,7 @@ export async function withSources(
   return files
 }
 
-async function mayRefer(ctx: Planning, { owner }: ResolvedSource): Promise<boolean> {
+export async function mayRefer(ctx: Planning, owner: ResolvedSource['owner']): Promise<boolean> {
   if (owner === undefined) return true
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
   return isInScope(scope, owner.entity)

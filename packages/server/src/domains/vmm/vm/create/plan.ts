@@ -12,10 +12,10 @@ import { requireContainersNotRemoved } from '../../../containers/storage-contain
 import { limit, limitOf } from '../../../limits.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
 import { apcConfigOf } from '../../../scheduling/cpu-models.ts'
-import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
+import type { FileBacking, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { withFirmware, withMachineType } from '../firmware.ts'
+import { nvramPath, sizedNvram, withFirmware, withMachineType } from '../firmware.ts'
 import { described, deviceConstraints } from '../parts/devices.ts'
 import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
 import { serialPortsOf } from '../parts/serial-port.ts'
@@ -93,10 +93,12 @@ export async function planVm(
     ctx.store,
     backings.flatMap(({ storageContainer }) => storageContainer?.extId ?? []),
   )
+  const nvram = backings[files.findIndex(({ path }) => path === nvramPath)]
   const devices = await described(ctx, { extId, cluster: { extId: cluster.extId }, ...pin }, wanted)
   const { groups, ...parts } = partsOf(body, files, backings, slots, () => ctx.ids.uuid())
   const vm = {
-    ...vmOf(ctx, extId, config, cluster.extId, container),
+    ...vmOf(ctx, extId, config, cluster.extId),
+    ...firmwareOf(ctx, config, container, nvram),
     apcConfig: await apcConfigOf(ctx.store, config, cluster.extId),
     ...withoutEmpty({ ...parts, ...devices, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) }),
     ...pin,
@@ -107,7 +109,17 @@ export async function planVm(
   return { vm, groups, copies: Object.fromEntries(copied) }
 }
 
-function vmOf(ctx: Planning, extId: string, config: VmBody, clusterExtId: string, containerExtId: string): VmEntity {
+function firmwareOf(
+  { ids }: Planning,
+  config: VmBody,
+  containerExtId: string,
+  nvram: FileBacking | undefined,
+): Pick<VmEntity, 'bootConfig' | 'vtpmConfig'> {
+  const files = { nvramExtId: ids.uuid(), tpmExtId: ids.uuid(), containerExtId }
+  return withFirmware(config, nvram === undefined ? files : { ...files, nvram: sizedNvram(nvram) })
+}
+
+function vmOf(ctx: Planning, extId: string, config: VmBody, clusterExtId: string): VmEntity {
   const { host: _host, disks: _disks, cdRoms: _drives, nics: _nics, serialPorts: _ports, ...plain } = config
   const now = ctx.clock.iso()
   const hasOwner = config.ownershipInfo?.owner?.extId !== undefined
@@ -123,7 +135,6 @@ function vmOf(ctx: Planning, extId: string, config: VmBody, clusterExtId: string
     generationUuid: ctx.ids.uuid(),
     ...(hasOwner ? {} : { ownershipInfo: { owner: { extId: ctx.caller.extId } } }),
     isCrossClusterMigrationInProgress: false,
-    ...withFirmware(config, { nvramExtId: ctx.ids.uuid(), tpmExtId: ctx.ids.uuid(), containerExtId }),
     ...(config.guestCustomization === undefined ? {} : { vmGuestCustomizationStatus: 'PENDING' }),
   }
 }

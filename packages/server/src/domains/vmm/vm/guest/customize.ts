@@ -7,7 +7,9 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { notFound } from '../../../../core/standard.ts'
+import type { SecretReader } from '../../../../core/world.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { Reader } from '../../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
@@ -78,7 +80,7 @@ const secretPaths = [
 
 /** @throws ApiError 400 naming each setting that is missing or does not fit */
 export async function settingsFrom(
-  ctx: WriteContext<unknown>,
+  ctx: { readonly store: Reader; readonly secrets: SecretReader },
   { profile: { extId = '' }, configOverrideSpec }: ValueOf<typeof VmGcProfileConfig>,
   vm: { readonly name: string; readonly nics: number },
 ): Promise<StagedSettings> {

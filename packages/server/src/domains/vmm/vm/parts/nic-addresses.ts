@@ -87,7 +87,8 @@ export const readdressing =
     }
   }
 
-async function reserveAddresses(ctx: Recording, nic: EthernetNic): Promise<void> {
+/** Leases what the planned NIC asks for; the addresses of the stored one are released last. */
+export async function reserveAddresses(ctx: Recording, nic: EthernetNic): Promise<void> {
   const named = new Set(askedAddresses(nic).map(({ address }) => formatAddress(address)))
   const subnetExtId = nic.networkInfo.subnet?.extId
   for (const lease of await leasesOf(ctx.store, nic.extId)) {
@@ -108,7 +109,7 @@ async function countOnSubnet(ctx: Recording, nic: EthernetNic): Promise<void> {
 }
 
 /** Makes the leases those of the addresses that the stored NIC shows. */
-async function keepShown(ctx: Recording, { vmExtId, partExtId }: OfNic): Promise<void> {
+export async function keepShown(ctx: Recording, { vmExtId, partExtId }: OfNic): Promise<void> {
   const { leaving, nic } = await unshownLeases(ctx.store, { vmExtId, partExtId })
   await release(ctx.store, leaving)
   if (nic === undefined) return

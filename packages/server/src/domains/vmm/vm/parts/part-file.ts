@@ -17,7 +17,7 @@ import {
   copyImages,
   createFile,
   imagesOf,
-  imagesToCopy,
+  locksOf,
   removeCopies,
   requireRoom,
   storeCopies,
@@ -53,7 +53,7 @@ export async function planFile(
 /** Until the task ends, the image and the container of the file cannot be deleted. @returns locks for the task */
 export async function holdFile(ctx: WriteContext, vm: VmEntity, file: FileBacking): Promise<string[]> {
   await ctx.store.update(Vm, vm.extId, { filesUnderWay: [...(vm.filesUnderWay ?? []), ...underWay([file])] })
-  return (await imagesToCopy(ctx.store, [file], vm.cluster?.extId as string)).map(({ extId }) => extId)
+  return locksOf(ctx.store, [file], vm.cluster?.extId as string)
 }
 
 export async function releaseFile(ctx: RecordContext<Drivers>, { vmExtId, body: { file } }: FileChange): Promise<void> {

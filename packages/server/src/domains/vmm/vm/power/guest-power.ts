@@ -10,9 +10,8 @@ import { defineTask, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireReachable } from '../../guest-tools/guest-tools.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
-import { deleteIso } from '../guest/customization.ts'
 import { toolsOf } from '../guest/tools-of.ts'
-import { isCustomizationConsumed, recordOff, recordRestart } from './power.ts'
+import { recordOff, recordRestart, removeIso, type Stopped, stoppedGuest } from './power.ts'
 
 export type PowerOptions = ValueOf<typeof GuestPowerOptions>
 type Change = 'shutdown' | 'reboot' | 'guest-shutdown' | 'guest-reboot'
@@ -54,13 +53,11 @@ export async function signalAndWait(
   ctx: Pick<StepContext<Drivers>, 'drivers' | 'store' | 'callKey'>,
   vmExtId: string,
   change: Change,
-): Promise<{ readonly isConsumed: boolean }> {
+): Promise<Stopped> {
   const vm = await present(ctx.store, vmExtId, change)
-  const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
   if (!(await ask(ctx.drivers.hypervisor, change, vmExtId, ctx.callKey)))
     throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: change })
-  if (change.endsWith('shutdown')) await deleteIso(ctx, vm)
-  return { isConsumed }
+  return stoppedGuest(ctx, vmExtId)
 }
 
 function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, GuestPower> {
@@ -76,11 +73,16 @@ function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, Gue
         run: (ctx, { vmExtId }) => signalAndWait(ctx, vmExtId, change),
         isIrreversible: true,
       },
-      {
-        name: 'store',
-        progress: 100,
-        record: (ctx, input) => (endsOff ? recordOff(ctx, input, ctx.outputs[signalled]) : recordRestart(ctx, input)),
-      },
+      ...(endsOff
+        ? [
+            {
+              name: 'store',
+              progress: 95,
+              record: (ctx, input) => recordOff(ctx, input, ctx.outputs[signalled]),
+            } satisfies Step<Drivers, GuestPower>,
+            removeIso('store', 100),
+          ]
+        : [{ name: 'store', progress: 100, record: recordRestart }]),
     ],
     onUndone: endUnchanged,
   })

@@ -2,6 +2,7 @@
 
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { defined } from '../../../../core/defined.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { RecordContext, Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
@@ -141,7 +142,8 @@ const switchOff = defineTask<OfVm>({
       // No undo: powering the VM on again would be another boot.
       isIrreversible: true,
     },
-    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, ctx.outputs['force off']) },
+    { name: 'store', progress: 95, record: (ctx, input) => recordOff(ctx, input, ctx.outputs['force off']) },
+    removeIso('store', 100),
   ],
   onUndone: endUnchanged,
 })
@@ -158,6 +160,7 @@ const offAndOn = defineTask<OfVm>({
       record: (ctx, input, output) => recordOff(ctx, input, output),
       // No undo: powering the VM on again would be another boot.
     },
+    removeIso('off', 45),
     ...startingSteps({ chosen: 50, iso: 60, started: 90 }),
   ],
   onUndone: endUnchanged,
@@ -186,32 +189,57 @@ const beginAnew = defineTask<OfVm>({
 })
 
 /** Whether the guest has run its staged customisation. */
-interface Stopped {
+export interface Stopped {
   readonly isConsumed: boolean
 }
 
 async function cutPower(ctx: StepContext<Drivers>, vmExtId: string, operation: StateBound): Promise<Stopped> {
-  const vm = await present(ctx.store, vmExtId, operation)
-  const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
+  await present(ctx.store, vmExtId, operation)
   await ctx.drivers.hypervisor.stopVm(vmExtId)
-  await deleteIso(ctx, vm)
-  return { isConsumed }
+  return stoppedGuest(ctx, vmExtId)
 }
 
-export async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, output: unknown): Promise<void> {
+/** Asked after the stop: a step that a crash repeats gets the same answer. */
+export const stoppedGuest = async (
+  { drivers }: Pick<StepContext<Drivers>, 'drivers'>,
+  vmExtId: string,
+): Promise<Stopped> => ({ isConsumed: await drivers.hypervisor.isCustomizationDone(vmExtId) })
+
+/** For `removeIso`. */
+interface WithIso {
+  readonly isoExtId?: string
+}
+
+export async function recordOff(
+  ctx: RecordContext<Drivers>,
+  { vmExtId }: OfVm,
+  output: unknown,
+): Promise<{ keep: WithIso }> {
   const { isConsumed = false } = (output as Stopped | undefined) ?? {}
-  await becomeOff(ctx, await present(ctx.store, vmExtId), isConsumed)
+  const vm = await present(ctx.store, vmExtId)
+  await becomeOff(ctx, vm, isConsumed)
+  return { keep: defined({ isoExtId: isoOf(vm)?.diskExtId }) }
+}
+
+/**
+ * Deletes the ISO that the VM had. A step of its own: a file that cannot be deleted must not keep the row of a stopped VM
+ * ON. @param recording name of the step that ran `recordOff`
+ */
+export function removeIso(recording: string, progress: number): Step<Drivers, OfVm> {
+  const remove = async ({ drivers, outputs }: StepContext<Drivers>): Promise<void> => {
+    const { isoExtId } = (outputs[recording] ?? {}) as WithIso
+    if (isoExtId !== undefined) await drivers.hypervisor.deleteDisk(isoExtId)
+  }
+  return {
+    name: 'remove ISO',
+    progress,
+    run: remove,
+    undo: remove,
+  }
 }
 
 export async function recordRestart(ctx: RecordContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
   await setPower(ctx, await present(ctx.store, vmExtId), 'RESET', { powerState: 'ON' })
-}
-
-export async function isCustomizationConsumed(
-  ctx: Pick<StepContext<Drivers>, 'drivers'>,
-  vmExtId: string,
-): Promise<boolean> {
-  return (await ctx.drivers.hypervisor.observeGuests([vmExtId])).get(vmExtId)?.isCustomizationDone === true
 }
 
 async function heldHost(ctx: Pick<StepContext<Drivers>, 'store'>, vmExtId: string): Promise<string> {

@@ -9,6 +9,7 @@ import type { Reader } from '../../../../store/store.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
 import { fileOf, filesOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import type { Blueprint } from '../create/derived-vm.ts'
+import { layerSource } from '../create/disk-sources.ts'
 import { withoutIso } from '../guest/customization.ts'
 
 export type Point = EntityOf<typeof VmRecoveryPoint>
@@ -27,6 +28,8 @@ export async function captureOf(store: Reader, row: VmEntity, newId: () => strin
   const containers = new Set(filesOf(vm).flatMap(({ storageContainer }) => storageContainer?.extId ?? []))
   return {
     vm: captured as Point['vm'],
+    // A migration that was admitted before may have moved the VM.
+    clusterExtId: vm.cluster?.extId as string,
     diskRecoveryPoints: pointsOf(disks),
     driveRecoveryPoints: pointsOf(drives),
     containerExtIds: [...containers],
@@ -57,16 +60,7 @@ export function blueprintOf(point: Point): Blueprint {
   const layers = new Map(snapshotsOf(point).map(({ diskExtId, layerExtId }) => [diskExtId, layerExtId]))
   return {
     spec,
-    contentOf: (fileExtId) => {
-      const file = files.get(fileExtId)
-      return {
-        source: { kind: 'disk', extId: layers.get(fileExtId) as string },
-        sizeBytes: file?.diskSizeBytes ?? 0,
-        ...(file?.storageContainer?.extId === undefined ? {} : { containerExtId: file.storageContainer.extId }),
-        clusterExtIds: [point.clusterExtId as string],
-        owner: { kind: VmRecoveryPoint, entity: point },
-      }
-    },
+    contentOf: (fileExtId) => layerSource(point, layers.get(fileExtId) as string, files.get(fileExtId)),
     shownAs: (fileExtId) => ({
       $objectType: 'vmm.v4.ahv.config.VmDiskRecoveryPointReference',
       vmRecoveryPointExtId: point.extId,

@@ -17,7 +17,7 @@ import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { requireShortQueue } from '../../admission.ts'
-import { affectedVm, type OfVm, present, taskOf } from '../admission.ts'
+import { affectedVm, type OfVm, present, requireNoMigration, taskOf } from '../admission.ts'
 import { captureOf, type Point, snapshotsOf } from './captured.ts'
 
 export const maximumPoints = limit('recoveryPointsOfVm', 128)
@@ -51,6 +51,7 @@ export async function createPoint(ctx: WriteContext, body: Body): Promise<TaskSt
   await requireClusterReachable(ctx, vm.cluster?.extId)
   await requirePlace(ctx, vm)
   if (requireShortQueue(ctx, vm.extId, vm.name) === 0) await requireTools(ctx, vm, body.recoveryPointType)
+  else requireNoMigration(vm)
   const now = ctx.clock.iso()
   const { $objectType: _, ...requested } = body
   const point = {

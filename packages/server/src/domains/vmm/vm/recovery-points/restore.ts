@@ -3,7 +3,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { RestoreVmRecoveryPointParams } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import { ApiError, refuseAll, withMessages } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import type { WriteContext } from '../../../context.ts'
@@ -19,16 +19,20 @@ import { affectedPoint } from './create.ts'
 
 type Body = ValueOf<typeof RestoreVmRecoveryPointParams>
 type NicSpec = NonNullable<NonNullable<Body['vmConfigOverrideSpec']>['nicSpec']>
+const nicSpecPath = 'vmConfigOverrideSpec/nicSpec'
+
 type NicOverride = NonNullable<NicSpec['nicOverrideList']>[number]
 
-interface Restore extends NewVm {
+interface Captured {
   readonly pointExtId: string
   readonly isStrict: boolean
-  /** What the captured NICs name and is not there any more. */
+  /** Subnets of captured NICs that were deleted. */
   readonly missing: readonly Missing[]
 }
 
-interface Missing {
+type Restore = NewVm & Captured
+
+export interface Missing {
   readonly nicExtId: string
   readonly subnetExtId: string
 }
@@ -52,8 +56,7 @@ export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promis
   const { nics = [] } = blueprint.spec
   refuseAll(nicSpecFaults(nicSpec ?? {}, nics))
   const wanted = nicsWith(nicSpec ?? {}, nics)
-  const missing = await missingSubnets(ctx.store, wanted)
-  const kept = wanted.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId))
+  const { kept, missing } = await presentNics(ctx.store, wanted)
   const overrides: Partial<VmBody> = {
     name: name ?? (await freeName(ctx.store, blueprint.spec.name)),
     categories,
@@ -63,21 +66,54 @@ export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promis
     ...(nicSpec === undefined && missing.length === 0 ? {} : { nics: kept }),
   }
   const isStrict = body.isStrictMode !== false
-  return deriveVm(ctx, blueprint, overrides, {
-    task: restoreVm,
-    input: { pointExtId: point.extId, isStrict, missing },
-    options: (vm) => ({ ...taskOf('RestoreVmRecoveryPoint', vm), affected: [affectedPoint(point), affectedVm(vm)] }),
-  })
+  const indexes = kept.map(({ extId }) =>
+    (nicSpec?.nicOverrideList ?? []).findIndex(({ nicExtId }) => nicExtId === extId),
+  )
+  return atOverrides(indexes, () =>
+    deriveVm(ctx, blueprint, overrides, {
+      task: restoreVm,
+      input: { pointExtId: point.extId, isStrict, missing },
+      options: (vm) => ({ ...taskOf('RestoreVmRecoveryPoint', vm), affected: [affectedPoint(point), affectedVm(vm)] }),
+    }),
+  )
+}
+
+/** Faults of a NIC of the new VM name the override that it follows. @param indexes of the overrides, by NIC; -1: none */
+async function atOverrides<T>(indexes: readonly number[], work: () => Promise<T>): Promise<T> {
+  const inBody = (text: string): string =>
+    text.replace(/\bnics\[(\d+)\]/g, (path, index) => {
+      const override = indexes[Number(index)] ?? -1
+      return override < 0 ? path : `${nicSpecPath}/nicOverrideList[${override}]`
+    })
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw withMessages(error, ({ message, argumentsMap, ...rest }) => ({
+      ...rest,
+      message: inBody(message),
+      ...(argumentsMap === undefined
+        ? {}
+        : {
+            argumentsMap: Object.fromEntries(Object.entries(argumentsMap).map(([name, text]) => [name, inBody(text)])),
+          }),
+    }))
+  }
 }
 
 function nicSpecFaults({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): ApiError[] {
   const faultsOf = (path: string, extId: string): ApiError[] =>
     nics.some((nic) => nic.extId === extId) ? [] : [fault(path, 'the id of a NIC of the recovery point', extId)]
-  const at = 'vmConfigOverrideSpec/nicSpec'
-  return [
-    ...nicOverrideList.flatMap(({ nicExtId }, index) => faultsOf(`${at}/nicOverrideList[${index}]/nicExtId`, nicExtId)),
-    ...nicRemoveList.flatMap((extId, index) => faultsOf(`${at}/nicRemoveList[${index}]`, extId)),
+  const named = [...nicOverrideList.map(({ nicExtId }) => nicExtId), ...nicRemoveList]
+  const paths = [
+    ...nicOverrideList.map((_, index) => `${nicSpecPath}/nicOverrideList[${index}]/nicExtId`),
+    ...nicRemoveList.map((_, index) => `${nicSpecPath}/nicRemoveList[${index}]`),
   ]
+  return named.flatMap((extId, index) => {
+    const path = paths[index] as string
+    const first = named.indexOf(extId)
+    return first === index ? faultsOf(path, extId) : [fault(path, `another NIC than ${paths[first]}`, extId)]
+  })
 }
 
 /** The captured NICs with new MAC addresses and addresses, except where an override names them. */
@@ -102,14 +138,18 @@ function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntit
   } as NicEntity
 }
 
-async function missingSubnets(store: Reader, nics: readonly NicEntity[]): Promise<Missing[]> {
+/** `kept`: the NICs whose subnets exist. */
+export async function presentNics(
+  store: Reader,
+  nics: readonly NicEntity[],
+): Promise<{ readonly kept: NicEntity[]; readonly missing: Missing[] }> {
   const missing: Missing[] = []
   for (const { extId, networkInfo } of nics) {
     const subnetExtId = networkInfo?.subnet?.extId
     if (subnetExtId !== undefined && (await store.get(Subnet, subnetExtId)) === undefined)
       missing.push({ nicExtId: extId, subnetExtId })
   }
-  return missing
+  return { kept: nics.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId)), missing }
 }
 
 /** Doubles the number until a name is free, then halves the gap: one VM may have been restored thousands of times. */
@@ -131,17 +171,18 @@ async function freeName(store: Reader, name: string): Promise<string> {
   return nameWith(free)
 }
 
+/** @throws ApiError 404 when the recovery point, or in strict mode a subnet of its VM, was deleted */
+export async function requireCaptured(store: Reader, { isStrict, missing, pointExtId }: Captured): Promise<void> {
+  await requirePoint(store, pointExtId)
+  const faults = missing.map(
+    ({ nicExtId, subnetExtId }) =>
+      new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: `vm/nics/${nicExtId}` }),
+  )
+  if (isStrict) refuseAll(faults)
+}
+
 export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
-  check: async ({ store }, { isStrict, missing, pointExtId }) => {
-    await requirePoint(store, pointExtId)
-    if (!isStrict || missing.length === 0) return
-    refuseAll(
-      missing.map(
-        ({ nicExtId, subnetExtId }) =>
-          new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: `vm/nics/${nicExtId}` }),
-      ),
-    )
-  },
+  check: ({ store }, input) => requireCaptured(store, input),
   stored: async (ctx, { vmExtId, missing }) => {
     for (const { nicExtId, subnetExtId } of missing)
       ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the subnet ${subnetExtId}.`)

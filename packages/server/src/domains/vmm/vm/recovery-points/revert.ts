@@ -3,6 +3,7 @@
  * from then on the task only goes forward. Source: behaviour vmm.md 1.6 (revert).
  */
 import type { ValueOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { User } from '@hyperplane/contract/iam/user'
 import { Category } from '@hyperplane/contract/platform/category'
 import type { RevertParams } from '@hyperplane/contract/vmm/vm/actions'
@@ -22,10 +23,9 @@ import { type DiskEntity, filesOf, firmwareFilesOf, type VmEntity } from '../../
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
-import { deleteIso } from '../guest/customization.ts'
 import { refuseClash } from '../parts/devices.ts'
 import { slotsTaken } from '../parts/slots.ts'
-import { becomeOff } from '../power/power-state.ts'
+import { recordOff, removeIso, type Stopped, stoppedGuest } from '../power/power.ts'
 import { type Point, requirePoint, snapshotsOf } from './captured.ts'
 import { affectedPoint } from './create.ts'
 import { releaseChanged, takeCaptured } from './revert-nics.ts'
@@ -64,6 +64,7 @@ export async function revertVm(ctx: WriteContext<VmEntity>, body: Body): Promise
   if (point.vmExtId !== vm.extId)
     // Without its name: some roles revert VMs but do not see recovery points.
     throw new ApiError('CONFLICT', { fault: `The recovery point ${point.extId} is not one of VM "${vm.name}".` })
+  await requireSameCluster(ctx.store, vm, point)
   const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
   const files = snapshotsOf(point).map(({ diskExtId }) => [diskExtId, ctx.ids.uuid()])
   const input: Revert = {
@@ -79,6 +80,16 @@ export async function revertVm(ctx: WriteContext<VmEntity>, body: Body): Promise
   const affected = [affectedVm(vm), affectedPoint(point)]
   const locks = [vm.extId, point.extId, ...nics]
   return ctx.startTask(revert, input, { ...taskOf('RevertVm', vm), affected, locks })
+}
+
+/** @throws ApiError 409 when the VM has migrated to another cluster since */
+async function requireSameCluster(store: Reader, vm: VmEntity, { extId, clusterExtId }: Point): Promise<void> {
+  if (clusterExtId === vm.cluster?.extId) return
+  const [from, to] = await Promise.all([clusterExtId, vm.cluster?.extId].map((id = '') => store.get(Cluster, id)))
+  const places = `is on the cluster "${from?.name ?? clusterExtId}", and the VM "${vm.name}" on the cluster "${to?.name}"`
+  throw new ApiError('CONFLICT', {
+    fault: `The recovery point ${extId} ${places}. Restore it there, or migrate the VM back.`,
+  })
 }
 
 const pointOf = (store: Reader, { pointExtId }: Revert): Promise<Point> =>
@@ -140,7 +151,9 @@ export const revert = defineTask<Revert>({
       progress: 5,
       record: async (ctx, input) => {
         const vm = await present(ctx.store, input.vmExtId, 'revert')
-        const next = nextOf(vm, await pointOf(ctx.store, input), input)
+        const point = await pointOf(ctx.store, input)
+        await requireSameCluster(ctx.store, vm, point)
+        const next = nextOf(vm, point, input)
         refuseClash(next)
         await requireFreeSlots(ctx.store, next)
       },
@@ -153,17 +166,16 @@ export const revert = defineTask<Revert>({
       acts: async (ctx, { vmExtId }) => (await present(ctx.store, vmExtId)).powerState !== 'OFF',
       run: async (ctx, { vmExtId }) => {
         const { hypervisor } = ctx.drivers
-        const isConsumed = (await hypervisor.observeGuests([vmExtId])).get(vmExtId)?.isCustomizationDone === true
         await hypervisor.stopVm(vmExtId)
-        await deleteIso(ctx, await present(ctx.store, vmExtId))
-        return { isConsumed }
+        return stoppedGuest(ctx, vmExtId)
       },
-      record: async (ctx, { vmExtId }, output?: { readonly isConsumed: boolean }) => {
-        const vm = await present(ctx.store, vmExtId)
-        if (vm.powerState !== 'OFF') await becomeOff(ctx, vm, output?.isConsumed === true)
+      record: async (ctx, input, output?: Stopped) => {
+        const { powerState } = await present(ctx.store, input.vmExtId)
+        return powerState === 'OFF' ? undefined : recordOff(ctx, input, output)
       },
       // No undo: the state that the guest had in its memory is lost.
     },
+    removeIso('power off', 25),
     {
       name: 'build layers',
       progress: 60,

@@ -1,0 +1,15 @@
+/** The kinds of the namespace by stem: one line per kind, sorted. */
+
+export { authorizationPolicyOperations as 'authorization-policy' } from './authorization-policy.ts'
+export { certAuthProviderOperations as 'cert-auth-provider' } from './cert-auth-provider.ts'
+export { clientOperations as client } from './client.ts'
+export { directoryServiceOperations as 'directory-service' } from './directory-service.ts'
+export { entityOperations as entity } from './entity.ts'
+export { keyOperations as key } from './key.ts'
+export { loginProviderOperations as 'login-provider' } from './login-provider.ts'
+export { operationOperations as operation } from './operation.ts'
+export { roleOperations as role } from './role.ts'
+export { samlIdentityProviderOperations as 'saml-identity-provider' } from './saml-identity-provider.ts'
+export { userOperations as user } from './user.ts'
+export { userGroupOperations as 'user-group' } from './user-group.ts'
+export { welcomeBannerOperations as 'welcome-banner' } from './welcome-banner.ts'
