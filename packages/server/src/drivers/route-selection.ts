@@ -1,4 +1,4 @@
-/** Which routes of a router forward: for route tables, BGP sessions and traces. Source: behaviour networking.md 1.6. */
+/** Which routes of a router forward. Source: behaviour networking.md 1.6. */
 import { type Address, bitsOf, type Family, type Prefix, prefixOf } from '../core/ip-address.ts'
 
 export interface Candidate {
