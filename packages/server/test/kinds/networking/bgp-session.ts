@@ -74,7 +74,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
 }
 
-const advertised = [prefix('192.168.20.0/24')]
+const advertised = prefix('192.168.20.0/24')
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   'networking.createBgpSession externallyRoutablePrefixesToAdvertise': [advertised],
   'networking.createBgpSession localGatewayInterfaceIpAddress': [ip('10.44.4.151')],
