@@ -1,29 +1,41 @@
-/** Writes files of the folder `examples` into pages, after the links to them. Without `--update` both must agree. */
+/** Writes files of the folder `examples` into pages, after the links to them. Without `--update` all must agree. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const folder = resolve(import.meta.dirname, '../docs/how-to')
-export const page = join(folder, 'test-against-hyperplane.md')
+export const pages: readonly string[] = ['test-against-hyperplane.md', 'practise-operations.md'].map((name) =>
+  join(folder, name),
+)
 
 const shown = /\[([\w.-]+)\]\(examples\/\1\)\n\n```(\w+)\n[\s\S]*?\n```\n/g
 
-/** Returns the page as it should be, and the files that it does not show. */
-export function withExamples(text: string): { text: string; missing: readonly string[] } {
-  const missing = new Set(readdirSync(join(folder, 'examples')).filter((name) => /\.(?:ts|py|sh)$/.test(name)))
-  const filled = text.replace(shown, (_, name: string, language: string) => {
-    missing.delete(name)
+/** The page as it should be. */
+export const withExamples = (page: string): string =>
+  page.replace(shown, (_, name: string, language: string) => {
     const example = readFileSync(join(folder, 'examples', name), 'utf8')
     return `[${name}](examples/${name})\n\n\`\`\`${language}\n${example}\`\`\`\n`
   })
-  return { text: filled, missing: [...missing] }
+
+/** Files that no page shows. */
+export function missingIn(texts: readonly string[]): readonly string[] {
+  const named = new Set(texts.flatMap((text) => [...text.matchAll(shown)].map(([, name]) => name)))
+  return readdirSync(join(folder, 'examples')).filter((name) => /\.(?:ts|py|sh)$/.test(name) && !named.has(name))
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const stored = readFileSync(page, 'utf8')
-  const { text, missing } = withExamples(stored)
-  if (process.argv.includes('--update')) writeFileSync(page, text)
-  else if (text !== stored) console.error('the page differs: run npm run examples -- --update')
-  for (const name of missing)
-    console.error(`the page does not show ${name}: add a link to it, and a block of code below`)
-  if (missing.length > 0 || (text !== stored && !process.argv.includes('--update'))) process.exit(1)
+  const isUpdate = process.argv.includes('--update')
+  const stored = pages.map((page) => readFileSync(page, 'utf8'))
+  for (const [index, page] of pages.entries()) {
+    const text = withExamples(stored[index] as string)
+    if (text === stored[index]) continue
+    if (isUpdate) writeFileSync(page, text)
+    else {
+      console.error(`${page} differs: run npm run examples -- --update`)
+      process.exitCode = 1
+    }
+  }
+  for (const name of missingIn(stored)) {
+    console.error(`no page shows ${name}: add a link to it, and a block of code below`)
+    process.exitCode = 1
+  }
 }

@@ -23,13 +23,15 @@ new_world() {
 }
 control() { hp "$1" "/control/v1/worlds/$world$2" "${@:3}"; }
 
-# Reads a 202 answer from the input, waits until its task has ended, and prints the state of the task.
-completed() {
-  local id state=
+# ended: reads a 202 answer from the input, waits until its task has ended, and prints the task.
+# completed: prints only the state of the task.
+ended() {
+  local id task
   id=$(jq -r .data.extId)
-  until [[ $state =~ ^(SUCCEEDED|FAILED|CANCELED)$ ]]; do
+  until task=$(hp GET "/api/platform/v4.3/config/tasks/$id") &&
+    jq -e '.data.status | IN("SUCCEEDED", "FAILED", "CANCELED")' <<< "$task" > /dev/null; do
     sleep 0.02
-    state=$(hp GET "/api/platform/v4.3/config/tasks/$id" | jq -r .data.status)
   done
-  echo "$state"
+  jq -c .data <<< "$task"
 }
+completed() { ended | jq -r .status; }

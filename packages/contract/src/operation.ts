@@ -72,6 +72,8 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly singleton?: true
   /** Counts referrers per kind, if up to 100,000 are counted often (categories). Each reference costs more to write. */
   readonly counted?: true
+  /** Sums of numbers by required fields, pending rows included, that are read often: kept while rows are written. */
+  readonly summed?: { readonly by: readonly string[]; readonly of: readonly string[] }
   /** Product and network controller that must be enabled and reachable before an entity of this kind can change. */
   readonly gate?: Gate
   /** Whether entities of this kind leave the manager together with their cluster. */
@@ -194,7 +196,7 @@ export function resource<
       options,
       names(`
         iam, iamNoun, rel, associationType, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived,
-        singleton, counted, gate, ofCluster
+        singleton, counted, summed, gate, ofCluster
       `),
     ),
   }

@@ -19,6 +19,7 @@ import { measureDecisions } from './authorization.ts'
 import { measureCategories } from './categories.ts'
 import { measureFaults } from './faults.ts'
 import { basic, Connection, load, type Measured, requestBytes, type Target } from './load.ts'
+import { measureMachines } from './machines.ts'
 import { measurePlacement } from './placement.ts'
 import { measureRecording } from './recording.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -449,6 +450,14 @@ async function placement(): Promise<void> {
   row('compliance states of a policy that selects these 5,000 VMs', '-', ms(judged), undefined)
 }
 
+async function machines(): Promise<void> {
+  const { batch, clone, maintenance, page } = await measureMachines(100_000)
+  row('500 VMs created and powered on in batches of 500', '<= 4 s', ms(batch), batch <= 4000)
+  row('one clone, with its task, median of 51', '-', ms(clone), undefined)
+  row('maintenance of a host with 50 VMs: all migrate', '-', ms(maintenance), undefined)
+  row('page of 50 of 100,000 VMs, by five terms of a filter', '-', ms(page), undefined)
+}
+
 async function faults(): Promise<void> {
   const service = await start(join(work, 'faults'), 'empty')
   const connection = await Connection.open(service.target)
@@ -590,6 +599,7 @@ try {
   if (!quick) await authorization()
   if (!quick) await categories()
   if (!quick) await placement()
+  if (!quick) await machines()
   await manyVms(10_000, 200, 2000)
   if (!quick) await manyVms(100_000, 600, undefined)
   worlds()

@@ -45,10 +45,6 @@ export const unimplemented: Unimplemented = {
     registerVcenterExtension: 'register',
     unregisterVcenterExtension: 'unregister',
   },
-  '/operations/clusters/{clusterExtId}/hosts': {
-    enterHostMaintenance: 'enter-host-maintenance',
-    exitHostMaintenance: 'exit-host-maintenance',
-  },
   '/stats/disks': { getDiskStats: 'GET /{extId}' },
   '/stats/storage-containers': { getStorageContainerStats: 'GET /{extId}' },
 }

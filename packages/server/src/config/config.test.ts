@@ -39,6 +39,7 @@ test('without options every setting has its default', () => {
     rateLimits: 'on',
     limits: 'real-time',
     tier: 'small',
+    haReservation: 'off',
     names: 'spec',
     durations: 'instant',
     clock: 'real',

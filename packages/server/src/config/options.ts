@@ -25,6 +25,8 @@ export interface Config {
   /** By the clock of a frozen world, a throttled client would never be served again. */
   readonly limits: 'real-time' | 'world-clock'
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
+  /** Keeps the memory of the largest host of each cluster free for VMs of a host that fails. */
+  readonly haReservation: 'on' | 'off'
   readonly names: 'spec' | 'public'
   readonly durations: 'instant' | 'natural'
   /** Number: world seconds per real second. */
@@ -69,6 +71,7 @@ export const settings: { readonly [Name in SettingName]: Setting<Config[Name]> }
   rateLimits: choice('enforce, only report, or ignore rate limits', ['on', 'report', 'off']),
   limits: choice('clock that rate limits count by', ['real-time', 'world-clock']),
   tier: choice('size of this manager, hence of its rate limits', ['xsmall', 'small', 'large', 'xlarge'], 'small'),
+  haReservation: choice('keep the memory of one host free in each cluster', ['on', 'off'], 'off'),
   names: choice('naming profile of requests that show none', ['spec', 'public']),
   durations: choice('how long tasks take', ['instant', 'natural']),
   clock: {

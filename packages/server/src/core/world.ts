@@ -44,6 +44,8 @@ export interface Services {
   readonly snapshots: Snapshots
   readonly restores: Restores
   readonly tier: Tier
+  /** VMs are refused that need the memory which a failure of the largest host would need. */
+  readonly reservesForHa: boolean
   readonly version: string
   readonly dataFolder: string
   readonly limits: Readonly<Record<string, number>>

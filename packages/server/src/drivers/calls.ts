@@ -45,6 +45,8 @@ export const driverCalls = {
     switchTools: true,
   },
   hardware: {
+    enterMaintenance: true,
+    leaveMaintenance: true,
     leftoverFiles: true,
     mountDatastore: true,
     probeBmc: true,

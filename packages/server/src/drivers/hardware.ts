@@ -146,6 +146,11 @@ export interface Hardware {
   /** Bytes of foreign files in the container, as of the last poll. */
   foreignBytes(containerExtId: string): number
 
+  /** The controller VM of the host stops serving, and the host takes no VMs. @throws DriverError, final, while a VM runs there */
+  enterMaintenance(clusterExtId: string, hostExtId: string): Promise<void>
+  /** Resolves also when the host is not in maintenance. */
+  leaveMaintenance(clusterExtId: string, hostExtId: string): Promise<void>
+
   readSettings(clusterExtId: string): Promise<ClusterSettings>
   /** Atomic; returns all settings. A repeated call with the same `callKey` changes nothing. */
   writeSettings(clusterExtId: string, change: SettingsChange, callKey: string): Promise<ClusterSettings>

@@ -34,6 +34,8 @@ export interface Disks {
   deleteDisk(diskExtId: string): Promise<void>
   /** Layers with others below or above them, by id; from memory. @param at milliseconds since 1970, default: now */
   layers(at?: number): ReadonlyMap<string, Layer>
+  /** One of `layers`; from memory. */
+  layer(diskExtId: string): Layer | undefined
   /** Also of a running domain, which sees the new size at once. @throws DriverError, final, when the disk does not exist */
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
   /** The other disk takes the place and the id of this one, whose content is deleted. Without the other: no effect. */

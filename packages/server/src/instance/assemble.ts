@@ -105,6 +105,7 @@ function worldServices(
     }),
     restores: openRestores(opening, keys),
     tier: config.tier,
+    reservesForHa: config.haReservation === 'on',
     version: shared.version,
     dataFolder: state.filesFolder,
     limits: options.limits ?? {},

@@ -80,8 +80,8 @@ export interface Reader {
   /** Costs what it returns, not what the table holds. */
   walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]>
   /**
-   * Sums of numbers for each group of rows with equal values of `by`, pending rows included. Reads no documents; an index
-   * alone serves it if a unique rule begins with the columns of `where`, `by` and `of`. Booleans are 0 and 1.
+   * Sums of numbers for each group of rows with equal values of `by`, pending rows included. Costs what it returns if the
+   * kind declares these as `summed`. Booleans are 0 and 1.
    */
   sums(kind: AnyResource, query: SumQuery): Promise<readonly GroupSum[]>
   /** Includes rows that are not published yet. */

@@ -214,9 +214,17 @@ async function aTemplate(): Promise<string> {
   return `${templates}/${await made('POST', templates, { templateName: name(), templateVersionSpec: source })}`
 }
 
+const maintenanceOf = (what: 'enter' | 'exit'): string =>
+  `/clustermgmt/v4.2/operations/clusters/${ids.native}/hosts/${hostId('hp-n01-a')}/$actions/${what}-host-maintenance`
+const withVcenter = (): object => ({
+  vcenterInfo: { address, credentials: { username: 'administrator', password: secret() } },
+})
+
 /** One for each operation whose body may hold a secret. */
 const stories: Readonly<Record<string, () => Promise<unknown>>> = {
   'clustermgmt.createClusterProfile': () => made('POST', profiles, { name: name(), ...withProfile() }),
+  'clustermgmt.enterHostMaintenance': () => made('POST', maintenanceOf('enter'), withVcenter()),
+  'clustermgmt.exitHostMaintenance': () => made('POST', maintenanceOf('exit'), withVcenter()),
   'clustermgmt.updateBmcInfo': () => {
     const path = `${clustermgmt}/clusters/${ids.native}/hosts/${hostId('hp-n01-a')}/bmc-info`
     return made('PUT', path, { credential: { username: 'operator', password: secret() } }, { tagOf: path })

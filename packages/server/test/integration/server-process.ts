@@ -13,6 +13,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 export interface ServerProcess {
   /** Origin, without a trailing slash. */
   readonly url: string
+  readonly pid: number
   /** Lines of its log so far. */
   readonly log: readonly string[]
   stop(): Promise<void>
@@ -43,6 +44,7 @@ export async function startServer(
   ended.catch(() => undefined)
   return {
     url: await Promise.race([ready, ended]),
+    pid: child.pid as number,
     log,
     async stop() {
       child.kill('SIGTERM')

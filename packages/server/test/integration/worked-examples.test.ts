@@ -63,11 +63,14 @@ async function worldNames(): Promise<readonly string[]> {
 }
 
 const stems = ['flaky-task', 'host-failure', 'ninety-days-later', 'rate-limit', 'stale-tag']
+/** Only for the shell. */
+const exercises = ['practise-host-failure', 'practise-restore', 'practise-roll-out']
+
 for (const [suffix, interpreter] of [
   ['py', 'python3'],
   ['sh', 'bash'],
 ] as const) {
-  for (const stem of stems) {
+  for (const stem of [...stems, ...(suffix === 'sh' ? exercises : [])]) {
     test(`${stem}.${suffix} runs as documented, and leaves no world behind`, async () => {
       await runExample(interpreter, `${stem}.${suffix}`)
       assert.deepEqual(await worldNames(), ['default'])

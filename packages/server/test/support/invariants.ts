@@ -16,8 +16,10 @@ import { brokenInvariants } from '../../src/domains/invariants/invariants.ts'
 import { storeTables } from '../../src/domains/tables.ts'
 import { fileOf, type VmEntity } from '../../src/domains/virtual-machines/entity.ts'
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
-import type { DiskFact } from '../../src/drivers/simulated/hypervisor.ts'
+import { contentBytes } from '../../src/drivers/simulated/hypervisor/layers.ts'
+import { type DiskFact, diskFacts } from '../../src/drivers/simulated/hypervisor.ts'
 import { anyOf } from '../../src/odata/index.ts'
+import { missummed } from '../../src/store/sqlite/kept-sums.ts'
 import { miscounted } from '../../src/store/sqlite/referrer-counts.ts'
 import { factOwners } from '../kinds/collected.ts'
 import type { EntityReader } from '../kinds/kind.ts'
@@ -56,6 +58,8 @@ export async function checkInvariants(app: TestApp): Promise<void> {
     referencesAreCounted,
     rowsAgree,
     factsHaveOwners,
+    layersHoldTogether,
+    policiesCountTheirVms,
     vpcFaults,
   ]
   const faults: string[] = []
@@ -102,7 +106,7 @@ function nothingIsPending(app: TestApp): Faults {
 
 /** Counters of referrers equal a recount. */
 const referencesAreCounted = (app: TestApp): readonly string[] =>
-  inFile(app, (database) => miscounted(database, storeTables()))
+  inFile(app, (database) => [...miscounted(database, storeTables()), ...missummed(database, storeTables())])
 
 /** Every declared reference has a source and a target. */
 function referencesNameSomething(app: TestApp): Faults {
@@ -160,6 +164,37 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
         faults.push(`"${vm.name}" is on ${vm.host?.extId}, its domain on ${fact.hostExtId}`)
       if (portsIn(fact?.domain) !== portsIn(vm)) faults.push(`"${vm.name}" has other serial ports than its domain`)
       faults.push(...diskFaults(vm, fact?.domain, factsOf.get('virtualDisks')))
+    }
+  }
+  return faults
+}
+
+/** Every layer has the one below it, and a disk never holds more than its size. Source: behaviour vmm.md 3.8 (invariant 5). */
+function layersHoldTogether(app: TestApp): Faults {
+  const disks = diskFacts(app.world)
+  return [...disks.all()].flatMap(([extId, fact]) => {
+    const { parentExtId, sizeBytes } = fact
+    if (parentExtId !== undefined && disks.get(parentExtId) === undefined)
+      return `the disk ${extId} lies over ${parentExtId}, which is not there`
+    const held = contentBytes(disks, fact, app.clock.now())
+    return held > sizeBytes ? `the disk ${extId} holds ${held} bytes in ${sizeBytes}` : []
+  })
+}
+
+/** Each VM of a policy is in one of its three counts. Source: behaviour vmm.md 3.8 (invariant 8). */
+async function policiesCountTheirVms(app: TestApp): Promise<Faults> {
+  const faults: Faults = []
+  for (const kind of ['vm-anti-affinity-policies', 'vm-host-affinity-policies', 'vm-startup-policies']) {
+    const path = `/vmm/v4.2/ahv/policies/${kind}`
+    for (const policy of (await app.call('GET', `${path}?$limit=100`)).data ?? []) {
+      const { name, extId, numCompliantVms = 0, numNonCompliantVms = 0, numVms } = policy
+      const { total = 0 } = await app.call('GET', `${path}/${extId}/vm-compliance-states`)
+      // Host affinity policies have no count of pending VMs.
+      const { numPendingVms = total - numCompliantVms - numNonCompliantVms } = policy
+      const counts = [numCompliantVms, numNonCompliantVms, numPendingVms]
+      const counted = counts.reduce((sum, count) => sum + count, 0)
+      if (counted !== total || (numVms ?? total) !== total || counts.some((count) => count < 0))
+        faults.push(`"${name}" counts ${counts} of ${numVms} VMs, and lists ${total}`)
     }
   }
   return faults

@@ -85,6 +85,7 @@ const usual: Omit<Config, 'data'> = {
   host: '127.0.0.1',
   port: 0,
   seed: 'demo',
+  haReservation: 'off',
   rateLimits: 'off',
   limits: 'real-time',
   tier: 'small',

@@ -115,6 +115,9 @@ export interface Plan {
 
 export const defineTask = <D, I>(definition: TaskDefinition<D, I>): TaskDefinition<D, I> => definition
 
+/** A task that another namespace defines under this name. `any`: as in `StartTask`. */
+export const taskNamed = <I>(name: string): TaskDefinition<any, I> => ({ name, steps: [] })
+
 export interface AffectedEntity {
   readonly extId: string
   readonly name?: string

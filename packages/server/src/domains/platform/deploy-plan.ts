@@ -62,12 +62,12 @@ export function networkFaults(network: Network, subnet: SubnetEntity): ApiError[
 export async function freeAddresses(
   store: Reader,
   subnet: SubnetEntity,
-  network: Network,
+  { extId, network }: Pick<EntityOf<typeof DomainManager>, 'extId' | 'network'>,
   count: number,
 ): Promise<Address[]> {
   const gateway = parsed(network.externalNetworks[0]?.defaultGateway)
   const usedAddresses = new Set([
-    ...(await ofManagers(store, subnet.extId)),
+    ...(await ofOtherManagers(store, subnet.extId, extId)),
     ...(gateway === undefined ? [] : [formatAddress(gateway)]),
   ])
   const isFree = async (address: Address): Promise<boolean> =>
@@ -87,11 +87,12 @@ export async function freeAddresses(
   return found
 }
 
-/** Addresses of other managers, pending ones included: in an unmanaged subnet no lease shows that they are in use. */
-async function ofManagers(store: Reader, subnetExtId: string): Promise<string[]> {
+/** Pending managers included: in an unmanaged subnet no lease shows that their addresses are in use. */
+async function ofOtherManagers(store: Reader, subnetExtId: string, ownExtId: string): Promise<string[]> {
   const found: string[] = []
   const managers = await store.referrers(Subnet.kind, subnetExtId, maximumManagers, { from: DomainManager.kind })
   for (const { extId } of managers) {
+    if (extId === ownExtId) continue
     const network = ((await store.pending(DomainManager, extId)) as EntityOf<typeof DomainManager> | undefined)?.network
     const all = [network?.externalAddress, ...(network?.externalNetworks[0]?.ipAddresses ?? [])]
     found.push(...all.flatMap((address) => address?.ipv4?.value ?? []))

@@ -33,7 +33,7 @@ export const deployManager = defineTask<Input>({
         if (external === undefined || subnet === undefined)
           throw notFound(Subnet, 'Subnet', external?.networkExtId ?? '', 'network/externalNetworks[0]/networkExtId')
         const count = addressCount(manager)
-        const addresses = await freeAddresses(ctx.store, subnet, manager.network, count)
+        const addresses = await freeAddresses(ctx.store, subnet, manager, count)
         if (addresses.length < count) throw doesNotFit(`${count} free addresses of the ranges`)
         if (isManaged(subnet))
           await leaseExactly(

@@ -99,7 +99,7 @@ async function requireRoom(ctx: WriteContext, manager: Manager, subnet: SubnetEn
   const container = manager.config.resourceConfig?.containerExtIds?.[0] as string
   const bytes = manager.config.resourceConfig?.dataDiskSizeBytes ?? 0
   if (!(await hasRoom(ctx, container, bytes))) missing.push(`${bytes} bytes in the storage container`)
-  const free = await freeAddresses(ctx.store, subnet, manager.network, addressCount(manager))
+  const free = await freeAddresses(ctx.store, subnet, manager, addressCount(manager))
   if (free.length < addressCount(manager))
     missing.push(`${addressCount(manager)} free addresses of the ranges, of which ${free.length} are there`)
   if (missing.length > 0) throw doesNotFit(missing.join('; '))

@@ -19,11 +19,8 @@ export const HostAllocation = resource(
   },
   {
     indexed: ['vmExtId', 'hostExtId', 'clusterExtId', 'memoryBytes', 'vcpus', 'isPinned'],
-    unique: [
-      { fields: ['vmExtId', 'hostExtId'] },
-      // Follows from the rule above: its index holds all that the loads of hosts are summed from.
-      { fields: ['clusterExtId', 'hostExtId', 'isPinned', 'memoryBytes', 'vcpus', 'vmExtId'] },
-    ],
+    unique: [{ fields: ['vmExtId', 'hostExtId'] }],
+    summed: { by: ['clusterExtId', 'hostExtId', 'isPinned'], of: ['memoryBytes', 'vcpus'] },
     ofCluster: { by: 'clusterExtId' },
   },
 )

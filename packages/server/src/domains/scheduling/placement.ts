@@ -14,6 +14,8 @@ const overcommittedPercent = 60
 export interface HostCandidate {
   readonly extId: string
   readonly name: string
+  /** In reasons, instead of its name. */
+  readonly shownAs?: string
   readonly memorySizeBytes: number
   readonly threads: number
   /** Reason against new VMs: maintenance, unreachable. */
@@ -52,7 +54,9 @@ export interface Demand {
 }
 
 export interface HostAffinity {
-  readonly policyName: string
+  readonly policyExtId: string
+  /** Absent in texts for those who may not see the policy. */
+  readonly policyName?: string
   readonly hostCategoryExtIds: ReadonlySet<string>
 }
 
@@ -73,6 +77,18 @@ export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercomm
   return Math.min(memoryBytes, Math.max(GiB, Math.ceil((memoryBytes * overcommittedPercent) / 100)))
 }
 
+/** Why the VM would take memory that the VMs of the largest host need if it fails; undefined: it would not. */
+export function haShortfall(hosts: readonly HostCandidate[], loads: Loads, demand: Demand): string | undefined {
+  const open = hosts.filter(({ closed }) => closed === undefined)
+  // The VMs of the only host have nowhere to go.
+  if (open.length < 2) return undefined
+  const usable = open.map(usableMemoryBytes)
+  const held = open.reduce((sum, { extId }) => sum + (loads.get(extId)?.memoryBytes ?? 0), 0)
+  const free = usable.reduce((sum, bytes) => sum + bytes, 0) - held - Math.max(...usable)
+  if (demand.memoryBytes <= free) return undefined
+  return `memory: ${demand.memoryBytes} bytes needed, ${Math.max(0, free)} free beside those kept for the failure of a host`
+}
+
 /** @returns the best host, or one reason for each host */
 export const chooseHost = (
   hosts: readonly HostCandidate[],
@@ -88,13 +104,40 @@ export function chooseByLoad(hosts: readonly HostCandidate[], loads: Loads, dema
     const load = loads.get(host.extId) ?? noLoad
     const reason = refusalOf(host, load, demand)
     if (reason !== undefined) {
-      reasons.push(`${host.name}: ${reason}`)
+      reasons.push(`${host.shownAs ?? host.name}: ${reason}`)
       continue
     }
     const score = scoreOf(host, load, demand)
     if (best === undefined || compare(score, best.score) < 0) best = { host, score }
   }
   return best === undefined ? { reasons } : { hostExtId: best.host.extId }
+}
+
+/** Choices among the same hosts: each counts what those before it have taken. */
+export class Choices {
+  readonly #loads: Loads
+  #hosts: readonly HostCandidate[]
+
+  constructor(hosts: readonly HostCandidate[], loads: Loads) {
+    this.#hosts = hosts
+    this.#loads = loads
+  }
+
+  /** @param peers VMs on each host from which the VM is kept apart, one entry for each VM */
+  choose(demand: Demand, peers: readonly string[] = []): Choice {
+    for (const load of this.#loads.values()) load.peers = 0
+    for (const hostExtId of peers) addPeer(this.#loads, hostExtId)
+    return chooseByLoad(this.#hosts, this.#loads, demand)
+  }
+
+  take(demand: Demand, hostExtId: string): void {
+    addLoad(this.#loads, { ...demand, hostExtId })
+    const { virtualGpus = [] } = demand
+    if (virtualGpus.length === 0) return
+    this.#hosts = this.#hosts.map((host) =>
+      host.extId === hostExtId ? { ...host, heldVirtualGpus: [...(host.heldVirtualGpus ?? []), ...virtualGpus] } : host,
+    )
+  }
 }
 
 interface Load {
@@ -157,7 +200,8 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
     return 'GPU: no capacity for the virtual GPUs of the VM'
   }
   if (demand.hostAffinity !== undefined && !admits(host, demand.hostAffinity)) {
-    return `host affinity: the policy "${demand.hostAffinity.policyName}" does not allow the host`
+    const { policyName } = demand.hostAffinity
+    return `host affinity: ${policyName === undefined ? 'a policy' : `the policy "${policyName}"`} does not allow the host`
   }
   const free = usableMemoryBytes(host) - load.memoryBytes
   if (demand.memoryBytes > free) return `memory: ${demand.memoryBytes} bytes needed, ${Math.max(0, free)} free`

@@ -37,28 +37,57 @@ export const vmsCarrying = (
  * VMs from which the VM should be kept apart: the other VMs of its legacy policy, or else those that the same
  * anti-affinity policy governs.
  */
-export async function antiAffinityPeers(
+export const antiAffinityPeers = (
   store: Reader,
   hypervisor: Pick<Hypervisor, 'vmGroups'>,
   vm: VmEntity,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<string>> => peerFinder(store, hypervisor)(vm)
+
+/** The same for several VMs: policies, and the VMs of each, are read once. */
+export function peerFinder(
+  store: Reader,
+  hypervisor: Pick<Hypervisor, 'vmGroups'>,
+): (vm: VmEntity) => Promise<ReadonlySet<string>> {
   const groups = hypervisor.vmGroups()
-  const own = groups.find(({ vmExtIds }) => vmExtIds.includes(vm.extId))
-  const peers = own === undefined ? await governedWith(store, vm) : new Set(own.vmExtIds)
-  if (own === undefined) for (const extId of groups.flatMap(({ vmExtIds }) => vmExtIds)) peers.delete(extId)
-  peers.delete(vm.extId)
-  return peers
+  const inGroups = groups.flatMap(({ vmExtIds }) => vmExtIds)
+  const governedBy = new Map<string, Set<string>>()
+  const others = (found: Iterable<string>, vm: VmEntity): Set<string> => {
+    const peers = new Set(found)
+    peers.delete(vm.extId)
+    return peers
+  }
+  return async (vm) => {
+    const own = groups.find(({ vmExtIds }) => vmExtIds.includes(vm.extId))
+    if (own !== undefined) return others(own.vmExtIds, vm)
+    const selectors = await selectorsOf(store, vm)
+    if (selectors === undefined) return new Set()
+    let governed = governedBy.get(selectors.extId)
+    if (governed === undefined) {
+      governed = await carriersOf(store, selectors.categoryExtIds)
+      for (const extId of await carriersOf(store, selectors.olderCategoryExtIds)) governed.delete(extId)
+      for (const extId of inGroups) governed.delete(extId)
+      governedBy.set(selectors.extId, governed)
+    }
+    return others(governed, vm)
+  }
 }
 
-async function governedWith(store: Reader, vm: VmEntity): Promise<Set<string>> {
-  if (vm.categories === undefined) return new Set()
+interface Selectors {
+  readonly extId: string
+  readonly categoryExtIds: readonly string[]
+  /** Of the policies that prevail over this one. */
+  readonly olderCategoryExtIds: readonly string[]
+}
+
+/** The anti-affinity policy that governs the VM. */
+async function selectorsOf(store: Reader, vm: Categorised): Promise<Selectors | undefined> {
+  if (vm.categories === undefined) return undefined
   const policies = await store.find(VmAntiAffinityPolicy)
-  const governing = policies.findIndex(({ categories }) => carriesOneOf(vm, idsOf(categories)))
-  if (governing < 0) return new Set()
-  const peers = await carriersOf(store, idsOf(policies[governing]?.categories))
-  const older = policies.slice(0, governing).flatMap(({ categories }) => idsOf(categories))
-  for (const extId of await carriersOf(store, older)) peers.delete(extId)
-  return peers
+  const index = policies.findIndex(({ categories }) => carriesOneOf(vm, idsOf(categories)))
+  const policy = policies[index]
+  if (policy === undefined) return undefined
+  const olderCategoryExtIds = policies.slice(0, index).flatMap(({ categories }) => idsOf(categories))
+  return { extId: policy.extId, categoryExtIds: idsOf(policy.categories), olderCategoryExtIds }
 }
 
 /** Reads references only, because thousands of VMs may have the category. */
@@ -81,7 +110,8 @@ export async function hostAffinityOf(store: Reader, vm: Categorised): Promise<Ho
   return policy && affinityBy(policy)
 }
 
-export const affinityBy = ({ name, hostCategories }: EntityOf<typeof VmHostAffinityPolicy>): HostAffinity => ({
+export const affinityBy = ({ extId, name, hostCategories }: EntityOf<typeof VmHostAffinityPolicy>): HostAffinity => ({
+  policyExtId: extId,
   policyName: name,
   hostCategoryExtIds: new Set(idsOf(hostCategories)),
 })

@@ -4,9 +4,12 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { maySee, type Reporting } from '../../core/access/may-see.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
+import type { Services } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
@@ -22,7 +25,9 @@ import {
   type Choice,
   chooseByLoad,
   type Demand,
+  type HostAffinity,
   type HostCandidate,
+  haShortfall,
   heldMemoryBytes,
   type Loads,
   removeLoad,
@@ -33,7 +38,7 @@ import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
-interface Choosing {
+interface Choosing extends Partial<Reporting> {
   readonly store: Reader
   readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
 }
@@ -42,15 +47,26 @@ interface Scheduling extends Choosing {
   readonly store: Transaction
 }
 
+interface Starting extends Scheduling {
+  readonly services?: Pick<Services, 'access' | 'reservesForHa'>
+}
+
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
   store.findWhere(HostAllocation, { vmExtId })
 
-/** Keeps an existing reservation. @throws ApiError NO_HOST_FOR_VM with one reason for each host */
-export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
+/** For a VM that is powered on. Keeps an existing reservation. @throws ApiError NO_HOST_FOR_VM with one reason for each host */
+export async function place(ctx: Starting, vm: VmEntity): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vm.extId)
   if (held !== undefined) return held.hostExtId
-  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
-  return hold(ctx.store, vm, hosts, await demandAmongPeers(ctx, vm))
+  const clusterExtId = vm.cluster?.extId as string
+  const hosts = await candidatesOf(ctx, clusterExtId)
+  const demand = await demandAmongPeers(ctx, vm)
+  const reserved =
+    ctx.services?.reservesForHa === true
+      ? haShortfall(hosts, await loadsIn(ctx.store, clusterExtId), demand)
+      : undefined
+  if (reserved !== undefined) throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: reserved })
+  return hold(ctx, vm, hosts, demand)
 }
 
 /** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
@@ -75,7 +91,7 @@ export async function choiceFor(
 ): Promise<{ readonly choice: Choice; readonly demand: Demand }> {
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
   const demand = await demandAmongPeers(ctx, vm)
-  return { choice: chooseByLoad(hosts, await loadsFor(ctx.store, vm, demand), demand), demand }
+  return { choice: await choose(ctx, hosts, await loadsFor(ctx.store, vm, demand), demand), demand }
 }
 
 /** The caller has chosen the host. */
@@ -86,7 +102,7 @@ export async function reserve(store: Transaction, vm: VmEntity, hostExtId: strin
 /** Reserves memory and CPUs on this host, if it passes the filters. @throws ApiError NO_HOST_FOR_VM */
 export async function reserveOn(ctx: Scheduling, vm: VmEntity, hostExtId: string): Promise<void> {
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => extId === hostExtId)
-  await hold(ctx.store, vm, hosts, await demandOf(ctx.store, vm))
+  await hold(ctx, vm, hosts, await demandOf(ctx.store, vm))
 }
 
 /** Reserves the new size on the own host, or else also on the returned one. @throws ApiError NO_HOST_FOR_VM */
@@ -99,7 +115,7 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   for (const held of await allocationsOf(ctx.store, vm.extId)) removeLoad(loads, held)
   // A host in maintenance may let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
-  const inPlace = chooseByLoad(stay, loads, demand)
+  const inPlace = chooseByLoad(await named(ctx, stay), loads, await withSeenPolicy(ctx, demand))
   if ('hostExtId' in inPlace && own !== undefined) {
     await ctx.store.update(HostAllocation, own.extId, { memoryBytes: demand.memoryBytes, vcpus: demand.vcpus })
     return here
@@ -107,7 +123,7 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const isMovable = vm.isLiveMigrateCapable === true
   const elsewhere = hosts.filter(({ extId }) => isMovable && extId !== here)
   const refused = 'reasons' in inPlace ? inPlace.reasons : []
-  return hold(ctx.store, grown, elsewhere, demand, refused)
+  return hold(ctx, grown, elsewhere, demand, refused)
 }
 
 export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
@@ -143,15 +159,45 @@ export async function freeMemoryBytes(
 }
 
 async function hold(
-  store: Transaction,
+  ctx: Scheduling,
   vm: VmEntity,
   hosts: readonly HostCandidate[],
   demand: Demand,
   refused: readonly string[] = [],
 ): Promise<string> {
-  const held = chosenFor(vm, chooseByLoad(hosts, await loadsFor(store, vm, demand), demand), demand, refused)
+  const { store } = ctx
+  const loads = await loadsFor(store, vm, demand)
+  const held = chosenFor(vm, await choose(ctx, hosts, loads, demand), demand, refused)
   await store.insert(HostAllocation, held)
   return held.hostExtId
+}
+
+/** For reasons: hosts that the owner of the task may not see are numbered. */
+/** The reasons name only what the owner of the task may see. */
+async function choose(ctx: Choosing, hosts: readonly HostCandidate[], loads: Loads, demand: Demand): Promise<Choice> {
+  const choice = chooseByLoad(hosts, loads, demand)
+  if ('hostExtId' in choice) return choice
+  return chooseByLoad(await named(ctx, hosts), loads, await withSeenPolicy(ctx, demand))
+}
+
+async function named(ctx: Choosing, hosts: readonly HostCandidate[]): Promise<readonly HostCandidate[]> {
+  const { owner, services, store } = ctx
+  if (owner === undefined || services === undefined) return hosts
+  const shown: HostCandidate[] = []
+  for (const [index, host] of hosts.entries()) {
+    const isSeen = await maySee({ owner, services }, Host, await store.get(Host, host.extId))
+    shown.push(isSeen ? host : { ...host, shownAs: `host ${index + 1}` })
+  }
+  return shown
+}
+
+async function withSeenPolicy({ owner, services, store }: Choosing, demand: Demand): Promise<Demand> {
+  const { hostAffinity } = demand
+  if (hostAffinity === undefined || owner === undefined || services === undefined) return demand
+  const policy = await store.get(VmHostAffinityPolicy, hostAffinity.policyExtId)
+  if (await maySee({ owner, services }, VmHostAffinityPolicy, policy)) return demand
+  const { policyName: _, ...nameless } = hostAffinity
+  return { ...demand, hostAffinity: nameless }
 }
 
 /** @throws ApiError NO_HOST_FOR_VM */
@@ -248,16 +294,24 @@ const demandAmongPeers = async ({ store, drivers }: Choosing, vm: VmEntity): Pro
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
-export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
+/** What a caller that asks for many VMs has read for all of them. */
+export interface Known {
+  /** By VM. */
+  readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
+  /** Of the policy that governs each of these VMs. */
+  readonly hostAffinity?: HostAffinity
+}
+
+export async function demandOf(store: Reader, vm: VmEntity, known: Known = {}): Promise<Demand> {
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
   const baseline = await baselineOf(store, vm)
-  const [claim] = await claimsOfVm(store, vm.extId)
+  const claim = known.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : known.claimed.get(vm.extId)
   const virtualGpus = (vm.gpus ?? []).flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : []))
-  const hostAffinity = await hostAffinityOf(store, vm)
+  const hostAffinity = known.hostAffinity ?? (await hostAffinityOf(store, vm))
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),

@@ -44,12 +44,23 @@ export const firmwareFilesOf = (vm: VmEntity): string[] =>
 /** Without firmware files. */
 export function filesOf(vm: VmEntity): FileBacking[] {
   const disks = (vm.disks ?? []).flatMap((disk) => fileOf(disk) ?? [])
-  return [...disks, ...(vm.cdRoms ?? []).flatMap((drive) => drive.backingInfo ?? [])]
+  return [...disks, ...mediaOf(vm)]
 }
+
+/** Files in CD-ROM drives, which no guest writes to. */
+export const mediaOf = ({ cdRoms = [] }: Pick<VmEntity, 'cdRoms'>): FileBacking[] =>
+  cdRoms.flatMap(({ backingInfo }) => backingInfo ?? [])
 
 /** The VM has a device of one host: it runs only there, and cannot migrate. */
 export const hasPassthrough = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): boolean =>
   gpus.some(({ mode }) => mode !== 'VIRTUAL') || pcieDevices.length > 0
+
+/** Live migration is possible unless the VM is bound to the host, its devices or its CPUs. */
+export const isMovable = (vm: VmEntity): boolean =>
+  !hasPassthrough(vm) &&
+  vm.isAgentVm !== true &&
+  vm.isCpuPassthroughEnabled !== true &&
+  vm.isVcpuHardPinningEnabled !== true
 
 export const isUefi = (vm: Pick<VmEntity, 'bootConfig'>): boolean =>
   vm.bootConfig?.$objectType === 'vmm.v4.ahv.config.UefiBoot'

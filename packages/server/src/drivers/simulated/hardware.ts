@@ -1,6 +1,6 @@
 /**
  * Simulated clusters and hosts; a direct change of a fact simulates drift. By host: `hardware.bmcs` (real credentials),
- * `hardware.boots`, `hardware.downtimes`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
+ * `hardware.boots`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -15,6 +15,7 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import { domainFacts } from './hypervisor/facts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -77,6 +78,10 @@ export const deviceFacts = (world: SimulatedWorld): Collection<HostDevice> => wo
 
 export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
 
+/** By host. */
+export const maintenanceFacts = (world: SimulatedWorld): Collection<{ readonly since: number }> =>
+  world.collection('hardware.maintenance')
+
 /** Per cluster, to undo and to recognise repeated calls; one profile makes fewer on one cluster. */
 const rememberedCalls = 16
 
@@ -90,6 +95,7 @@ type Conditions = Pick<
   'isReachable' | 'isHostUp' | 'conditionOf' | 'devicesOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'
 >
 type Settings = Pick<Hardware, 'readSettings' | 'writeSettings' | 'takeBackSettings'>
+type Maintenance = Pick<Hardware, 'enterMaintenance' | 'leaveMaintenance'>
 type Containers = Pick<Hardware, 'putContainer' | 'takeBackContainer' | 'removeContainer' | 'leftoverFiles'>
 
 const faultFacts = (world: SimulatedWorld): Collection<HardwareFault> => world.collection('hardware.faults')
@@ -218,6 +224,27 @@ function createContainers(world: SimulatedWorld, requireAnswer: RequireAnswer): 
   }
 }
 
+function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer): Maintenance {
+  const maintenance = maintenanceFacts(world)
+  const domains = domainFacts(world)
+  return {
+    async enterMaintenance(clusterExtId, hostExtId) {
+      for (const id of [clusterExtId, hostExtId]) requireAnswer(id, 'enterMaintenance')
+      if (maintenance.get(hostExtId) !== undefined) return
+      const running = [...domains.all().values()].find((fact) => fact.state === 'ON' && fact.hostExtId === hostExtId)
+      if (running !== undefined)
+        throw new DriverError(`the domain "${running.domain.name}" runs on the host`, { retryable: false })
+      await maintenance.put(hostExtId, { since: world.clock.now() })
+    },
+
+    async leaveMaintenance(clusterExtId, hostExtId) {
+      if (maintenance.get(hostExtId) === undefined) return
+      for (const id of [clusterExtId, hostExtId]) requireAnswer(id, 'leaveMaintenance')
+      await maintenance.remove(hostExtId)
+    },
+  }
+}
+
 export function createHardware(world: SimulatedWorld): Hardware {
   const datastores = world.collection<DatastoreSpec>('hardware.datastores')
   const faults = faultFacts(world)
@@ -232,6 +259,7 @@ export function createHardware(world: SimulatedWorld): Hardware {
     ...createConditions(world),
     ...createSettings(world, requireAnswer),
     ...createContainers(world, requireAnswer),
+    ...createMaintenance(world, requireAnswer),
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')

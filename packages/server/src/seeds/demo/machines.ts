@@ -3,6 +3,7 @@ import type { SeedContext } from '../context.ts'
 import { seedProfiles } from './customization-profiles.ts'
 import { seedImages, seedRateLimit } from './images.ts'
 import { seedExternVms } from './outside-machines.ts'
+import { seedRecoveryPoints } from './recovery-points.ts'
 import { seedDemoVms } from './vms.ts'
 
 export async function seedDemo(ctx: SeedContext): Promise<void> {
@@ -10,5 +11,6 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedProfiles(ctx)
   await seedRateLimit(ctx)
   await seedDemoVms(ctx)
+  await seedRecoveryPoints(ctx)
   await seedExternVms(ctx)
 }

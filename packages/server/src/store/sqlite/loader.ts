@@ -2,6 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { type Reader, StoreRefusal } from '../store.ts'
 import type { Table } from '../tables.ts'
+import { missummed } from './kept-sums.ts'
 import { SqliteReader } from './reader.ts'
 import { References } from './references.ts'
 import { miscounted } from './referrer-counts.ts'
@@ -75,7 +76,7 @@ export class SqliteLoader {
   }
 
   miscounted(): readonly string[] {
-    return miscounted(this.#database, this.#tables)
+    return [...miscounted(this.#database, this.#tables), ...missummed(this.#database, this.#tables)]
   }
 
   reader(): Reader {

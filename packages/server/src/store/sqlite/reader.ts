@@ -4,6 +4,7 @@ import { compileFilter, compileOrderby } from '../compile-query.ts'
 import type { GroupSum, Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, SumQuery, Walk } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { sqliteDialect } from './dialect.ts'
+import { sourceOfSums } from './kept-sums.ts'
 import { type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
 import { readPlan } from './query-plan.ts'
@@ -211,12 +212,13 @@ export class SqliteReader implements Reader {
     return this.#entities({ text, parameters })
   }
 
-  async sums(kind: AnyResource, { where, by, of }: SumQuery): Promise<readonly GroupSum[]> {
+  async sums(kind: AnyResource, query: SumQuery): Promise<readonly GroupSum[]> {
     const table = this.table(kind)
+    const { where, by, of } = query
     const groups = by.map((path) => columnIn(table, path)).join(', ')
     const sums = of.map((path) => `SUM(${columnIn(table, path)})`).join(', ')
     const terms = Object.keys(where).map((path) => `${columnIn(table, path)} = ?`)
-    const text = `SELECT ${groups}, ${sums} FROM ${table.name} WHERE ${terms.join(' AND ')} GROUP BY ${groups}`
+    const text = `SELECT ${groups}, ${sums} FROM ${sourceOfSums(table, query)} WHERE ${terms.join(' AND ')} GROUP BY ${groups}`
     const parameters = Object.values(where).map((value) => (typeof value === 'boolean' ? Number(value) : value))
     const rows = this.prepare(text).all(...parameters) as Record<string, Scalar>[]
     return rows.map((row) => {

@@ -5,6 +5,7 @@ import { makePrivateDatabase } from '../private-files.ts'
 import { StoreRefusal } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
 import { registerFunctions } from './dialect.ts'
+import { keepSums } from './kept-sums.ts'
 import { keepReferrerCounts } from './referrer-counts.ts'
 import type { TimeLimit } from './time-limit.ts'
 
@@ -104,6 +105,7 @@ function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>):
     database.prepare("INSERT OR REPLACE INTO meta VALUES ('tables', ?)").run(form)
   }
   keepReferrerCounts(database, tables)
+  keepSums(database, tables)
   database.exec('COMMIT')
 }
 

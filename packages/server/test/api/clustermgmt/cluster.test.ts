@@ -193,6 +193,22 @@ test('three copies on four hosts, and a fault tolerance that does not match the 
   assert.equal(lower.status, 409, 'containers keep two copies')
 })
 
+test('one host with two SSDs holds two copies, and not three', async () => {
+  const small = await startApp({ config: { seed: 'tiny' } })
+  try {
+    const path = `${clustermgmt}/clusters/${seedId('cluster/tiny')}`
+    const put = (redundancyFactor: number) =>
+      putFresh(small, path, { config: { redundancyFactor, faultToleranceState: { domainAwarenessLevel: 'DISK' } } })
+    const three = await put(3)
+    assert.equal(three.status, 400)
+    assert.match(three.errors[0]?.message ?? '', /3 copies need 5 hosts; the cluster has 1/)
+    const two = await put(2)
+    assert.equal(two.status, 202, JSON.stringify(two.errors))
+  } finally {
+    await small.close()
+  }
+})
+
 test('the hardware of a cluster cannot be changed', async () => {
   const other = await putFresh(app, native, { config: { clusterFunction: ['AFS'] } })
   assert.equal(other.status, 400)

@@ -196,6 +196,17 @@ test('on a subnet without address management no two managers get the same addres
   assert.equal(third.errors[0]?.code, 'DM-30002')
 })
 
+test('a manager gets the address that its body names; a second one with it is refused, although others are free', async () => {
+  const app = await start()
+  const own = { externalAddress: ip('10.10.100.225') }
+  const first = await app.task(await deploy(app, body({ network: { ...network, ...own } })))
+  assert.equal(first.status, 'SUCCEEDED', JSON.stringify(first.errorMessages))
+  const { data } = await app.call('GET', `${managers}/${first.entitiesAffected[1].extId}`)
+  assert.equal(data.network.externalAddress.ipv4.value, '10.10.100.225')
+  const second = await deploy(app, body({ network: { ...network, ...own } }, { name: 'pc-03' }))
+  assert.deepEqual([second.status, second.errors[0]?.code], [409, 'DM-30002'])
+})
+
 test('secrets of the new manager are in no response', async () => {
   const app = await start()
   const credentials = [{ username: 'nutanix', password: 'New.Manager.Passw0rd' }]

@@ -12,8 +12,10 @@ import { type Address, holds, parseAddress, prefixOf } from '../../../src/core/i
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
-import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
-import { changed, GiB, readVm } from '../../support/native-cluster.ts'
+import { chainOf } from '../../../src/drivers/simulated/hypervisor/layers.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { checkInvariants } from '../../support/invariants.ts'
+import { act, changed, GiB, readVm } from '../../support/native-cluster.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 let app: TestApp
@@ -46,6 +48,34 @@ test('seven VMs; all but the template source have been ON for nine days, and car
   assert.deepEqual([named('db-01').disks.length, named('db-01').memorySizeBytes], [2, 32 * GiB])
   assert.equal(named('desktop-01').guestTools.isReachable, true)
   assert.equal(named('template-source').guestTools.isReachable, false)
+})
+
+test('three recovery points of db-01 lie over each other, and the one of web-01 expires in two hours', async (t) => {
+  const own = await startApp()
+  t.after(() => own.close())
+  const points = async () => (await own.call('GET', '/vmm/v4.2/ahv/config/vm-recovery-points?$limit=100')).data ?? []
+  const found = await points()
+  assert.deepEqual(
+    found.map(({ vm }: any) => vm.name),
+    ['db-01', 'db-01', 'db-01', 'web-01'],
+  )
+  const disks = diskFacts(own.world)
+  const chains = ['0', '1'].map((disk) => chainOf(disks, seedId(`disk/db-01/${disk}`)).map(([extId]) => extId))
+  const ofDatabase = found
+    .filter(({ vm }: any) => vm.name === 'db-01')
+    .sort((one: any, other: any) => Date.parse(other.creationTime) - Date.parse(one.creationTime))
+  for (const [index, chain] of chains.entries())
+    assert.deepEqual(
+      chain.slice(1),
+      ofDatabase.map(({ diskRecoveryPoints }: any) => diskRecoveryPoints[index].diskRecoveryPointExtId),
+    )
+  assert.ok(found.every(({ totalExclusiveUsageBytes }: any) => totalExclusiveUsageBytes > 0))
+  await checkInvariants(own)
+  await own.clock.advance(2 * 3600 * 1000 + 60_000)
+  assert.equal((await points()).length, 3)
+  const body = { vmRecoveryPointExtId: ofDatabase[1].extId }
+  assert.equal((await own.task(await act(own, seedId('vm/db-01'), 'revert', body))).status, 'SUCCEEDED')
+  await checkInvariants(own)
 })
 
 test('the profile windows-default names Windows like its VM and puts it into a workgroup', async () => {

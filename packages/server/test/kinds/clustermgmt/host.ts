@@ -12,5 +12,6 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.devices': async ({ ids }) => new Set([...(await ids('Host'))].flatMap(devicesOf)),
   'hardware.drives': 'nobody',
   'hardware.faults': 'nobody',
+  'hardware.maintenance': ({ ids }) => ids('Host'),
   'hardware.slowness': ({ ids }) => ids('Host'),
 }

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach CD-ROM drives of VMs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { Asked } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm, bootDisk, type NativeCluster, tagOf } from '../../support/native-cluster.ts'
 import { pointDisk } from '../../support/point-disk.ts'
@@ -103,4 +104,13 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.delete-cd-rom': (app) => onDrive(app, true, (_, path) => ({ method: 'DELETE', path })),
   'vmm.enable-vm-cd-rom-hydration': (app) => hydrating(app, 'enable'),
   'vmm.disable-vm-cd-rom-hydration': (app) => hydrating(app, 'disable'),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  addCdRom: walk.adding('cd-roms', ({ model, draw }) => {
+    const imageExtId = model.extId(draw, walk.collections.images)
+    const reference = { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId }
+    return draw.isOneIn(2) ? {} : { backingInfo: { dataSource: { reference } } }
+  }),
+  removeCdRom: walk.removingPart('cd-roms'),
 }

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach disks of VMs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, changing, completed } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm, bootDisk, emptyDisk, type NativeCluster, tagOf } from '../../support/native-cluster.ts'
 import { pointDisk } from '../../support/point-disk.ts'
@@ -162,4 +163,14 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
   'vmm.addVmDiskCustomAttributes': [acting('add-custom-attributes', true, { customAttributes: ['a:1'] })],
   'vmm.removeVmDiskCustomAttributes': [acting('remove-custom-attributes', true, { customAttributes: ['a:1'] })],
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  addVmDisk: walk.adding('disks', ({ model, draw }) => ({
+    backingInfo: {
+      diskSizeBytes: draw.of([1, 5]) * 1024 ** 3,
+      storageContainer: { extId: model.extId(draw, walk.collections.containers) },
+    },
+  })),
+  removeVmDisk: walk.removingPart('disks'),
 }

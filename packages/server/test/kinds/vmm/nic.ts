@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach NICs of VMs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, changing, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once } from '../../support/field-bases.ts'
 import { aNativeCluster, aSubnet, aVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -140,4 +141,14 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   [`vmm.updateNicById ${offload}/ipAddress`]: at(139),
   'vmm.assignIpById ipAddress': at(140),
   'vmm.migrateNicById ipAddress': at(141),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  addNic: walk.adding('nics', ({ model, draw }) => ({
+    nicNetworkInfo: {
+      $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo',
+      subnet: { extId: model.extId(draw, walk.collections.subnets) },
+    },
+  })),
+  removeNic: walk.removingPart('nics'),
 }

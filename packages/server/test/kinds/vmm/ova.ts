@@ -2,6 +2,7 @@
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, created, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once, updating } from '../../support/field-bases.ts'
 import { ofUrl, ofVm, ovas } from '../../support/ovas.ts'
 import { pointDisk } from '../../support/point-disk.ts'
@@ -126,4 +127,21 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
         clusterLocationExtIds.map((cluster: string) => `${extId}/${cluster}`),
       ),
     ),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createOva: (asking) =>
+    walk.post(walk.collections.ovas, {
+      name: walk.name(asking, 'ova'),
+      source: {
+        $objectType: 'vmm.v4.content.OvaVmSource',
+        vmExtId: asking.model.extId(asking.draw, walk.collections.vms),
+        diskFileFormat: 'QCOW2',
+      },
+    }),
+  deployOva: walk.acting(walk.collections.ovas, 'deploy', () => ({
+    clusterLocationExtId: walk.nativeCluster,
+    overrideVmConfig: { nics: [] },
+  })),
+  deleteOva: walk.removing(walk.collections.ovas),
 }

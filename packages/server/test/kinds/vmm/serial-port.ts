@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach serial ports of VMs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, changing } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once } from '../../support/field-bases.ts'
 import { aNativeCluster, aVm, tagOf } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -43,4 +44,9 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       }),
     }),
   ],
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  addSerialPort: walk.adding('serial-ports', ({ draw }) => ({ isConnected: draw.isOneIn(2) })),
+  removeSerialPort: walk.removingPart('serial-ports'),
 }

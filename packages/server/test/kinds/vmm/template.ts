@@ -2,6 +2,7 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { act, addedVersion, fromVersion, fromVm, readTemplate, templates, vanish } from '../../support/templates.ts'
@@ -180,4 +181,22 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     return acting(extId, 'cancel-guest-update')
   },
   'vmm.cancel-guest-update': async (app) => acting(await withOpenUpdate(app), 'cancel-guest-update'),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createTemplate: ({ model, draw, ...asking }) =>
+    walk.post(walk.collections.templates, {
+      templateName: walk.name({ model, draw, ...asking }, 'template'),
+      templateVersionSpec: {
+        versionSource: {
+          $objectType: 'vmm.v4.content.TemplateVmReference',
+          extId: model.extId(draw, walk.collections.vms),
+        },
+      },
+    }),
+  deployTemplate: walk.acting(walk.collections.templates, 'deploy', ({ draw }) => ({
+    clusterReference: walk.nativeCluster,
+    numberOfVms: draw.of([1, 2, 3]),
+  })),
+  deleteTemplate: walk.removing(walk.collections.templates),
 }

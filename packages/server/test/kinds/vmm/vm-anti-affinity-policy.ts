@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach VM anti-affinity policies. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { updating } from '../../support/field-bases.ts'
 import { aNativeCluster } from '../../support/native-cluster.ts'
 import { aCategory, antiAffinityPolicies, aPolicy, aRunningVm, policyBody } from '../../support/policies.ts'
@@ -56,4 +57,13 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateVmAntiAffinityPolicyById': [updating(antiAffinityPolicies, () => policyBody(category))],
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVmAntiAffinityPolicy: (asking) =>
+    walk.post(walk.collections.antiAffinityPolicies, {
+      name: walk.name(asking, 'apart'),
+      ...walk.someCategory(asking),
+    }),
+  deleteVmAntiAffinityPolicy: walk.removing(walk.collections.antiAffinityPolicies),
 }

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach VM host affinity policies. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { updating } from '../../support/field-bases.ts'
 import { aNativeCluster } from '../../support/native-cluster.ts'
 import {
@@ -57,4 +58,13 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateVmHostAffinityPolicyById': [updating(hostAffinityPolicies, body)],
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVmHostAffinityPolicy: (asking) => {
+    const category = (): object => walk.refer(asking.model.extId(asking.draw, walk.collections.categories))
+    const body = { name: walk.name(asking, 'racks'), vmCategories: category(), hostCategories: category() }
+    return walk.post(walk.collections.hostAffinityPolicies, body)
+  },
+  deleteVmHostAffinityPolicy: walk.removing(walk.collections.hostAffinityPolicies),
 }

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach VM recovery points. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, creating, named, once } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { type Creation, type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
@@ -95,4 +96,14 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     await completed(app, method, powerOn, options)
     return tagged(app, 'POST', `${path}/$actions/revert`, { vmRecoveryPointExtId: extId }, path)
   },
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVmRecoveryPoint: (asking) =>
+    walk.post(walk.collections.recoveryPoints, {
+      vmExtId: asking.model.extId(asking.draw, walk.collections.vms),
+      name: walk.name(asking, 'point'),
+    }),
+  restoreVmRecoveryPoint: walk.acting(walk.collections.recoveryPoints, 'restore', () => ({})),
+  deleteVmRecoveryPoint: walk.removing(walk.collections.recoveryPoints),
 }

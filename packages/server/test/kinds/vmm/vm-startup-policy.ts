@@ -2,6 +2,7 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { advance } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { updating } from '../../support/field-bases.ts'
@@ -79,4 +80,13 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   startHolds: async ({ all }) => new Set((await all(Vm)).map(({ extId }) => extId)),
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createVmStartupPolicy: (asking) =>
+    walk.post(walk.collections.startupPolicies, {
+      name: walk.name(asking, 'order'),
+      groups: [walk.someCategory(asking), walk.someCategory(asking)],
+    }),
+  deleteVmStartupPolicy: walk.removing(walk.collections.startupPolicies),
 }

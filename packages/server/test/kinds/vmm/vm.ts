@@ -462,4 +462,22 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   powerOffVm: walk.acting(walk.collections.vms, 'power-off'),
   resetVm: walk.acting(walk.collections.vms, 'reset'),
   shutdownVm: walk.acting(walk.collections.vms, 'shutdown'),
+  rebootVm: walk.acting(walk.collections.vms, 'reboot'),
+  powerCycleVm: walk.acting(walk.collections.vms, 'power-cycle'),
+  rebootGuestVm: walk.acting(walk.collections.vms, 'guest-reboot', () => ({})),
+  cloneVm: walk.acting(walk.collections.vms, 'clone', (asking) => ({ name: walk.name(asking, 'clone') })),
+  migrateVmToHost: walk.acting(walk.collections.vms, 'migrate-to-host', ({ draw }) => ({
+    host: { extId: seedId(`host/hp-n01-${draw.of(['a', 'b', 'c', 'd'])}`) },
+  })),
+  migrateVmDisks: walk.acting(walk.collections.vms, 'migrate-vm-disks', ({ model, draw }) => ({
+    migrateDisks: {
+      $objectType: 'vmm.v4.ahv.config.AllDisksMigrationPlan',
+      storageContainer: { extId: model.extId(draw, walk.collections.containers) },
+    },
+  })),
+  associateCategories: walk.acting(walk.collections.vms, 'associate-categories', walk.someCategory),
+  disassociateCategories: walk.acting(walk.collections.vms, 'disassociate-categories', walk.someCategory),
+  assignVmOwner: walk.acting(walk.collections.vms, 'assign-owner', ({ model, draw }) => ({
+    owner: { extId: model.extId(draw, walk.collections.users) },
+  })),
 }

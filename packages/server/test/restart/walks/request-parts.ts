@@ -30,7 +30,7 @@ export const name = ({ model, draw }: Asking, word: string): string =>
   draw.isOneIn(5) ? `${word}-again` : `${word}-${model.number()}`
 
 /** With the tag of what the path names, where it has one. */
-async function tagged(asking: Asking, method: string, path: string, body?: unknown, of = path): Promise<Asked> {
+export async function tagged(asking: Asking, method: string, path: string, body?: unknown, of = path): Promise<Asked> {
   const etag = (await asking.read(of))?.etag
   return { method, path, ...(etag === undefined ? {} : { ifMatch: etag }), ...(body === undefined ? {} : { body }) }
 }
@@ -61,6 +61,20 @@ export const acting =
   (asking) => {
     const path = asking.model.path(asking.draw, collection)
     return tagged(asking, 'POST', `${path}/$actions/${action}`, body?.(asking), path)
+  }
+
+/** A new part of a VM, whose tag it needs. */
+export const adding =
+  (called: string, body: (asking: Asking) => object): Builder =>
+  (asking) => {
+    const vm = asking.model.path(asking.draw, collections.vms)
+    return tagged(asking, 'POST', `${vm}/${called}`, body(asking), vm)
+  }
+export const removingPart =
+  (called: string): Builder =>
+  (asking) => {
+    const path = asking.model.part(asking.draw, called)
+    return path === undefined ? undefined : tagged(asking, 'DELETE', path)
   }
 
 export const someCategory = ({ model, draw }: Asking): object => ({

@@ -8,8 +8,6 @@ export interface UnbuiltName {
 const irregular: Readonly<Record<string, string>> = {
   'clustermgmt.deleteClusterById': 'Destroy_Cluster',
   'clustermgmt.discoverUnconfiguredNodes': 'Discover_Cluster_Unconfigured_Nodes',
-  'clustermgmt.enterHostMaintenance': 'Enter_Host_Maintenance',
-  'clustermgmt.exitHostMaintenance': 'Exit_Host_Maintenance',
   'clustermgmt.expandCluster': 'Expand_Cluster',
   'clustermgmt.fetchNodeNetworkingDetails': 'Fetch_Cluster_Node_Networking_Details',
   'clustermgmt.removeNode': 'Remove_Cluster_Node',

@@ -3,6 +3,7 @@ import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, type ImagePlacementStatus } from '@hyperplane/contract/vmm/content/image'
 import { ImagePlacementPolicy } from '@hyperplane/contract/vmm/content/image-placement-policy'
+import { maySee, type Reporting } from '../../../core/access/may-see.ts'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isNative } from '../vm/create/clusters.ts'
@@ -100,29 +101,40 @@ export function statusesOf(
   })
 }
 
+/** Of the policies of an image, and of the conflicts of each; policies that the image breaks come first. */
+const mostShown = 100
+
 /** HARD policies that share no cluster with this one; where each pair shares one and all together none, all others. */
 function conflictsOf(policy: ActivePolicy, hard: readonly ActivePolicy[]): string[] {
   const disjoint = (one: ActivePolicy, other: ActivePolicy): boolean =>
     !one.clusterExtIds.some((extId) => other.clusterExtIds.includes(extId))
   const others = hard.filter(({ extId }) => extId !== policy.extId)
   const isPairwise = hard.some((one) => hard.some((other) => one !== other && disjoint(one, other)))
-  return others.filter((other) => !isPairwise || disjoint(policy, other)).map(({ extId }) => extId)
+  return others
+    .filter((other) => !isPairwise || disjoint(policy, other))
+    .map(({ extId }) => extId)
+    .slice(0, mostShown)
 }
 
 /** For new disks and CD-ROMs. @throws ApiError IMAGE_PLACEMENT_FORBIDDEN when a HARD policy keeps an image off the cluster */
 export async function requireImagesAllowed(
-  store: Reader,
+  ctx: Reporting & { readonly store: Reader },
   imageExtIds: readonly string[],
   clusterExtId: string,
 ): Promise<void> {
-  const active = imageExtIds.length === 0 ? [] : await activePolicies(store)
+  const active = imageExtIds.length === 0 ? [] : await activePolicies(ctx.store)
   if (active.length === 0) return
-  for (const { name, categoryExtIds } of await store.getMany(Image, imageExtIds)) {
+  for (const { name, categoryExtIds } of await ctx.store.getMany(Image, imageExtIds)) {
     const { policies } = placementOf(active, categoryExtIds)
     const forbidding = policies.find((policy) => policy.isHard && !policy.clusterExtIds.includes(clusterExtId))
     if (forbidding === undefined) continue
-    const cluster = (await store.get(Cluster, clusterExtId))?.name ?? clusterExtId
-    throw new ApiError('IMAGE_PLACEMENT_FORBIDDEN', { image: name, cluster, policy: forbidding.name })
+    const cluster = await ctx.store.get(Cluster, clusterExtId)
+    const row = await ctx.store.get(ImagePlacementPolicy, forbidding.extId)
+    throw new ApiError('IMAGE_PLACEMENT_FORBIDDEN', {
+      image: name,
+      cluster: cluster !== undefined && (await maySee(ctx, Cluster, cluster)) ? cluster.name : clusterExtId,
+      policy: (await maySee(ctx, ImagePlacementPolicy, row)) ? forbidding.name : '(not shown)',
+    })
   }
 }
 
@@ -135,7 +147,10 @@ export async function withPlacementStatus(
   return images.map((image) => {
     const placement = placementOf(active, image.categoryExtIds)
     if (placement.policies.length === 0) return image
-    const placementPolicyStatus = [...statusesOf(placement, image.clusterLocationExtIds ?? [], isReachable)]
-    return { ...image, placementPolicyStatus }
+    const statuses = statusesOf(placement, image.clusterLocationExtIds ?? [], isReachable)
+    const isBroken = ({ complianceStatus }: Status): boolean => complianceStatus !== 'COMPLIANT'
+    const shown =
+      statuses.length > mostShown ? statuses.toSorted((a, b) => Number(isBroken(b)) - Number(isBroken(a))) : statuses
+    return { ...image, placementPolicyStatus: shown.slice(0, mostShown) }
   })
 }

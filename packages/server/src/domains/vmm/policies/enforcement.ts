@@ -14,7 +14,7 @@ import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { carriesOneOf } from '../../scheduling/policy-selection.ts'
 import { giveBackElsewhere, reserve } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
-import { affectedVm, type OfVm } from '../vm/admission.ts'
+import type { OfVm } from '../vm/admission.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from '../vm/migration.ts'
 import { antiAffinity } from './anti-affinity.ts'
 import { complianceOf, type Evaluating, type Evaluation, type PolicyRules, type VmState } from './compliance.ts'
@@ -103,6 +103,9 @@ export const migrateViolator = defineTask<Migration>({
   ],
 })
 
+/** In one run; the next one starts the others. */
+const mostStarted = 32
+
 export const enforcePolicies: Schedule<Drivers> = {
   name: 'vmm.enforce-policies',
   everySeconds: 60,
@@ -118,7 +121,8 @@ export const enforcePolicies: Schedule<Drivers> = {
   },
   async run(ctx) {
     const { moves, hasPending } = await findMoves(ctx)
-    for (const { vm } of moves) if (ctx.runner.queueLength(vm.extId) === 0) await startMigration(ctx, vm)
+    const idle = moves.filter(({ vm }) => ctx.runner.queueLength(vm.extId) === 0)
+    for (const { vm } of idle.slice(0, mostStarted)) await startMigration(ctx, vm)
     // A migration may fail: then the next run tries again.
     if (hasPending || moves.length > 0) return 'again'
   },
@@ -129,10 +133,13 @@ const startMigration = (ctx: ScheduleContext<Drivers>, vm: VmEntity): Promise<vo
     await startTask(migrateViolator, { vmExtId: vm.extId }, { ...migrationOf(vm), background: true })
   })
 
-export const migrationOf = (vm: VmEntity) => ({
-  operation: 'VmLiveMigrate',
+export const liveMigration = 'VmLiveMigrate'
+
+/** A VM that is deleted has an id only. */
+export const migrationOf = (vm: Pick<VmEntity, 'extId'> & Partial<VmEntity>) => ({
+  operation: liveMigration,
   description: 'VM Live Migrate',
-  affected: [affectedVm(vm)],
-  clusterExtIds: [vm.cluster?.extId as string],
+  affected: [{ extId: vm.extId, rel: Vm.rel as string, ...(vm.name === undefined ? {} : { name: vm.name }) }],
+  ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
   appName: 'vmm',
 })

@@ -4,9 +4,11 @@ import {
   type VmHostAffinityNonCompliance,
   VmHostAffinityPolicy,
 } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
-import { addLoad, admits, chooseByLoad } from '../../scheduling/placement.ts'
-import { affinityBy, idsOf } from '../../scheduling/policy-selection.ts'
-import { allocationsOf, candidatesOf, demandOf, loadsIn } from '../../scheduling/scheduler.ts'
+import { DeviceClaim } from '../../scheduling/device-claim.ts'
+import { HostAllocation } from '../../scheduling/host-allocation.ts'
+import { admits, Choices, loadsOf } from '../../scheduling/placement.ts'
+import { affinityBy, idsOf, peerFinder } from '../../scheduling/policy-selection.ts'
+import { candidatesOf, demandOf } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movability } from './anti-affinity.ts'
 import type { Evaluating, PolicyRules, Violation } from './compliance.ts'
@@ -51,19 +53,30 @@ async function violationsOf(
   if (violators.length === 0) return found
 
   const canMove = movability(ctx, clusterExtId)
-  const loads = await loadsIn(ctx.store, clusterExtId)
+  const allocations = await ctx.store.findWhere(HostAllocation, { clusterExtId })
+  const hostsHolding = Map.groupBy(allocations, ({ vmExtId }) => vmExtId)
+  const placesOf = (extId: string): string[] => (hostsHolding.get(extId) ?? []).map(({ hostExtId }) => hostExtId)
+  const claims = await ctx.store.findWhere(DeviceClaim, { clusterExtId })
+  const known = { hostAffinity: affinity, claimed: new Map(claims.map((claim) => [claim.vmExtId, claim])) }
+  const peersOf = peerFinder(ctx.store, ctx.drivers.hypervisor)
+  const planned = new Map<string, string>()
+  const choices = new Choices(allowed, loadsOf(allocations))
   for (const vm of violators) {
     // The VM moves already: it has a reservation on its target.
-    const isMoving = (await allocationsOf(ctx.store, vm.extId)).some(({ hostExtId }) => allowedIds.has(hostExtId))
-    const demand = await demandOf(ctx.store, vm)
-    const choice = chooseByLoad(allowed, loads, demand)
+    const isMoving = placesOf(vm.extId).some((hostExtId) => allowedIds.has(hostExtId))
+    const demand = await demandOf(ctx.store, vm, known)
+    const peers = [...(await peersOf(vm))].flatMap((extId) => planned.get(extId) ?? placesOf(extId))
+    const choice = choices.choose(demand, peers)
     if ('reasons' in choice && !isMoving) {
       found.set(vm.extId, { reason: because('NotEnoughResourcesForVmHostAffinityPolicy') })
       continue
     }
     const reason = because('OtherVmHostAffinityPolicyVmNonComplianceReason')
     const moves = 'hostExtId' in choice && !isMoving && canMove(vm)
-    if (moves) addLoad(loads, { ...demand, hostExtId: choice.hostExtId })
+    if (moves) {
+      choices.take(demand, choice.hostExtId)
+      planned.set(vm.extId, choice.hostExtId)
+    }
     found.set(vm.extId, moves ? { reason, moveTo: choice.hostExtId } : { reason })
   }
   return found

@@ -3,12 +3,17 @@
  * the task. Source: behaviour vmm.md 1.12 (re-enforce), 1.16.
  */
 import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { RecordContext } from '../../../core/tasks/define-task.ts'
+import { inTurn } from '../../../core/tasks/in-turn.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { complianceOf, type VmState } from './compliance.ts'
-import { migrateViolator, migrationOf, movesAmong } from './enforcement.ts'
+import { liveMigration, migrateViolator, migrationOf, movesAmong } from './enforcement.ts'
 import { hostAffinity } from './host-affinity.ts'
+
+/** A host takes part in few migrations at once; the others would only wait. */
+const migrationsAtOnce = 8
 
 interface ReEnforcement {
   readonly policyExtId: string
@@ -23,19 +28,23 @@ export const reEnforcePolicy = defineTask<ReEnforcement>({
       name: 'evaluate',
       progress: 10,
       record: async (ctx, { policyExtId }) => {
-        const started: string[] = []
-        for (const { vm } of movesAmong(await statesNow(ctx, policyExtId))) {
-          const options = { ...migrationOf(vm), parent: ctx.taskExtId }
-          started.push((await ctx.startTask(migrateViolator, { vmExtId: vm.extId, isImmediate: true }, options)).extId)
-        }
-        return { keep: started }
+        return { keep: movesAmong(await statesNow(ctx, policyExtId)).map(({ vm }) => vm.extId) }
       },
     },
     {
       name: 'migrate',
       progress: 95,
       run: async (ctx) => {
-        await ctx.untilEnded(ctx.outputs['evaluate'] as readonly string[])
+        await inTurn(ctx, ctx.outputs['evaluate'] as readonly string[], {
+          atOnce: migrationsAtOnce,
+          operation: liveMigration,
+          progress: [10, 95],
+          start: async (record, vmExtId) => {
+            const vm = (await record.store.get(Vm, vmExtId)) ?? { extId: vmExtId }
+            const options = { ...migrationOf(vm), parent: ctx.taskExtId }
+            return record.startTask(migrateViolator, { vmExtId, isImmediate: true }, options)
+          },
+        })
       },
     },
     {

@@ -42,8 +42,18 @@ export const without = (vm: VmEntity, diskExtIds: readonly string[]): UnderWay |
   return others.length === 0 ? undefined : others
 }
 
-/** @param content takes the place of the source that the file names. @throws ApiError 404 when the source no longer exists */
-export async function diskOf(store: Reader, file: FileBacking, content?: DiskSource): Promise<VirtualDisk> {
+export interface FileContent {
+  /** Takes the place of the source that the file names. */
+  readonly content?: DiskSource | undefined
+  readonly isReadOnly?: true | undefined
+}
+
+/** @throws ApiError 404 when the source no longer exists */
+export async function diskOf(
+  store: Reader,
+  file: FileBacking,
+  { content, isReadOnly }: FileContent = {},
+): Promise<VirtualDisk> {
   if (content?.kind === 'ova' && (await store.get(Ova, content.extId)) === undefined)
     throw notFound(Ova, Ova.kind, content.extId, 'extId')
   const reference = content === undefined ? file.dataSource?.reference : undefined
@@ -55,12 +65,16 @@ export async function diskOf(store: Reader, file: FileBacking, content?: DiskSou
     extId: file.diskExtId as string,
     containerExtId: file.storageContainer?.extId as string,
     sizeBytes: file.diskSizeBytes ?? 0,
-    ...defined({ source: content ?? resolved?.source }),
+    ...defined({ source: content ?? resolved?.source, isReadOnly }),
   }
 }
 
 /** @throws ApiError 404 when the source no longer exists; SOURCE_UNAVAILABLE when its repository does not answer */
-export async function createFile(ctx: StepContext<Drivers>, file: FileBacking, content?: DiskSource): Promise<void> {
+export async function createFile(
+  ctx: StepContext<Drivers>,
+  file: FileBacking,
+  content: FileContent = {},
+): Promise<void> {
   const disk = await diskOf(ctx.store, file, content)
   try {
     await ctx.drivers.hypervisor.createDisk(disk)

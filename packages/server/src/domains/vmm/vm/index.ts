@@ -7,6 +7,7 @@ import { MacLease } from '../../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
 import { categoryFaults, ownerFaults } from '../ownership.ts'
+import { balanceHosts } from './balancing/balancer.ts'
 import { cloneFaults, cloneVm, makeClone } from './clone.ts'
 import { ConsoleToken, generateConsoleToken, issueConsoleToken } from './console-token.ts'
 import { makeVm } from './create/create.ts'
@@ -15,6 +16,7 @@ import { maximumVms } from './create/plan.ts'
 import { LeftCopy, removeLeftCopies } from './cross-cluster/left-copies.ts'
 import { crossClusterFaults, migrateAcross, migrateToCluster } from './cross-cluster/migrate.ts'
 import { deleteVm, removeVm } from './delete.ts'
+import { evacuationTasks } from './evacuation.ts'
 import { ejectIsos } from './guest/customization.ts'
 import { customize, customizeGuest, paramsFaults } from './guest/customize.ts'
 import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
@@ -27,6 +29,7 @@ import { ownership } from './owner.ts'
 import { attributesOfVm } from './parts/custom-attributes.ts'
 import { migrateDisks, migrateTask, migrationFaults } from './parts/disk-migration.ts'
 import { maximumNics } from './parts/nics.ts'
+import { placementRules } from './placement-invariants.ts'
 import { guestPowerTasks, reboot, rebootGuest, shutdown, shutdownGuest } from './power/guest-power.ts'
 import { powerCycle, powerOff, powerOn, powerTasks, reset } from './power/power.ts'
 import { presentVms } from './present.ts'
@@ -89,6 +92,7 @@ export const vm = implement(
       removeVm,
       restartVm,
       startHeldVm,
+      ...evacuationTasks,
       migrateTask,
       ...attributesOfVm.tasks,
       ...powerTasks,
@@ -96,8 +100,16 @@ export const vm = implement(
     ],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
-    invariants: vmRules,
+    invariants: [...vmRules, ...placementRules],
     records: [ConsoleToken, DeviceClaim, HostAllocation, LeftCopy, MacLease, PowerEvent],
-    schedules: [ejectIsos, holdDependentVms, observeDomains, removeLeftCopies, restartVmsOfLostHosts, resumeWriters],
+    schedules: [
+      balanceHosts,
+      ejectIsos,
+      holdDependentVms,
+      observeDomains,
+      removeLeftCopies,
+      restartVmsOfLostHosts,
+      resumeWriters,
+    ],
   },
 )

@@ -5,7 +5,8 @@ import type { SimulatedWorld } from '../world.ts'
 import { type DiskFact, diskFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { changeHydration, hydrationOf } from './hydration.ts'
-import { fullCopy, resized } from './layers.ts'
+import type { LayerChains } from './layer-chains.ts'
+import { fullCopy, resized, standalone } from './layers.ts'
 
 const bytesPerSecond = 1e9
 const reports = 10
@@ -24,6 +25,7 @@ export const presentDisk =
   }
 
 export interface DiskChangeParts {
+  readonly chains: LayerChains
   readonly hosts: SimulatedHosts
   readonly present: PresentDisk
   readonly isInstant: boolean
@@ -31,7 +33,7 @@ export interface DiskChangeParts {
 
 export function createDiskChanges(
   world: SimulatedWorld,
-  { hosts, present, isInstant }: DiskChangeParts,
+  { chains, hosts, present, isInstant }: DiskChangeParts,
 ): Pick<Disks, 'copyDisk' | 'hydrateDisk' | 'hydrations' | 'moveDisk' | 'resizeDisk'> {
   const disks = diskFacts(world)
   const { clock } = world
@@ -45,12 +47,16 @@ export function createDiskChanges(
     async resizeDisk(diskExtId, sizeBytes) {
       await disks.put(diskExtId, resized(present(diskExtId, 'resizeDisk'), sizeBytes, clock.now()))
     },
-    /** Layers below stay in their container: recovery points and other disks need them. */
+    /** Copies the content of all layers: those below stay in their container for recovery points and other disks. */
     async moveDisk(diskExtId, containerExtId, report) {
       const fact = present(diskExtId, 'moveDisk')
-      if (fact.containerExtId === containerExtId) return
+      // A crash may have interrupted the call before the last line.
+      if (fact.containerExtId === containerExtId) return chains.collapseAll()
       await transfer(fact, report)
-      await disks.put(diskExtId, { ...present(diskExtId, 'moveDisk'), containerExtId })
+      const now = present(diskExtId, 'moveDisk')
+      const whole = now.parentExtId === undefined ? now : standalone(disks, now, clock.now())
+      await disks.put(diskExtId, { ...whole, containerExtId })
+      await chains.collapse(now.parentExtId)
     },
     async copyDisk(diskExtId, { copyExtId, containerExtId }, report) {
       if (disks.get(copyExtId) !== undefined) return

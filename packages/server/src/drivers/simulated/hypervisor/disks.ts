@@ -10,47 +10,37 @@ import type { Collection, SimulatedWorld } from '../world.ts'
 import { createDiskChanges, presentDisk } from './disk-changes.ts'
 import { type DiskFact, diskFacts, fullFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
-import { contentBytes, frozen, layersOf, merged, over } from './layers.ts'
+import { createLayerChains } from './layer-chains.ts'
+import { contentBytes, frozen, isLayer, layerIndex, layerOf, over } from './layers.ts'
 
 export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInstant: boolean): Disks {
   const disks = diskFacts(world)
   const full = fullFacts(world)
   const now = (): number => world.clock.now()
-
-  /** Removes a deleted layer with no layer over it, merges it into a single one, and goes on with the layer below. */
-  async function collapse(layerExtId: string): Promise<void> {
-    for (let extId: string | undefined = layerExtId; extId !== undefined; ) {
-      const fact = disks.get(extId)
-      const [upper, ...others] = fact?.isHidden === true ? layersOver(disks, extId) : []
-      if (fact?.isHidden !== true || others.length > 0) return
-      if (upper !== undefined) await disks.put(upper[0], merged(upper[1], fact, now()))
-      await disks.remove(extId)
-      extId = fact.parentExtId
-    }
-  }
-
-  /** A call that a crash interrupted may have removed its disk already, but not the layers below. */
-  async function collapseAll(): Promise<void> {
-    const over = Map.groupBy(disks.all().values(), ({ parentExtId }) => parentExtId)
-    const done = [...disks.all()].filter(([extId, { isHidden }]) => isHidden && (over.get(extId)?.length ?? 0) < 2)
-    for (const [extId] of done) await collapse(extId)
-  }
+  const chains = createLayerChains(disks, world.clock)
+  const layersAt = layerIndex(world)
 
   const present = presentDisk(world, hosts)
   return {
     async createDisk(disk) {
       if (disks.get(disk.extId) !== undefined) return
       hosts.requireAnswer('createDisk', [hosts.clusterOf(disk.containerExtId)])
-      if (disk.source?.kind === 'disk') await disks.putAll(layered(disk, disk.source, disks, now()))
-      else await disks.stage(disk.extId, diskFactOf(disk, world))
+      if (disk.source?.kind === 'disk') {
+        await chains.shorten(disk.source.extId)
+        await disks.putAll(layered(disk, disk.source, disks, now()))
+      } else await disks.stage(disk.extId, diskFactOf(disk, world))
     },
     async snapshotDisks(snapshots) {
-      const facts = new Map<string, DiskFact>()
-      for (const { diskExtId, layerExtId } of snapshots) {
+      const missing = snapshots.filter(({ layerExtId }) => disks.get(layerExtId) === undefined)
+      for (const { diskExtId } of missing) {
         const fact = disks.get(diskExtId)
-        if (disks.get(layerExtId) !== undefined) continue
         if (fact === undefined) throw new DriverError(`no disk ${diskExtId}`, { retryable: false })
         hosts.requireAnswer('snapshotDisks', [hosts.clusterOf(fact.containerExtId)])
+      }
+      for (const { diskExtId } of missing) await chains.shorten(diskExtId)
+      const facts = new Map<string, DiskFact>()
+      for (const { diskExtId, layerExtId } of missing) {
+        const fact = disks.get(diskExtId) as DiskFact
         facts.set(layerExtId, frozen(fact, now()))
         facts.set(diskExtId, over(fact, layerExtId, now()))
       }
@@ -58,12 +48,16 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
     },
     async deleteDisk(diskExtId) {
       const fact = disks.get(diskExtId)
-      if (fact === undefined) return collapseAll()
+      if (fact === undefined) return chains.collapseAll()
       hosts.requireAnswer('deleteDisk', [hosts.clusterOf(fact.containerExtId)])
       if (fact.isHidden !== true) await disks.put(diskExtId, { ...fact, isHidden: true })
-      await collapse(diskExtId)
+      await chains.collapse(diskExtId)
     },
-    layers: (at = now()) => layersOf(disks, at),
+    layers: (at = now()) => layersAt(at),
+    layer(diskExtId) {
+      const fact = disks.get(diskExtId)
+      return fact === undefined || !isLayer(fact) ? undefined : layerOf(fact, now())
+    },
     async replaceDisk(diskExtId, byExtId) {
       const other = disks.get(byExtId)
       if (other !== undefined && other.isHidden !== true) {
@@ -75,28 +69,18 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
           ]),
         )
       }
-      await (disks.get(byExtId) === undefined ? collapseAll() : collapse(byExtId))
+      await (disks.get(byExtId) === undefined ? chains.collapseAll() : chains.collapse(byExtId))
     },
-    ...createDiskChanges(world, { hosts, present, isInstant }),
+    ...createDiskChanges(world, { chains, hosts, present, isInstant }),
     fullContainers: () => [...full.all().keys()],
     retryWrites: (containerExtId) => full.remove(containerExtId),
   }
 }
 
-/** At most two of them: nobody needs more. */
-function layersOver(disks: Collection<DiskFact>, extId: string): readonly (readonly [string, DiskFact])[] {
-  const found: (readonly [string, DiskFact])[] = []
-  for (const entry of disks.all()) {
-    if (entry[1].parentExtId === extId) found.push(entry)
-    if (found.length === 2) break
-  }
-  return found
-}
-
 /** The guest on an image follows from its name, and that on an external disk from its path. */
-function diskFactOf({ containerExtId, sizeBytes, source }: VirtualDisk, world: SimulatedWorld): DiskFact {
+function diskFactOf({ containerExtId, sizeBytes, source, isReadOnly }: VirtualDisk, world: SimulatedWorld): DiskFact {
   const since = world.clock.now()
-  const fact = { containerExtId, sizeBytes, createdAt: since }
+  const fact = { containerExtId, sizeBytes, createdAt: since, ...defined({ isReadOnly }) }
   const guestOf = (name: string): GuestOs => (/windows|\bwin/i.test(name) ? 'windows' : 'linux')
   if (source?.kind === 'image') return { ...fact, os: guestOf(source.name) }
   if (source?.kind === 'ova') {
@@ -128,7 +112,7 @@ function layered(
   const source = disks.get(sourceExtId)
   if (source === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
   const { os, hydration } = source
-  const fact = { containerExtId, sizeBytes, createdAt: now, ...defined({ os, hydration }) }
+  const fact = { containerExtId, sizeBytes, createdAt: now, ...defined({ os, hydration, isReadOnly }) }
   const own = (held: number): Partial<DiskFact> =>
     isReadOnly === true ? { frozenBytes: held, frozenAt: now } : held === 0 ? {} : { mergedBytes: held }
   if (isFullCopy === true) return new Map([[extId, { ...fact, ...own(contentBytes(disks, source, now)) }]])

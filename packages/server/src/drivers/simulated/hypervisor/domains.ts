@@ -51,6 +51,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('startVm', [...hosts.placesOf(fact), fact.state === 'ON' ? undefined : hostExtId])
       if (fact.state === 'ON') return
+      hosts.requireOpen(hostExtId)
       hosts.requireDevices(fact.domain, hostExtId)
       await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: clock.now() })
     },

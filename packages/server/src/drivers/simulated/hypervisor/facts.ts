@@ -69,6 +69,8 @@ export interface DiskFact {
   readonly frozenBytes?: number
   /** Milliseconds since 1970. */
   readonly frozenAt?: number
+  /** In a CD-ROM drive, or of a template: no guest writes to it. */
+  readonly isReadOnly?: true
   readonly hydration?: HydrationFact
   /** Deleted, but kept for the layers over it. */
   readonly isHidden?: boolean

@@ -1,7 +1,7 @@
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { HostDevice } from '../../hardware.ts'
 import type { Domain } from '../../hypervisor.ts'
-import { type ContainerFact, deviceFacts, type HardwareFault } from '../hardware.ts'
+import { type ContainerFact, deviceFacts, type HardwareFault, maintenanceFacts } from '../hardware.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DomainFact, domainFacts } from './facts.ts'
 
@@ -10,12 +10,14 @@ export class SimulatedHosts {
   readonly #faults: Collection<HardwareFault>
   readonly #containers: Collection<ContainerFact>
   readonly #devices: Collection<HostDevice>
+  readonly #maintenance: Collection<unknown>
 
   constructor(world: SimulatedWorld) {
     this.domains = domainFacts(world)
     this.#faults = world.collection('hardware.faults')
     this.#containers = world.collection('hardware.containers')
     this.#devices = deviceFacts(world)
+    this.#maintenance = maintenanceFacts(world)
   }
 
   faultOf(hostExtId: string | undefined): HardwareFault {
@@ -33,6 +35,12 @@ export class SimulatedHosts {
   requireAnswer(call: string, places: readonly (string | undefined)[]): void {
     const isSilent = places.some((extId) => extId !== undefined && this.faultOf(extId).isDown === true)
     if (isSilent) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
+  }
+
+  /** @throws DriverError, final, when the host is in maintenance */
+  requireOpen(hostExtId: string): void {
+    if (this.#maintenance.get(hostExtId) !== undefined)
+      throw new DriverError(`the host ${hostExtId} is in maintenance`, { retryable: false })
   }
 
   /** @throws DriverError, final, when the host lacks a device of the domain, or another domain on it uses the device */

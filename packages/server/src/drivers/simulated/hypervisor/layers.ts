@@ -4,8 +4,8 @@
  */
 import { defined } from '../../../core/defined.ts'
 import type { Layer } from '../../hypervisor.ts'
-import type { Collection } from '../world.ts'
-import type { DiskFact } from './facts.ts'
+import type { Collection, SimulatedWorld } from '../world.ts'
+import { type DiskFact, diskFacts } from './facts.ts'
 
 const millisPerDay = 24 * 3600 * 1000
 const fullPercent = 65
@@ -13,25 +13,48 @@ const fillingDays = 20
 
 /** Bytes that this layer holds. */
 export function ownBytes(fact: DiskFact, now: number): number {
-  const { sizeBytes, frozenBytes, mergedBytes = 0, createdAt, layerSince = createdAt } = fact
-  return frozenBytes ?? joined(sizeBytes, mergedBytes, writtenIn(sizeBytes, now - layerSince))
+  const { sizeBytes, frozenBytes, mergedBytes = 0, createdAt, layerSince = createdAt, isReadOnly } = fact
+  const written = isReadOnly === true ? 0 : writtenIn(sizeBytes, now - layerSince)
+  return frozenBytes ?? joined(sizeBytes, mergedBytes, written)
+}
+
+/** The layers that a reader of the disk passes, from the disk down. */
+export function chainOf(disks: Collection<DiskFact>, diskExtId: string): readonly (readonly [string, DiskFact])[] {
+  const chain: (readonly [string, DiskFact])[] = []
+  for (let extId: string | undefined = diskExtId; extId !== undefined; ) {
+    const fact = disks.get(extId)
+    if (fact === undefined) break
+    chain.push([extId, fact])
+    extId = fact.parentExtId
+  }
+  return chain
 }
 
 /** Bytes that a reader of the disk finds, in all its layers. */
 export function contentBytes(disks: Collection<DiskFact>, fact: DiskFact, now: number): number {
-  const below = fact.parentExtId === undefined ? undefined : disks.get(fact.parentExtId)
-  return joined(fact.sizeBytes, ownBytes(fact, now), below === undefined ? 0 : contentBytes(disks, below, now))
+  const below = fact.parentExtId === undefined ? [] : chainOf(disks, fact.parentExtId).map(([, layer]) => layer)
+  return [fact, ...below].reduceRight((held, layer) => joined(layer.sizeBytes, ownBytes(layer, now), held), 0)
+}
+
+/** The layer with a copy of what the ones below it hold. */
+export function standalone(disks: Collection<DiskFact>, fact: DiskFact, now: number): DiskFact {
+  const { parentExtId: _below, beforeResize: _size, ...rest } = fact
+  const held = contentBytes(disks, fact, now)
+  const { frozenAt, frozenBytes } = fact
+  // A layer that is merged with this one later goes on from here.
+  const copied = { ...rest, mergedBytes: held, layerSince: frozenAt ?? now }
+  return frozenBytes === undefined ? copied : { ...copied, frozenBytes: held }
 }
 
 /** A disk with the content of this one, and no layer below. */
 export function fullCopy(disks: Collection<DiskFact>, fact: DiskFact, containerExtId: string, now: number): DiskFact {
-  const { sizeBytes, os, hydration } = fact
+  const { sizeBytes, os, hydration, isReadOnly } = fact
   const held = contentBytes(disks, fact, now)
   return {
     containerExtId,
     sizeBytes,
     createdAt: now,
-    ...defined({ os, hydration }),
+    ...defined({ os, hydration, isReadOnly }),
     ...(held > 0 && { mergedBytes: held }),
   }
 }
@@ -89,15 +112,27 @@ export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact 
   }
 }
 
-/** Layers that have another one below or above them, or had one that was merged into them. A resize makes no layer. */
-export function layersOf(disks: Collection<DiskFact>, now: number): ReadonlyMap<string, Layer> {
-  const isShared = ({ parentExtId, frozenBytes, ...fact }: DiskFact): boolean =>
-    parentExtId !== undefined || frozenBytes !== undefined || (fact.beforeResize ?? fact).mergedBytes !== undefined
-  const shared = [...disks.all()].filter(([, fact]) => isShared(fact))
-  return new Map(
-    shared.map(([extId, fact]) => [extId, { containerExtId: fact.containerExtId, ownBytes: ownBytes(fact, now) }]),
-  )
+/** Whether the disk has a layer below or above it, or had one that was merged into it. A resize makes no layer. */
+export function isLayer({ parentExtId, frozenBytes, ...fact }: DiskFact): boolean {
+  const { layerSince, mergedBytes } = fact.beforeResize ?? fact
+  return [parentExtId, frozenBytes, layerSince, mergedBytes].some((each) => each !== undefined)
 }
+
+/** The layers among the disks, searched again only after a disk has changed. */
+export function layerIndex(world: SimulatedWorld): (now: number) => ReadonlyMap<string, Layer> {
+  const disks = diskFacts(world)
+  let layers: readonly (readonly [string, DiskFact])[] | undefined
+  world.watch(['virtualDisks'], () => (layers = undefined))
+  return (now) => {
+    layers ??= [...disks.all()].filter(([, fact]) => isLayer(fact))
+    return new Map(layers.map(([extId, fact]) => [extId, layerOf(fact, now)]))
+  }
+}
+
+export const layerOf = (fact: DiskFact, now: number): Layer => ({
+  containerExtId: fact.containerExtId,
+  ownBytes: ownBytes(fact, now),
+})
 
 /** Bytes of two layers over each other. Guests write to the same part of a disk: what both layers hold counts once. */
 function joined(sizeBytes: number, one: number, other: number): number {

@@ -94,6 +94,7 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
     arrive: (now: DomainFact) => Promise<void>,
   ): Promise<void> => {
     const move = { from: fact.hostExtId as string, to: toHostExtId }
+    hosts.requireOpen(toHostExtId)
     hosts.requireDevices(fact.domain, toHostExtId)
     const patience = (): Promise<void> => (isInstant ? new Promise(() => undefined) : world.clock.sleep(1000))
     await moves.enter(move, patience, () => report(0))

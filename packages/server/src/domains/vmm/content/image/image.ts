@@ -7,7 +7,9 @@ import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { created, replaced } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
-import { implement, type WriteContext } from '../../../context.ts'
+import type { Reader } from '../../../../store/store.ts'
+import { type Broken, implement, type WriteContext } from '../../../context.ts'
+import { rowsOf } from '../../../invariants/rule.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
@@ -134,6 +136,7 @@ export const image = implement(
     present: [[Image, withPlacementStatus]],
     tasks: [createImage, deleteImage, importImages, updateImage],
     limits: [maximumImages],
+    invariants: [{ promise: 'Images of one URL have one digest', look: urlsHaveOneDigest }],
   },
 )
 
@@ -166,6 +169,21 @@ async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | 
   if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
   await requireClusterReachable(ctx, chosen)
   return [chosen]
+}
+
+/** Source: behaviour vmm.md 3.8 (invariant 8). */
+async function* urlsHaveOneDigest(store: Reader): AsyncGenerator<Broken> {
+  const digests = new Map<string, string>()
+  for await (const { extId, name, source, checksum } of rowsOf(store, Image)) {
+    const { url } = (source ?? {}) as { url?: string }
+    const { $objectType, hexDigest } = (checksum ?? {}) as { $objectType?: string; hexDigest?: string }
+    if (url === undefined || hexDigest === undefined) continue
+    const key = `${$objectType} ${url}`
+    const first = digests.get(key) ?? hexDigest.toLowerCase()
+    digests.set(key, first)
+    if (first !== hexDigest.toLowerCase())
+      yield { about: [extId], fault: `the image "${name}" has another digest than an image of the same URL` }
+  }
 }
 
 /** Source and checksum record how the image was created. The contract refuses changes of the other immutable fields. */

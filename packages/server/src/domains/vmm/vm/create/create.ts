@@ -29,6 +29,7 @@ import {
   type FileBacking,
   filesOf,
   firmwareFilesOf,
+  mediaOf,
   nvramOf,
   type VmBody,
   type VmEntity,
@@ -176,9 +177,10 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesWithSources(vm)) await diskOf(ctx.store, file, contentOf(file, copiesIn(ctx, input)))
+      for (const file of filesWithSources(vm))
+        await diskOf(ctx.store, file, { content: contentOf(file, copiesIn(ctx, input)) })
       const [files, clusterExtId] = sourcesOf(vm, copiesIn(ctx, input))
-      await requireImagesAllowed(ctx.store, imagesOf(files), clusterExtId)
+      await requireImagesAllowed(ctx, imagesOf(files), clusterExtId)
       await requireRoom(ctx, filesWithSources(vm))
     },
     // No undo: the step only reads.
@@ -199,7 +201,11 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
-      for (const file of filesWithSources(vm)) await createFile(ctx, file, contentOf(file, copiesIn(ctx, input)))
+      const media = new Set(mediaOf(vm))
+      for (const file of filesWithSources(vm)) {
+        const content = contentOf(file, copiesIn(ctx, input))
+        await createFile(ctx, file, { content, isReadOnly: media.has(file) || undefined })
+      }
       const tpm = tpmDisk(vm)
       if (tpm !== undefined) await ctx.drivers.hypervisor.createDisk(tpm)
     },

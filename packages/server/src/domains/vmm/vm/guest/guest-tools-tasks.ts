@@ -94,7 +94,7 @@ const insertSteps = <I extends WithIso>(
       const iso = ownIso(vm, input)
       if (iso === undefined) return
       await requireRoom(ctx, [iso])
-      await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, iso))
+      await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, iso, { isReadOnly: true }))
       await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
     },
     undo: async (ctx, input) => {

@@ -105,7 +105,7 @@ function filling<B extends WithFile>(task: PartTask<B>): PartTask<B> {
     ...task,
     steps: [
       reserveStep('content', 40),
-      makeStep('create file', 60),
+      makeStep('create file', 60, true),
       { ...define, name: 'attach', progress: 90 },
       {
         ...store,

@@ -26,6 +26,7 @@ import {
   type NicBody,
   nicFaults,
   nicOf,
+  pairsAreEqual,
   readNic,
   subnetFaults,
   subnetOf,
@@ -289,6 +290,6 @@ export const nic = implement(
       migrateNicById: ({ body }) => migrationFaults(body),
     },
     tasks: [create.task, update.task, remove.task, assignIp.task, releaseIp.task, migrate.task],
-    invariants: [distinctAddresses(nics)],
+    invariants: [distinctAddresses(nics), pairsAreEqual],
   },
 )

@@ -1,9 +1,11 @@
 /** NICs of a VM; MAC addresses are unique in the deployment. Source: behaviour vmm.md 1.4; networking.md 1.3. */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { EmulatedNic, NicNetworkInfo } from '@hyperplane/contract/vmm/vm/parts/nic'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { Ids } from '../../../../core/caller.ts'
 import { type Address, formatAddress, parseAddress } from '../../../../core/ip-address.ts'
@@ -22,6 +24,8 @@ import {
   releaseHolder,
   requireSubnetAttachable,
 } from '../../../addressing/leases.ts'
+import type { Invariant } from '../../../context.ts'
+import { rowsOf } from '../../../invariants/rule.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
@@ -62,6 +66,23 @@ export function nicOf(extId: string, backing: Backing, network: Network): Ethern
     nicBackingInfo: { $objectType: emulatedType, ...plainBacking },
     nicNetworkInfo: { $objectType: emulatedNetworkType, ...plainNetwork },
   }
+}
+
+/** Source: behaviour vmm.md 3.8 (invariant 9). */
+export const pairsAreEqual: Invariant = {
+  promise: 'The older and the newer fields of a NIC are equal',
+  async *look(store) {
+    for await (const vm of rowsOf(store, Vm)) {
+      for (const nic of ethernetNicsOf(vm)) {
+        const { extId, backingInfo, networkInfo } = nic
+        if (!isEmulated(nic) || isDeepStrictEqual({ ...nic }, nicOf(extId, backingInfo, networkInfo))) continue
+        yield {
+          about: [vm.extId],
+          fault: `the NIC ${extId} of the VM "${vm.name}" differs between its pairs of fields`,
+        }
+      }
+    }
+  },
 }
 
 /** NICs of a stored or planned VM are created by `nicOf`, so they have this type. */

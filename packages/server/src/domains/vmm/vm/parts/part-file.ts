@@ -93,17 +93,17 @@ export const reserveStep = (name: string, progress: number): Step<Drivers, FileC
 
 /** @throws ApiError IMAGE_PLACEMENT_FORBIDDEN, OUT_OF_STORAGE */
 export async function requireFile(ctx: StepContext<Drivers>, vm: VmEntity, file: FileBacking): Promise<void> {
-  await requireImagesAllowed(ctx.store, imagesOf([file]), vm.cluster?.extId as string)
+  await requireImagesAllowed(ctx, imagesOf([file]), vm.cluster?.extId as string)
   await requireRoom(ctx, [file])
 }
 
-export const makeStep = (name: string, progress: number): Step<Drivers, FileChange> => ({
+export const makeStep = (name: string, progress: number, isReadOnly?: true): Step<Drivers, FileChange> => ({
   name,
   progress,
   seconds: [0.4, 1],
   acts: async (_, { body }) => body.file !== undefined,
   run: async (ctx, { body: { file } }) => {
-    if (file !== undefined) await createFile(ctx, file)
+    if (file !== undefined) await createFile(ctx, file, { isReadOnly })
   },
   undo: async (ctx, { body: { file } }) => {
     if (file !== undefined) await ctx.drivers.hypervisor.deleteDisk(file.diskExtId as string)

@@ -5,7 +5,7 @@ import type { Ids } from '../../../../core/caller.ts'
 import type { Clock } from '../../../../core/time/clock.ts'
 import type { Transaction } from '../../../../store/store.ts'
 import { giveBack } from '../../../scheduling/scheduler.ts'
-import { hasPassthrough, type VmEntity } from '../../../virtual-machines/entity.ts'
+import { isMovable, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { notePower, type PowerChange } from '../../../virtual-machines/power-journal.ts'
 import { customizationOver, withoutIso } from '../guest/customization.ts'
 
@@ -31,13 +31,6 @@ export async function noteRestart(ctx: Recording, vmExtId: string): Promise<void
   const vm = await ctx.store.get(Vm, vmExtId)
   if (vm !== undefined) await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
 }
-
-/** Live migration is possible unless the VM is bound to the host, its devices or its CPUs. */
-export const isMovable = (vm: VmEntity): boolean =>
-  !hasPassthrough(vm) &&
-  vm.isAgentVm !== true &&
-  vm.isCpuPassthroughEnabled !== true &&
-  vm.isVcpuHardPinningEnabled !== true
 
 export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string): Promise<void> {
   await setPower(ctx, vm, vm.powerState === 'PAUSED' ? 'RESUMED' : 'ON', {

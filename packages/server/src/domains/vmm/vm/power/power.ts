@@ -52,7 +52,7 @@ export async function bringUp(
   hostExtId: string,
 ): Promise<void> {
   const iso = isoOf(vm)
-  if (iso !== undefined) await drivers.hypervisor.createDisk(await diskOf(store, iso))
+  if (iso !== undefined) await drivers.hypervisor.createDisk(await diskOf(store, iso, { isReadOnly: true }))
   await drivers.hypervisor.defineVm(await domainOf(store, vm))
   await drivers.hypervisor.startVm(vm.extId, hostExtId)
 }

@@ -7,9 +7,8 @@ import { deleteExpired, deletePoint, removePoint } from './delete.ts'
 import { restoreFaults, restorePoint, restoreVm } from './restore.ts'
 
 async function presentPoints({ drivers }: ReadContext, points: readonly Point[]): Promise<readonly object[]> {
-  const layers = drivers.hypervisor.layers()
   const bytesOf = (point: Point): number =>
-    snapshotsOf(point).reduce((sum, { layerExtId }) => sum + (layers.get(layerExtId)?.ownBytes ?? 0), 0)
+    snapshotsOf(point).reduce((sum, { layerExtId }) => sum + (drivers.hypervisor.layer(layerExtId)?.ownBytes ?? 0), 0)
   return points.map((point) => ({ ...point, totalExclusiveUsageBytes: bytesOf(point) }))
 }
 

@@ -19,7 +19,7 @@ import { withVolumeGroups } from '../../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
-import { type DiskEntity, filesOf, firmwareFilesOf, type VmEntity } from '../../../virtual-machines/entity.ts'
+import { type DiskEntity, filesOf, firmwareFilesOf, mediaOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
@@ -187,7 +187,9 @@ export const revert = defineTask<Revert>({
         const layers = new Map(
           snapshotsOf(point).map(({ diskExtId, layerExtId }) => [input.files[diskExtId], layerExtId]),
         )
-        for (const { diskExtId = '', diskSizeBytes = 0, storageContainer } of filesOf(next)) {
+        const media = new Set(mediaOf(next))
+        for (const file of filesOf(next)) {
+          const { diskExtId = '', diskSizeBytes = 0, storageContainer } = file
           const containerExtId = storageContainer?.extId as string
           const source = { kind: 'disk', extId: layers.get(diskExtId) as string } as const
           await ctx.drivers.hypervisor.createDisk({
@@ -195,6 +197,7 @@ export const revert = defineTask<Revert>({
             containerExtId,
             sizeBytes: diskSizeBytes,
             source,
+            ...(media.has(file) && { isReadOnly: true }),
           })
         }
         const { containerExtId } = input.firmware

@@ -1,0 +1,190 @@
+/**
+ * Empties a host, and stops its controller VM. A failure, a time-out and a cancellation bring the VMs back, unless the
+ * request says otherwise. Source: behaviour clustermgmt.md 1.4 (enterHostMaintenance).
+ */
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError } from '../../../core/api-error.ts'
+import { CancelAccepted, type RecordContext, type StepContext, type TaskEnd } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask } from '../../context.ts'
+import { evacuation, HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { type Evacuation, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { setState } from './states.ts'
+import { forEachVm, operations, underWay } from './vms.ts'
+
+interface Entering {
+  readonly hostExtId: string
+  readonly clusterExtId: string
+  readonly timeoutSeconds: number
+  readonly rollsBack: boolean
+  readonly mayStop: boolean
+  readonly ignoresVcenter: boolean
+}
+
+type Running = StepContext<Drivers>
+type Ends = ReadonlyMap<string, TaskEnd>
+
+export const vcenterIgnored = 'vcenterInfo was ignored: it is for ESX clusters only.'
+
+export const enterMaintenance = defineTask<Entering>({
+  name: 'clustermgmt.enter-host-maintenance',
+  cancelableUntil: 'shut down VMs',
+  steps: [
+    {
+      name: 'mark unschedulable',
+      progress: 5,
+      record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
+        await setState(ctx.store, hostExtId, 'entering_maintenance')
+        if (ignoresVcenter) ctx.warn(vcenterIgnored)
+        return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
+      },
+    },
+    {
+      name: 'plan',
+      progress: 10,
+      record: async (ctx, input) => ({ keep: await planEvacuation(ctx, input, input.mayStop) }),
+    },
+    {
+      name: 'move VMs',
+      progress: 85,
+      run: async (ctx, input) => {
+        const ends = await forEachVm(ctx, planned(ctx).moved, {
+          operation: operations.leave,
+          task: evacuation.leave,
+          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
+          progress: [10, 85],
+          isOver: (ended) => hasFailed(ended) || endsEarly(ctx),
+        })
+        await requireAll(ctx, input, ends)
+      },
+      undo: async (ctx, input) => {
+        await endEvacuation(ctx, input)
+        await underWay(ctx, operations.leave)
+        if (!input.rollsBack) return
+        await forEachVm(ctx, (await maintenanceOf(ctx, input))?.movedVmExtIds ?? [], {
+          operation: operations.return,
+          task: evacuation.return,
+          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
+        })
+      },
+    },
+    {
+      name: 'shut down VMs',
+      progress: 90,
+      run: async (ctx, input) => {
+        const { shutDown, agents } = planned(ctx)
+        const isOver = (): boolean => endsEarly(ctx)
+        for (const [vmExtIds, operation, asksGuest] of [
+          [shutDown, operations.stop, true],
+          [agents, operations.stopAgent, false],
+        ] as const) {
+          const ends = await forEachVm(ctx, vmExtIds, {
+            operation,
+            task: evacuation.stop,
+            input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId, asksGuest }),
+            isOver,
+          })
+          await requireAll(ctx, input, ends)
+        }
+        await requireEmpty(ctx, input)
+      },
+      undo: async (ctx, input) => {
+        await endEvacuation(ctx, input)
+        await underWay(ctx, operations.stop, operations.stopAgent)
+        if (!input.rollsBack) return
+        await forEachVm(ctx, (await maintenanceOf(ctx, input))?.stoppedVmExtIds ?? [], {
+          operation: operations.start,
+          task: evacuation.start,
+          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
+        })
+      },
+    },
+    {
+      name: 'controller VM into maintenance',
+      progress: 95,
+      seconds: [30, 60],
+      run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.enterMaintenance(clusterExtId, hostExtId),
+      undo: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
+    },
+    {
+      name: 'entered',
+      progress: 100,
+      record: async (ctx, input) => {
+        await setState(ctx.store, input.hostExtId, 'in_maintenance')
+        await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false, taskExtId: undefined })
+        await report(ctx, input)
+      },
+    },
+  ],
+  onUndone: async (ctx, input) => {
+    const host = await ctx.store.get(Host, input.hostExtId)
+    const maintenance = await maintenanceOf(ctx, input)
+    if (host === undefined || maintenance === undefined) return
+    // Without a rollback the host stays as it is; a task that was cancelled before its first step left it in operation.
+    const stays = !input.rollsBack && host.maintenanceState === 'entering_maintenance'
+    await report(ctx, input)
+    if (stays) {
+      await ctx.store.update(HostMaintenance, host.extId, { isEvacuating: false, taskExtId: undefined })
+      return
+    }
+    await setState(ctx.store, host.extId, 'normal')
+    await ctx.store.remove(HostMaintenance, host.extId)
+  },
+})
+
+const planned = (ctx: Running): Evacuation => ctx.outputs['plan'] as Evacuation
+const maintenanceOf = (ctx: Pick<Running, 'store'>, { hostExtId }: Entering) =>
+  ctx.store.get(HostMaintenance, hostExtId)
+
+const isTooLate = (ctx: Running): boolean =>
+  ctx.clock.now() >= (ctx.outputs['mark unschedulable'] as { readonly until: number }).until
+const endsEarly = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx)
+const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
+
+/** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
+async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Entering, ends: Ends): Promise<void> {
+  ctx.stopping.throwIfAborted()
+  if (ctx.cancelRequested()) throw new CancelAccepted()
+  const name = await nameOf(ctx.store, hostExtId)
+  if (isTooLate(ctx))
+    throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
+  const staying: string[] = []
+  const further: TaskEnd['errorMessages'][number][] = []
+  for (const [vmExtId, { status, errorMessages }] of ends) {
+    const vm = status === 'SUCCEEDED' ? undefined : await ctx.store.get(Vm, vmExtId)
+    if (vm?.host?.extId !== hostExtId) continue
+    staying.push(`"${vm.name}"`)
+    further.push(...errorMessages)
+  }
+  if (staying.length === 0) return
+  throw new ApiError('CONFLICT', { fault: `These VMs could not leave "${name}": ${staying.join(', ')}.` }, { further })
+}
+
+/** @throws ApiError naming the VMs that are still there */
+async function requireEmpty(ctx: Running, { hostExtId }: Entering): Promise<void> {
+  const left = await vmsOn(ctx.store, hostExtId)
+  if (left.length === 0) return
+  const names = left.map(({ name }) => `"${name}"`).join(', ')
+  throw new ApiError('CONFLICT', { fault: `These VMs are still on "${await nameOf(ctx.store, hostExtId)}": ${names}.` })
+}
+
+/** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */
+async function endEvacuation(ctx: Running, input: Entering): Promise<void> {
+  await ctx.checkpoint(undefined, async ({ store }) => {
+    if ((await maintenanceOf({ store }, input)) === undefined) return
+    await store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
+    if (input.rollsBack) await setState(store, input.hostExtId, 'normal')
+  })
+}
+
+/** The VMs that left. */
+async function report(ctx: RecordContext<Drivers>, input: Entering): Promise<void> {
+  const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
+  for (const { extId, name } of await ctx.store.getMany(Vm, movedVmExtIds))
+    ctx.affect({ extId, name, rel: Vm.rel as string })
+  ctx.complete([
+    { name: 'vmExtIds', value: movedVmExtIds },
+    { name: 'shutdownVmExtIds', value: stoppedVmExtIds },
+  ])
+}

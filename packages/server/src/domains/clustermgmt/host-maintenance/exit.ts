@@ -1,0 +1,103 @@
+/**
+ * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
+ * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import type { StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask } from '../../context.ts'
+import { evacuation, HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { vcenterIgnored } from './enter.ts'
+import { setState } from './states.ts'
+import { forEachVm, operations, warnOfFailed } from './vms.ts'
+
+interface Leaving {
+  readonly hostExtId: string
+  readonly clusterExtId: string
+  readonly timeoutSeconds: number
+  readonly ignoresVcenter: boolean
+}
+
+type Running = StepContext<Drivers>
+
+/** Ends of subtasks that failed, by VM. */
+type Failed = readonly (readonly [vmExtId: string, end: TaskEnd])[]
+
+export const exitMaintenance = defineTask<Leaving>({
+  name: 'clustermgmt.exit-host-maintenance',
+  pointOfNoReturn: 'start controller VM',
+  steps: [
+    {
+      name: 'start controller VM',
+      progress: 40,
+      seconds: [30, 60],
+      run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
+    },
+    {
+      name: 'schedulable',
+      progress: 60,
+      record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
+        await setState(ctx.store, hostExtId, 'normal')
+        if (ignoresVcenter) ctx.warn(vcenterIgnored)
+        return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
+      },
+    },
+    {
+      name: 'start agent VMs',
+      progress: 65,
+      run: async (ctx, input) => start(ctx, input, true),
+      record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'could not be started again'),
+    },
+    {
+      name: 'return VMs',
+      progress: 90,
+      run: async (ctx, input) => {
+        const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, input.hostExtId)) ?? {}
+        const ends = await forEachVm(ctx, movedVmExtIds, {
+          operation: operations.return,
+          task: evacuation.return,
+          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
+          progress: [65, 90],
+          isOver: () => isTooLate(ctx),
+        })
+        return failedOf(ends)
+      },
+      record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'stays on its present host'),
+    },
+    {
+      name: 'start VMs',
+      progress: 100,
+      run: async (ctx, input) => start(ctx, input, false),
+      record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
+        await warnOfFailed(ctx, new Map(failed), 'could not be started again')
+        if (isTooLate(ctx)) ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
+        await ctx.store.remove(HostMaintenance, hostExtId)
+      },
+    },
+  ],
+})
+
+const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>): boolean =>
+  ctx.clock.now() >= (ctx.outputs['schedulable'] as { readonly until: number }).until
+
+const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
+  [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
+
+/** Starts the VMs that were shut down, and that nobody has started since. */
+async function start(ctx: Running, { hostExtId }: Leaving, areAgents: boolean): Promise<Failed> {
+  const { stoppedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
+  const wanted = (await ctx.store.getMany(Vm, stoppedVmExtIds)).filter(
+    ({ isAgentVm = false, powerState }) => isAgentVm === areAgents && powerState === 'OFF',
+  )
+  const ends = await forEachVm(
+    ctx,
+    wanted.map(({ extId }) => extId),
+    {
+      operation: operations.start,
+      task: evacuation.start,
+      input: (vmExtId) => ({ vmExtId, hostExtId }),
+      isOver: () => isTooLate(ctx),
+    },
+  )
+  return failedOf(ends)
+}

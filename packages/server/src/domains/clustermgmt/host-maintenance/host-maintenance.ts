@@ -1,0 +1,143 @@
+/** Admission to enter and to leave maintenance. Source: behaviour clustermgmt.md 1.4. */
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import {
+  type EnterHostMaintenanceSpec,
+  type HostMaintenanceCommonSpec,
+  hostMaintenanceOperations,
+} from '@hyperplane/contract/clustermgmt/host-maintenance'
+import { ApiError, invalid } from '../../../core/api-error.ts'
+import type { TaskStarted } from '../../../core/handlers.ts'
+import type { TaskOptions } from '../../../core/tasks/define-task.ts'
+import { implement, parentOf, type WriteContext } from '../../context.ts'
+import { requireReachable } from '../../registrations/reachability.ts'
+import { HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { hostsOf } from '../../storage-space/capacity.ts'
+import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
+import { enterMaintenance } from './enter.ts'
+import { exitMaintenance } from './exit.ts'
+import { maintenanceRules } from './rules.ts'
+import { setState } from './states.ts'
+
+type HostEntity = EntityOf<typeof Host>
+type Entering = ValueOf<typeof EnterHostMaintenanceSpec>
+type Leaving = ValueOf<typeof HostMaintenanceCommonSpec>
+type Context = WriteContext<HostEntity, 'clusterExtId'>
+
+export const hostMaintenance = implement(
+  hostMaintenanceOperations,
+  {
+    enterHostMaintenance: (ctx, { body }) => enter(ctx, body),
+    exitHostMaintenance: (ctx, { body }) => exit(ctx, body),
+  },
+  {
+    rules: {
+      enterHostMaintenance: ({ body }) => vcenterFaults(body),
+      exitHostMaintenance: ({ body }) => vcenterFaults(body),
+    },
+    tasks: [enterMaintenance, exitMaintenance],
+    records: [HostMaintenance],
+    invariants: maintenanceRules,
+  },
+)
+
+const vcenterFaults = ({ vcenterInfo }: Leaving): ApiError[] =>
+  vcenterInfo !== undefined && vcenterInfo.credentials.password === undefined
+    ? [invalid('vcenterInfo/credentials/password', 'is required')]
+    : []
+
+async function enter(ctx: Context, body: Entering): Promise<TaskStarted> {
+  const host = ctx.target
+  const cluster = clusterOf(ctx, body)
+  const known = await requireIdle(ctx, cluster)
+  if (isIn(host, 'in_maintenance')) throw new ApiError('HOST_ALREADY_IN_MAINTENANCE', { name: host.hostName })
+  await requireTolerance(ctx, cluster)
+  const task = await ctx.startTask(
+    enterMaintenance,
+    {
+      hostExtId: host.extId,
+      clusterExtId: cluster.extId,
+      timeoutSeconds: body.timeoutSeconds ?? 7200,
+      rollsBack: body.shouldRollbackOnFailure !== false,
+      mayStop: body.shouldShutdownNonMigratableUvms === true,
+      ignoresVcenter: body.vcenterInfo !== undefined,
+    },
+    taskOf('Enter Host Maintenance', host),
+  )
+  const begun = { clusterExtId: cluster.extId, taskExtId: task.extId, isEvacuating: true }
+  if (known !== undefined) await ctx.store.update(HostMaintenance, host.extId, begun)
+  else await ctx.store.insert(HostMaintenance, { extId: host.extId, ...begun, movedVmExtIds: [], stoppedVmExtIds: [] })
+  return task
+}
+
+async function exit(ctx: Context, body: Leaving): Promise<TaskStarted> {
+  const host = ctx.target
+  const cluster = clusterOf(ctx, body)
+  const known = await requireIdle(ctx, cluster)
+  if (known === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
+  const input = {
+    hostExtId: host.extId,
+    clusterExtId: cluster.extId,
+    timeoutSeconds: body.timeoutSeconds ?? 7200,
+    ignoresVcenter: body.vcenterInfo !== undefined,
+  }
+  const task = await ctx.startTask(exitMaintenance, input, taskOf('Exit Host Maintenance', host))
+  await ctx.store.update(HostMaintenance, host.extId, { taskExtId: task.extId, isEvacuating: false })
+  await setState(ctx.store, host.extId, 'exiting_maintenance')
+  return task
+}
+
+const taskOf = (operation: string, { extId, hostName: name, cluster }: HostEntity): TaskOptions => ({
+  operation,
+  affected: [{ extId, name, rel: Host.rel as string }],
+  clusterExtIds: [cluster.uuid],
+})
+
+/** @throws ApiError 400, 501, 503 */
+function clusterOf(ctx: Context, { vcenterInfo }: Leaving): EntityOf<typeof Cluster> {
+  const cluster = parentOf(ctx, 'clusterExtId', Cluster)
+  if (cluster.config?.hypervisorTypes?.includes('ESX') === true) {
+    if (vcenterInfo === undefined) throw invalid('vcenterInfo', 'is required for hosts of ESX clusters')
+    throw new ApiError('NOT_IMPLEMENTED', { operation: 'maintenance of a host of an ESX cluster' })
+  }
+  requireReachable(ctx, cluster)
+  return cluster
+}
+
+/** @throws ApiError 409 when a task changes the host, or the host does not answer */
+async function requireIdle(
+  { store, target: host, drivers }: Context,
+  cluster: EntityOf<typeof Cluster>,
+): Promise<EntityOf<typeof HostMaintenance> | undefined> {
+  const maintenance = await store.get(HostMaintenance, host.extId)
+  const isLeaving = (host.nodeStatus ?? 'NORMAL') !== 'NORMAL'
+  if (maintenance?.taskExtId !== undefined || isLeaving)
+    throw new ApiError('CLUSTER_BUSY', {
+      name: cluster.name,
+      taskExtId: maintenance?.taskExtId ?? 'that removes the host',
+    })
+  if (!drivers.hardware.isHostUp(host.extId)) throw new ApiError('HOST_UNREACHABLE', { name: host.hostName })
+  return maintenance
+}
+
+/** @throws ApiError 409 when the cluster is to keep all of its other hosts */
+async function requireTolerance(ctx: Context, cluster: EntityOf<typeof Cluster>): Promise<void> {
+  const host = ctx.target
+  const refuse = (reason: string): never => {
+    throw new ApiError('CLUSTER_CANNOT_TOLERATE', { name: cluster.name, host: host.hostName, reason })
+  }
+  const entering = await ctx.store.findWhere(HostMaintenance, { clusterExtId: cluster.extId })
+  const away = new Set(entering.map(({ extId }) => extId))
+  const hosts = (await hostsOf(ctx.store, cluster.extId)).map((each): HostEntity => {
+    if (each.extId === host.extId) return { ...each, maintenanceState: 'normal' }
+    return away.has(each.extId) ? { ...each, maintenanceState: 'entering_maintenance' } : each
+  })
+  if (hosts.length === 1) refuse('it has no other host')
+  const others = hosts.filter(({ extId }) => extId !== host.extId)
+  const lost = others.filter((each) => !isIn(each, 'normal') || !ctx.drivers.hardware.isHostUp(each.extId))
+  if (lost.length === 0 || (await currentFaultTolerance(ctx, cluster, hosts)) > 0) return
+  refuse(`${lost.map(({ hostName }) => hostName).join(', ')} is in maintenance or down`)
+}
+
+const isIn = ({ maintenanceState = 'normal' }: HostEntity, state: string): boolean => maintenanceState === state

@@ -1,0 +1,139 @@
+/**
+ * VMs leave a host that enters maintenance, and come back: under the queue of the VM, as subtasks of the maintenance.
+ * Source: behaviour vmm.md 3.2 (Maintenance); clustermgmt.md 1.4.
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError } from '../../../core/api-error.ts'
+import type { RecordContext, Step } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
+import { defineTask } from '../../context.ts'
+import { evacuation, HostMaintenance, noteLeft, type VmOfHost } from '../../scheduling/host-maintenance.ts'
+import { giveBackElsewhere, placeElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
+import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
+import { recordOff, removeIso, stoppedGuest } from './power/power.ts'
+
+type Recording = RecordContext<Drivers>
+
+/** The VM that is to leave the host now, if it is in one of these states there. */
+async function leaving(
+  store: Reader,
+  { vmExtId, hostExtId }: VmOfHost,
+  ...states: readonly VmEntity['powerState'][]
+): Promise<VmEntity | undefined> {
+  const vm = await store.get(Vm, vmExtId)
+  const maintenance = await store.get(HostMaintenance, hostExtId)
+  const isLeaving = maintenance?.isEvacuating === true && vm?.host?.extId === hostExtId
+  return isLeaving && states.includes(vm.powerState) ? vm : undefined
+}
+
+/** Ends the refusal of other operations that `reserved` began. */
+async function unlock(ctx: Recording, { vmExtId }: VmOfHost): Promise<void> {
+  if ((await ctx.store.get(Vm, vmExtId)) !== undefined)
+    await ctx.store.observe(Vm, vmExtId, { migrationTaskExtId: undefined })
+}
+
+/** @param target chooses and reserves a host; undefined: the VM stays where it is */
+const reserveStep = (
+  target: (ctx: Recording, input: VmOfHost) => Promise<OnHost | undefined>,
+): Step<Drivers, VmOfHost> => ({
+  name: 'reserve',
+  progress: 10,
+  record: async (ctx, input) => {
+    const reserved = await target(ctx, input)
+    if (reserved === undefined) return undefined
+    await ctx.store.observe(Vm, input.vmExtId, { migrationTaskExtId: ctx.taskExtId })
+    return { keep: reserved }
+  },
+  unrecord: async (ctx, { vmExtId }) => {
+    const vm = await ctx.store.get(Vm, vmExtId)
+    if (vm !== undefined) await giveBackElsewhere(ctx.store, vm)
+  },
+})
+
+export const leaveHost = defineTask<VmOfHost>({
+  name: evacuation.leave.name,
+  cancelableUntil: 'move',
+  steps: [
+    reserveStep(async (ctx, input) => {
+      const vm = await leaving(ctx.store, input, 'ON')
+      if (vm === undefined) return undefined
+      const choice = await placeElsewhere(ctx, vm)
+      if ('hostExtId' in choice) return choice
+      throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: choice.reasons.join('; ') })
+    }),
+    moveStep('reserve', 95, 10),
+    {
+      name: 'store',
+      progress: 100,
+      record: async (ctx, input) => {
+        const target = movedTo(ctx)
+        if (target !== undefined) {
+          await recordMove(ctx, input.vmExtId, target)
+          await noteLeft(ctx.store, input, 'movedVmExtIds')
+        }
+        await unlock(ctx, input)
+      },
+    },
+  ],
+  onUndone: unlock,
+})
+
+/** Also moves a VM to balance the hosts. */
+export const moveToHost = defineTask<VmOfHost>({
+  name: evacuation.return.name,
+  cancelableUntil: 'move',
+  steps: [
+    reserveStep(async (ctx, { vmExtId, hostExtId }) => {
+      const vm = await ctx.store.get(Vm, vmExtId)
+      if (vm?.powerState !== 'ON' || vm.host?.extId === hostExtId) return undefined
+      await reserveOn(ctx, vm, hostExtId)
+      return { hostExtId }
+    }),
+    moveStep('reserve', 95, 10),
+    {
+      name: 'store',
+      progress: 100,
+      record: async (ctx, input) => {
+        const target = movedTo(ctx)
+        if (target !== undefined) await recordMove(ctx, input.vmExtId, target)
+        await unlock(ctx, input)
+      },
+    },
+  ],
+  onUndone: unlock,
+})
+
+export const stopForMaintenance = defineTask<VmOfHost & { readonly asksGuest: boolean }>({
+  name: evacuation.stop.name,
+  steps: [
+    {
+      name: 'stop',
+      progress: 90,
+      run: async (ctx, input) => {
+        const vm = await leaving(ctx.store, input, 'ON', 'PAUSED')
+        if (vm === undefined) return undefined
+        const { hypervisor } = ctx.drivers
+        const asks = input.asksGuest && vm.powerState === 'ON'
+        if (!asks || (await hypervisor.requestShutdown(vm.extId, 'ACPI')) === 'ignored')
+          await hypervisor.stopVm(vm.extId)
+        return stoppedGuest(ctx, vm.extId)
+      },
+      isIrreversible: true,
+    },
+    {
+      name: 'store',
+      progress: 95,
+      record: async (ctx, input) => {
+        const stopped = ctx.outputs['stop']
+        if (stopped === undefined || (await ctx.store.get(Vm, input.vmExtId)) === undefined) return undefined
+        await noteLeft(ctx.store, input, 'stoppedVmExtIds')
+        return recordOff(ctx, input, stopped)
+      },
+    },
+    removeIso('store', 100),
+  ],
+})
+
+export const evacuationTasks = [leaveHost, moveToHost, stopForMaintenance]

@@ -1,0 +1,234 @@
+/** Maintenance of hosts. Source: behaviour clustermgmt.md 1.4, 5 (14-21); vmm.md 3.2. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, test } from 'node:test'
+import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { setFault } from '../../support/clustermgmt.ts'
+import { aFault, noFaults } from '../../support/faults.ts'
+import { checkInvariants } from '../../support/invariants.ts'
+import { aNativeCluster, aVm, changed, GiB, type NativeCluster, readVm } from '../../support/native-cluster.ts'
+import { aRunningVm } from '../../support/policies.ts'
+import { type CallOptions, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+
+let app: TestApp
+let slow: TestApp
+before(async () => {
+  app = await startApp({ config: { seed: 'empty' } })
+  slow = await startApp({ config: { seed: 'empty', durations: 'natural' } })
+})
+afterEach(async () => {
+  await noFaults(app)
+  for (const each of [app, slow]) await checkInvariants(each)
+})
+after(async () => {
+  for (const each of [app, slow]) await each.close()
+})
+
+/** Moves the time of the slow world from event to event until the work is done. */
+async function driven<T>(work: Promise<T>): Promise<T> {
+  let isOver = false
+  const waited = work.finally(() => (isOver = true))
+  while (!isOver) {
+    await slow.clock.runToNextEvent()
+    await new Promise(setImmediate)
+  }
+  return waited
+}
+
+const ask = (
+  what: 'enter' | 'exit',
+  cluster: NativeCluster,
+  host: string,
+  body: object = {},
+  options: CallOptions = {},
+  at: TestApp = app,
+): Promise<CallResult> =>
+  at.call(
+    'POST',
+    `/clustermgmt/v4.2/operations/clusters/${cluster.extId}/hosts/${host}/$actions/${what}-host-maintenance`,
+    { body, requestId: randomUUID(), ...options },
+  )
+const done = async (...given: Parameters<typeof ask>): Promise<any> => app.task(await ask(...given))
+const refusal = async (...given: Parameters<typeof ask>): Promise<string> => {
+  const { status, errors } = await ask(...given)
+  return `${status} ${errors?.[0]?.errorGroup}`
+}
+const hostOf = async (cluster: NativeCluster, host: string, at: TestApp = app): Promise<any> =>
+  (await at.call('GET', `/clustermgmt/v4.2/config/clusters/${cluster.extId}/hosts/${host}`)).data
+const toleranceOf = async (cluster: NativeCluster): Promise<any> =>
+  (await app.call('GET', `/clustermgmt/v4.2/config/clusters/${cluster.extId}`)).data.config.faultToleranceState
+    .currentMaxFaultTolerance
+
+const running = (cluster: NativeCluster, host: string, body: object = {}): Promise<any> =>
+  aRunningVm(app, cluster, { ...body, host })
+
+test('an administrator empties a host, and its VMs come back afterwards', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 3 })
+  const [host = '', second = ''] = cluster.hostExtIds
+  const vms = [await running(cluster, host), await running(cluster, host, { memorySizeBytes: 2 * GiB })]
+  assert.equal(await toleranceOf(cluster), 1)
+
+  const entered = await done('enter', cluster, host)
+  assert.equal(entered.status, 'SUCCEEDED', JSON.stringify(entered.errorMessages))
+  assert.deepEqual(
+    entered.entitiesAffected.map(({ rel }: any) => rel),
+    ['clustermgmt:config:host', 'vmm:ahv:config:vm', 'vmm:ahv:config:vm'],
+  )
+  const details = new Map(entered.completionDetails.map(({ name, value }: any) => [name, value]))
+  assert.deepEqual(new Set(details.get('vmExtIds') as string[]), new Set(vms.map(({ extId }) => extId)))
+  assert.deepEqual(details.get('shutdownVmExtIds'), [])
+  for (const { extId } of vms) {
+    const { host: now, powerState } = await readVm(app, extId)
+    assert.equal(powerState, 'ON')
+    assert.notEqual(now.extId, host)
+    assert.equal(domainFacts(app.world).get(extId)?.hostExtId, now.extId)
+  }
+  const { maintenanceState, hypervisor } = await hostOf(cluster, host)
+  assert.deepEqual([maintenanceState, hypervisor.numberOfVms], ['in_maintenance', 0])
+  assert.equal(await toleranceOf(cluster), 0)
+  assert.equal(await refusal('enter', cluster, host), '409 HOST_ALREADY_IN_MAINTENANCE')
+  assert.equal(await refusal('enter', cluster, second), '409 CLUSTER_CANNOT_TOLERATE')
+  const { extId: late } = await aVm(app, cluster)
+  assert.equal((await changed(app, late, 'power-on')).status, 'SUCCEEDED')
+  assert.notEqual((await readVm(app, late)).host.extId, host)
+
+  const exited = await done('exit', cluster, host)
+  assert.equal(exited.status, 'SUCCEEDED')
+  assert.equal(exited.warnings, undefined)
+  for (const { extId } of vms) assert.equal((await readVm(app, extId)).host.extId, host)
+  assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
+  assert.equal(await toleranceOf(cluster), 1)
+  assert.equal(await refusal('exit', cluster, host), '409 HOST_NOT_IN_MAINTENANCE')
+})
+
+test('a VM that cannot migrate is a reason to refuse, or is shut down and started again', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  const bound = await running(cluster, host, { name: 'bound', isVcpuHardPinningEnabled: true })
+  const free = await running(cluster, host, { name: 'free' })
+  const refused = await done('enter', cluster, host)
+  assert.equal(refused.status, 'FAILED')
+  assert.match(refused.errorMessages[0].message, /"bound" \(it is bound to the CPUs of the host\)/)
+  assert.equal((await readVm(app, free.extId)).host.extId, host)
+  assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
+
+  const entered = await done('enter', cluster, host, { shouldShutdownNonMigratableUvms: true })
+  assert.equal(entered.status, 'SUCCEEDED', JSON.stringify(entered.errorMessages))
+  const off = await readVm(app, bound.extId)
+  assert.deepEqual([off.powerState, off.host], ['OFF', undefined])
+  assert.equal((await done('exit', cluster, host)).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, bound.extId)).powerState, 'ON')
+  assert.equal((await readVm(app, free.extId)).host.extId, host)
+})
+
+test('agent VMs are powered off last, whatever the request says, and start on their host again', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  const agent = await aVm(app, cluster, { isAgentVm: true, host: { extId: host } })
+  assert.equal((await changed(app, agent.extId, 'power-on')).status, 'SUCCEEDED')
+  assert.equal((await done('enter', cluster, host)).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, agent.extId)).powerState, 'OFF')
+  const start = await changed(app, agent.extId, 'power-on')
+  assert.equal(start.errorMessages[0].code, 'VMM-40001')
+  assert.match(start.errorMessages[0].message, /maintenance: the host is in_maintenance/)
+  assert.equal((await done('exit', cluster, host)).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, agent.extId)).host.extId, host)
+})
+
+test('a host stays in operation when no other one has room for its VMs', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2, usableGiB: 10 })
+  const [host = '', other = ''] = cluster.hostExtIds
+  const vm = await running(cluster, host, { memorySizeBytes: 6 * GiB })
+  await running(cluster, other, { memorySizeBytes: 6 * GiB })
+  const task = await done('enter', cluster, host)
+  assert.equal(task.errorMessages[0].code, 'VMM-40001')
+  assert.match(task.errorMessages[0].message, /no host has room: .*memory: /)
+  assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
+  assert.equal((await readVm(app, vm.extId)).host.extId, host)
+})
+
+test('VMs that moved already return when another one fails to move', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  const small = await running(cluster, host)
+  const large = await running(cluster, host, { name: 'large', memorySizeBytes: 2 * GiB })
+  const final = { error: 'CONFLICT', arguments: { fault: 'The memory did not converge.' } }
+  await aFault(app, { driverCall: { driver: 'hypervisor', method: 'migrateVm' } }, final, { nth: 2 })
+  const task = await done('enter', cluster, host)
+  assert.equal(task.status, 'FAILED')
+  for (const { extId } of [small, large]) assert.equal((await readVm(app, extId)).host.extId, host)
+  assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
+})
+
+test('bad requests name their faults', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  assert.equal((await ask('enter', cluster, host, { timeoutSeconds: 0 })).status, 400)
+  assert.equal((await ask('enter', cluster, randomUUID())).status, 404)
+  const single = await aNativeCluster(app, { hosts: 1 })
+  assert.equal(await refusal('enter', single, single.hostExtIds[0] as string), '409 CLUSTER_CANNOT_TOLERATE')
+  const [one, two] = await Promise.all([ask('enter', cluster, host), ask('enter', cluster, host)])
+  assert.deepEqual([one.status, two.status].sort(), [202, 409])
+  for (const each of [one, two]) if (each.status === 202) await app.task(each)
+  assert.equal((await done('exit', cluster, host)).status, 'SUCCEEDED')
+})
+
+/** In a world whose migrations take time, to the moment when the first of two VMs has moved. */
+async function halfEmptied(
+  body: object,
+): Promise<{ cluster: NativeCluster; host: string; vms: any[]; task: CallResult }> {
+  const cluster = await aNativeCluster(slow, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  const vms = []
+  for (const GiBs of [1, 8]) vms.push(await driven(aRunningVm(slow, cluster, { memorySizeBytes: GiBs * GiB, host })))
+  const task = await ask('enter', cluster, host, body, {}, slow)
+  assert.equal(task.status, 202, JSON.stringify(task.errors))
+  while ((await readVm(slow, vms[0].extId)).host.extId === host) await slow.clock.advance(500)
+  return { cluster, host, vms, task }
+}
+
+test('a cancellation brings the VMs back that have moved already', async () => {
+  const { cluster, host, vms, task } = await halfEmptied({})
+  const path = `/platform/v4.3/config/tasks/${task.data.extId}/$actions/cancel`
+  assert.equal((await slow.call('POST', path)).status, 200)
+  assert.equal((await driven(slow.task(task))).status, 'CANCELED')
+  for (const { extId } of vms) assert.equal((await readVm(slow, extId)).host.extId, host)
+  assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
+})
+
+test('after the time of the request the host is in operation again', async () => {
+  const { cluster, host, vms, task } = await halfEmptied({ timeoutSeconds: 3 })
+  const { status, errorMessages } = await driven(slow.task(task))
+  assert.equal(status, 'FAILED')
+  assert.match(errorMessages[0].message, /was not empty after 3 s/)
+  for (const { extId } of vms) assert.equal((await readVm(slow, extId)).host.extId, host)
+  assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
+})
+
+test('without a rollback the host stays closed, until it enters again or leaves', async () => {
+  const { cluster, host, vms, task } = await halfEmptied({ timeoutSeconds: 3, shouldRollbackOnFailure: false })
+  assert.equal((await ask('exit', cluster, host, {}, {}, slow)).errors?.[0]?.errorGroup, 'CLUSTER_BUSY')
+  assert.equal((await driven(slow.task(task))).status, 'FAILED')
+  const { maintenanceState, hypervisor } = await hostOf(cluster, host, slow)
+  assert.deepEqual([maintenanceState, hypervisor.state], ['entering_maintenance', undefined])
+  assert.notEqual((await readVm(slow, vms[0].extId)).host.extId, host)
+  const again = await driven(ask('enter', cluster, host, {}, {}, slow).then((started) => slow.task(started)))
+  assert.equal(again.status, 'SUCCEEDED', JSON.stringify(again.errorMessages))
+  const left = await driven(ask('exit', cluster, host, {}, {}, slow).then((started) => slow.task(started)))
+  assert.equal(left.status, 'SUCCEEDED')
+  for (const { extId } of vms) assert.equal((await readVm(slow, extId)).host.extId, host)
+})
+
+test('when the host fails on the way, the task ends, and high availability takes care of the VMs that were left', async () => {
+  const { cluster, host, vms, task } = await halfEmptied({})
+  await setFault(slow, host, { isDown: true, hasLostPower: true, since: slow.clock.now() })
+  assert.equal((await driven(slow.task(task))).status, 'FAILED')
+  await slow.clock.advance(5 * 60_000)
+  for (const { extId } of vms) {
+    const { host: now, powerState } = await readVm(slow, extId)
+    assert.equal(powerState, 'ON')
+    assert.notEqual(now.extId, host)
+  }
+  await setFault(slow, host)
+  assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
+})
