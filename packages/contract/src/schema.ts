@@ -84,7 +84,7 @@ export interface ObjectSchema<F extends Fields = Fields> extends Common {
   /** Canonical (spec profile); absent for shapes that carry none. */
   readonly objectType?: string
   readonly fields: F
-  /** Field that a filter on the object itself compares: `parentTask eq '…'`. */
+  /** Field that a filter on the object itself compares (`parentTask eq '…'`), or a text that handlers of lists add. */
   readonly filteredBy?: string
   /** Field whose content may also be under `$reserved` (public answers: always), or in properties of the object. */
   readonly foldsInto?: string

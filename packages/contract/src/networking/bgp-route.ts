@@ -10,7 +10,7 @@ export const Nexthop = s.object('networking.v4.config.Nexthop', {
   nexthopType: s.enumeration(['IP_ADDRESS', 'DIRECT_CONNECT_VIF', 'LOCAL_SUBNET', 'EXTERNAL_SUBNET', 'VPN_CONNECTION']),
   nexthopReference: s.optional(s.uuid()),
   nexthopIpAddress: s.optional(IPAddress),
-  nexthopName: s.optional(s.text()),
+  nexthopName: s.readOnly(s.text()),
 })
 
 export const BgpRoute = resource(

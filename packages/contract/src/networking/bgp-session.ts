@@ -1,6 +1,6 @@
 /** Source: specification 2.6, 4.7, 5, 8; catalogue networking.json (limits); behaviour networking.md 1.10, 2. */
 import { names } from '../names.ts'
-import { get, list, perSecond, resource } from '../operation.ts'
+import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { Gateway } from './gateway.ts'
@@ -8,6 +8,7 @@ import { bgpReaders } from './roles.ts'
 import {
   autonomousSystemNumber,
   BgpCommunity,
+  changeHolding,
   descriptionText,
   EntityMetadata,
   IPSubnet,
@@ -39,6 +40,11 @@ export const BgpSession = resource(
   {
     iamNoun: 'BGP_Session',
     title: 'BGP session',
+    internal: {
+      change: s.optional(
+        changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
+      ),
+    },
     unique: [
       { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
       { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
@@ -54,6 +60,7 @@ export const BgpSession = resource(
   },
 )
 
+const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateLimit: perSecond(3) }
 const view = { roles: bgpReaders, rateLimit: perSecond(3) }
 
 export const bgpSessionOperations = {
@@ -69,5 +76,11 @@ export const bgpSessionOperations = {
       remoteGateway: { kind: 'Gateway', by: 'remoteGatewayReference' },
     },
   }),
+  createBgpSession: create('/config/bgp-sessions', BgpSession, mutation),
   getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, view),
+  updateBgpSessionById: update('/config/bgp-sessions/{extId}', BgpSession, {
+    ...mutation,
+    ifMatch: 'required',
+  }),
+  deleteBgpSessionById: remove('/config/bgp-sessions/{extId}', BgpSession, mutation),
 }

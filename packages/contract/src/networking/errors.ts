@@ -83,4 +83,11 @@ export const networkingErrors = {
     message:
       'Failed to {verb} {kind} {name} as a referenced resource was not found - {referencedKind} {referencedExtId} not found',
   },
+  ROUTE_OF_THE_SYSTEM: {
+    code: 'NETWORKING-10084',
+    status: 409,
+    group: 'UNSUPPORTED_REQUEST',
+    message:
+      'The route to {destination} is {routeType}: it follows its {source} and cannot be changed or deleted. Change static routes only.',
+  },
 } as const

@@ -28,11 +28,12 @@ export const IPv6Subnet = s.object('networking.v4.config.IPv6Subnet', {
   ip: IPv6Address,
   prefixLength: s.integer({ minimum: 0, maximum: 128 }),
 })
-/** Exactly one family; host bits are zero. */
-export const IPSubnet = s.object('networking.v4.config.IPSubnet', {
-  ipv4: s.optional(IPv4Subnet),
-  ipv6: s.optional(IPv6Subnet),
-})
+/** Exactly one family; host bits are zero. A filter compares the CIDR text. */
+export const IPSubnet = s.object(
+  'networking.v4.config.IPSubnet',
+  { ipv4: s.optional(IPv4Subnet), ipv6: s.optional(IPv6Subnet) },
+  { filteredBy: 'cidr' },
+)
 
 export const State = s.enumeration(['UP', 'DOWN', 'RECOVERY_STARTED', 'RECOVERY_IN_PROGRESS', 'RECOVERY_COMPLETED'])
 export const Status = s.object('networking.v4.config.Status', {

@@ -4,7 +4,6 @@ import type { Unimplemented } from '../unimplemented.ts'
 export const unimplemented: Unimplemented = {
   '/cloud/config/vpcs': { AwsVpc: 'list' },
   '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
-  '/config/bgp-sessions': { BgpSession: 'create update delete' },
   '/config/capabilities': { ClusterCapability: 'list' },
   '/config/clusters/{clusterExtId}/remote-subnets': { RemoteSubnet: 'list', RemoteSubnetForCluster: 'get' },
   '/config/clusters/{clusterExtId}/remote-vpn-connections': {
@@ -30,7 +29,6 @@ export const unimplemented: Unimplemented = {
     disassociateHostNicFromNicProfile: 'disassociate-host-nic',
   },
   '/config/node-schedulable-statuses': { listNodeSchedulableStatus: 'GET' },
-  '/config/route-tables/{routeTableExtId}/routes': { Route: 'list', RouteForRouteTable: 'create get update delete' },
   '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/uplink-bonds': { UplinkBond: 'list get' },
   '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },

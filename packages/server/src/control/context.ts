@@ -61,6 +61,7 @@ function implementing<D>() {
     prepares: (parts.prepare ?? {}) as Domain<D>['prepares'],
     tasks: [],
     presenters: parts.present ?? [],
+    computed: parts.computed ?? [],
     schedules: parts.schedules ?? [],
     turns: (parts.turns ?? {}) as ControlDomain<D>['turns'],
   })

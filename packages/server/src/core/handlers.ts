@@ -14,6 +14,7 @@ import type { RawAnswer } from './reply.ts'
 import type { AnyTask } from './tasks/define-task.ts'
 import type { Schedule } from './time/schedules.ts'
 import type { TwoPhaseEffect } from './two-phase-effect.ts'
+import type { World } from './world.ts'
 
 export interface ListResult<T> {
   readonly entities: readonly T[]
@@ -82,6 +83,12 @@ export type Presenter<D, E = unknown> = (
   options: { readonly single: boolean; readonly expand: ReadonlySet<string> },
 ) => Promise<readonly object[]>
 
+/** Finds an entity of a stored kind that has no row, because it is derived from others. */
+export type Computed<D> = (
+  ctx: World<D> & Pick<ReadContext<D>, 'store' | 'parents'>,
+  extId: string,
+) => Promise<{ readonly extId: string } | undefined>
+
 type Presented<D, R> = readonly [kind: R, present: Presenter<D, EntityOf<R>>]
 
 // `any`: a table holds handlers of many operations; the pipeline checks their inputs against the contract.
@@ -96,6 +103,7 @@ export interface Domain<D> {
   readonly prepares: Readonly<Record<string, AnyPrepare>>
   readonly tasks: readonly AnyTask<D>[]
   readonly presenters: readonly (readonly [kind: AnyResource, present: AnyPresenter<D>])[]
+  readonly computed: readonly (readonly [kind: AnyResource, find: Computed<D>])[]
   readonly schedules: readonly Schedule<D>[]
 }
 
@@ -104,5 +112,6 @@ export interface DomainParts<D, S extends OperationSet = OperationSet, K extends
   readonly prepare?: Prepares<D, S>
   readonly tasks?: readonly AnyTask<D>[]
   readonly present?: { readonly [Index in keyof K]: Presented<D, K[Index]> }
+  readonly computed?: readonly (readonly [kind: AnyResource, find: Computed<D>])[]
   readonly schedules?: readonly Schedule<D>[]
 }

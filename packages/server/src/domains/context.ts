@@ -61,6 +61,7 @@ export function implement<
     prepares: (parts.prepare ?? {}) as Domain<Drivers>['prepares'],
     tasks: parts.tasks ?? [],
     presenters: parts.present ?? [],
+    computed: parts.computed ?? [],
     schedules: parts.schedules ?? [],
     limits: parts.limits ?? [],
     invariants: parts.invariants ?? [],

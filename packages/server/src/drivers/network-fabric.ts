@@ -19,7 +19,10 @@ export interface NetworkFabric extends VirtualRouting {
   announceAddresses(subnetExtId: string, change: AddressChange): Promise<void>
   /** Address from a DHCP server outside the deployment, on an unmanaged VLAN; always the same for a MAC. */
   outsideAddress(vlan: Vlan, macAddress: string): Promise<string>
-  /** Resolves before the session is up: that takes seconds, and sessions can flap for minutes. */
+  /**
+   * Adds the peer, or changes it: a new password, address or AS number ends the session, other changes keep it up.
+   * Resolves before the session is up: that takes seconds, and sessions can flap for minutes.
+   */
   addBgpPeer(peer: BgpPeer): Promise<void>
   /** Withdraws the advertised routes, too. */
   removeBgpPeer(sessionExtId: string): Promise<void>
@@ -60,24 +63,49 @@ export interface Vlan {
 
 export interface BgpPeer {
   readonly sessionExtId: string
+  /** The VPC whose router takes and advertises routes. */
+  readonly vpcExtId: string
   readonly local: { readonly address: string; readonly autonomousSystemNumber: number }
   readonly remote: { readonly address: string; readonly autonomousSystemNumber: number }
+  readonly password?: string
+  /** Of accepted routes, in the router. */
+  readonly priority: number
+  /** Whether equal routes of several sessions share the traffic. */
+  readonly isMultipath: boolean
+  readonly advertising: BgpAdvertising
+}
+
+export interface BgpAdvertising {
+  /** CIDR texts; absent: all externally routable prefixes of the VPC. */
+  readonly prefixes?: readonly string[]
+  readonly communities: readonly BgpCommunity[]
+  readonly prependedPath: readonly number[]
+}
+
+export interface BgpCommunity {
+  readonly autonomousSystemNumber: number
+  readonly communityValue: number
 }
 
 /** RFC 4271, 8.2.2. */
 export type BgpState = 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established'
 
+/** No routes unless established. */
 export interface BgpPeerView {
   readonly state: BgpState
   readonly reason?: string
-  /** Routes that the peer sends, accepted or not; empty unless established. */
-  readonly routes: readonly OfferedRoute[]
+  readonly received: readonly ReceivedRoute[]
+  readonly advertised: readonly ExchangedRoute[]
 }
 
-export interface OfferedRoute {
+export interface ExchangedRoute {
   /** CIDR text, canonical. */
   readonly prefix: string
   readonly nexthop: string
-  readonly autonomousSystemPath: readonly number[]
-  readonly communities: readonly { readonly autonomousSystemNumber: number; readonly communityValue: number }[]
+  readonly communities: readonly BgpCommunity[]
+}
+
+export interface ReceivedRoute extends ExchangedRoute {
+  /** Why the router does not take it. */
+  readonly ignored?: string
 }

@@ -2,8 +2,8 @@ import type { ValueOf } from '@hyperplane/contract'
 import type { RoutingPolicyRule } from '@hyperplane/contract/networking/routing-policy'
 
 /**
- * VPCs: controller, routers, policies. Calls are idempotent; they resolve when the change is stored. Absent routers,
- * policies and floating IPs are no fault for removals. Source: behaviour networking.md 1.5, 1.6, 1.7, 1.20, 3.1.
+ * VPCs: controller, routers, routes, policies. Calls are idempotent; they resolve when the change is stored. Absent routers,
+ * routes, policies and floating IPs are no fault for removals. Source: behaviour networking.md 1.5, 1.6, 1.7, 1.20, 3.1.
  */
 export interface VirtualRouting {
   /** Creates the controller, or changes its settings. */
@@ -23,6 +23,12 @@ export interface VirtualRouting {
   detachRouter(vpcExtId: string, subnetExtId: string): Promise<void>
   /** Source NAT; an empty list disables it. */
   translateSources(vpcExtId: string, addresses: readonly string[]): Promise<void>
+
+  /** A repeated call replaces destination and nexthop at once. */
+  installRoute(route: RouteProgram): Promise<void>
+  removeRoute(routeExtId: string): Promise<void>
+  /** Every route that the router knows, forwarding or not; empty without a router. */
+  routesOf(vpcExtId: string): Promise<readonly TableRoute[]>
 
   /** Atomic on all hosts; counters of changed rules start at zero. */
   installPolicy(policy: PolicyProgram): Promise<void>
@@ -59,6 +65,32 @@ export interface RouterPort {
   readonly addresses: readonly string[]
   /** Hosts that carry the port now. */
   readonly gatewayHostExtIds: readonly string[]
+}
+
+export interface RouteProgram {
+  readonly extId: string
+  readonly vpcExtId: string
+  /** CIDR text, canonical. */
+  readonly prefix: string
+  readonly nexthop: RouteNexthop
+}
+
+export interface RouteNexthop {
+  /** The subnet through which packets leave the router; absent: the router finds the one that holds the address. */
+  readonly subnetExtId?: string
+  readonly address?: string
+}
+
+export interface TableRoute {
+  readonly type: 'LOCAL' | 'STATIC' | 'DYNAMIC'
+  /** Id of its cause: a subnet, a programmed route, or a BGP session. */
+  readonly sourceExtId: string
+  /** CIDR text, canonical. */
+  readonly prefix: string
+  readonly nexthop: RouteNexthop
+  readonly priority: number
+  /** Whether packets are forwarded by it: its nexthop works, and no better route has the same destination. */
+  readonly isActive: boolean
 }
 
 export interface PolicyProgram {

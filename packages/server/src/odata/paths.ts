@@ -39,8 +39,10 @@ export function resolveNames(schema: AnySchema, names: readonly string[]): Resol
   }
   const standing = (end.type === 'object' ? end.filteredBy : undefined) ?? 'extId'
   const leaf = fieldOf(end, standing)
-  if (leaf === undefined) return { hops, ...leafOf(end) }
+  const isText = leaf === undefined && standing !== 'extId'
+  if (leaf === undefined && !isText) return { hops, ...leafOf(end) }
   hops.at(-1)!.push(standing)
+  if (leaf === undefined) return { hops, type: 'text' }
   return { hops, ...leafOf(leaf) }
 }
 

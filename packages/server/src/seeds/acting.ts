@@ -105,13 +105,14 @@ export class Acting {
   #machinery(world: World<Drivers>, tasks: SeedTasks): MutationMachinery<Drivers> {
     const { store, machinery } = this.#ctx
     const { tags, access } = machinery.services
-    const { handlers, rules, prepares } = this.#collected
+    const { handlers, rules, prepares, computed } = this.#collected
     return {
       ...{
         world,
         handlers,
         rules,
         prepares,
+        computed,
         tags,
         kinds: machinery.kinds,
         store: asStore(store),

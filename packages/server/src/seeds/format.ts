@@ -20,7 +20,7 @@ import {
 import { Cluster, ExternalStorage, Profile, Switch } from './format/clusters.ts'
 import { ExternVm, Image, Vm } from './format/machines.ts'
 import { BackupTarget, Bucket, Manager, OwnManager, PastBatch, PastTask } from './format/managers.ts'
-import { Controller, Gateway, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
+import { Controller, Gateway, Route, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
 import { Performed } from './format/operations.ts'
 import { Banner, CertAuth, Directory, Policy, Role, Saml, User, UserGroup } from './format/people.ts'
 import { IscsiClient, NvmfClient, VolumeGroup } from './format/volumes.ts'
@@ -56,6 +56,7 @@ const declared = {
   vpcs: section('Routing domains with their routers and route tables.', Vpc),
   subnets: section('VLANs and overlay subnets.', Subnet),
   routingPolicies: section('What the routers of VPCs let through.', RoutingPolicy),
+  routes: section('Static routes of VPCs.', Route),
   gateways: section("BGP gateways of VPCs, and other people's routers.", Gateway),
   bgpSessions: section('Between a local and a remote gateway.', Session),
   images: section('What disks and drives are made from.', Image),

@@ -5,7 +5,7 @@
 import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
 import { defined } from '../core/defined.ts'
 import { chooseAlternative } from '../core/input/validate.ts'
-import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/addressing/ip-address.ts'
+import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../core/ip-address.ts'
 import { writeSubnet } from '../domains/networking/ip-subnet.ts'
 
 /** Values of readable schemas have no types: `bodyOf` converts them to a body. */

@@ -290,6 +290,18 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
       { tagOf: `${users}/${extId}` },
     )
   },
+  'networking.createBgpSession': async () => {
+    const { path, body, prepare } = creations['networking.createBgpSession']!
+    await prepare!(app)
+    await made('POST', path, { ...body(name()), password: secret() })
+  },
+  'networking.updateBgpSessionById': async () => {
+    const { path, body, prepare } = creations['networking.createBgpSession']!
+    await prepare!(app)
+    const session = body(name())
+    const own = `${path}/${await made('POST', path, session)}`
+    await made('PUT', own, { ...session, password: secret() }, { tagOf: own })
+  },
   'platform.createBackupTarget': async () => {
     await made('POST', targets, { location: withPolicy(await aBucketLocation()) })
   },

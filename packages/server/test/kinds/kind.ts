@@ -19,6 +19,8 @@ export interface Creation {
   readonly tagOf?: string
   /** The body has random numbers, which may be in use: the field guard has bodies of its own in `fieldBases`. */
   readonly isRandom?: true
+  /** Makes room for the entity, in a world that has its like already. Seeds leave out such creations. */
+  readonly prepare?: (app: TestApp) => Promise<unknown>
   /** The world that has room for it, where that is not the demo. */
   readonly seed?: 'empty'
 }

@@ -28,9 +28,10 @@ export function asyncCreations(
 
 export async function create(
   app: TestApp,
-  { path, body, clusterId, tagOf }: Creation,
+  { path, body, clusterId, tagOf, prepare }: Creation,
   name = `made-${randomUUID().slice(0, 8)}`,
 ): Promise<CallResult> {
+  await prepare?.(app)
   const etag = tagOf === undefined ? undefined : (await app.call('GET', tagOf)).etag
   return app.call('POST', path, {
     body: body(name),

@@ -120,7 +120,8 @@ const plainPath = (path: string): string => path.replaceAll(/<\w+>|\[\d+\]/g, ''
 function basesOf({ key }: Operation): readonly FieldBase[] {
   const creation = creations[key]
   const { path, body, clusterId, tagOf } = creation ?? {}
-  const isUsable = path !== undefined && body !== undefined && creation?.isRandom !== true
+  const isUsable =
+    path !== undefined && body !== undefined && creation?.isRandom !== true && creation?.prepare === undefined
   const smallest = isUsable ? [creating(path, () => body(named()), clusterId, tagOf)] : []
   return [...smallest, ...(fieldBases[key] ?? [])]
 }

@@ -3,14 +3,17 @@
 import assert from 'node:assert/strict'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
+import { Route } from '@hyperplane/contract/networking/route'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { seedId } from '../../src/core/ids/named-id.ts'
-import { formatAddress } from '../../src/domains/addressing/ip-address.ts'
+import { formatAddress } from '../../src/core/ip-address.ts'
 import { addressOf } from '../../src/domains/addressing/leases.ts'
 import { policyProgramOf } from '../../src/domains/networking/policy-program.ts'
+import { routeProgramOf } from '../../src/domains/networking/route.ts'
 import { portOf, routerOf } from '../../src/domains/networking/vpc-tasks.ts'
+import { routeFacts } from '../../src/drivers/simulated/router-facts.ts'
 import { policyFacts } from '../../src/drivers/simulated/routing-policies.ts'
 import { routingFacts } from '../../src/drivers/simulated/virtual-routing.ts'
 import type { CallResult, TestApp } from './start-app.ts'
@@ -19,6 +22,8 @@ export const vpcs = '/networking/v4.3/config/vpcs'
 export const controllers = '/networking/v4.3/config/controllers'
 export const routeTables = '/networking/v4.3/config/route-tables'
 export const routingPolicies = '/networking/v4.3/config/routing-policies'
+export const routesOf = (table: string): string => `${routeTables}/${table.slice(-36)}/routes`
+export const demoRoutes = (vpc: string): string => routesOf(seedId(`route-table/${vpc}`))
 export const floatingIps = '/networking/v4.3/config/floating-ips'
 export const demoVpc = (name: string): string => `${vpcs}/${seedId(`vpc/${name}`)}`
 export const demoController = `${controllers}/${seedId('network-controller')}`
@@ -41,6 +46,18 @@ export async function made(app: TestApp, collection: string, body: object): Prom
 }
 export const aVpc = (app: TestApp, body: object = {}): Promise<string> => made(app, vpcs, { name: 'test', ...body })
 
+/** Path of the routes of a VPC. */
+export const routesIn = async (app: TestApp, vpc: string): Promise<string> =>
+  routesOf((await app.store.findOne(RouteTable, { vpcReference: vpc.slice(-36) }))!.extId)
+
+/** Body of a static route through an external subnet of the demo. */
+export const throughSubnet = (destination: string, subnetName: string, more: object = {}): object => ({
+  routeType: 'STATIC',
+  destination: prefix(destination),
+  nexthop: { nexthopType: 'EXTERNAL_SUBNET', nexthopReference: seedId(`subnet/${subnetName}`) },
+  ...more,
+})
+
 /** Sends an entity back as it was read, with changes. */
 export async function put(app: TestApp, path: string, changes: object = {}): Promise<CallResult> {
   const { data, etag } = await app.call('GET', path)
@@ -57,7 +74,7 @@ export async function removed(app: TestApp, path: string): Promise<void> {
   assert.equal((await app.call('GET', path)).status, 404)
 }
 
-/** Violations of: each VPC has one route table and one default policy, and the fabric matches the rows of VPCs and floating IPs. */
+/** Violations of: each VPC has one route table and one default policy, and the fabric matches the rows of VPCs, routes and floating IPs. */
 export async function vpcFaults(app: TestApp): Promise<string[]> {
   const faults: string[] = []
   const differ = (what: string, found: unknown, expected: unknown): void => {
@@ -68,6 +85,10 @@ export async function vpcFaults(app: TestApp): Promise<string[]> {
   for (const { extId, name, vpcReference, privateIp } of await app.store.find(FloatingIp)) {
     const { vpcExtId, privateAddress } = floatingIps.get(extId) ?? {}
     differ(`translation of "${name}"`, [vpcExtId, privateAddress], [vpcReference, privateIp])
+  }
+  for (const route of await app.store.find(Route)) {
+    const { since: _, ...installed } = routeFacts(app.world).get(route.extId) ?? { since: 0 }
+    differ(`route "${route.destinationAndNexthop}"`, installed, routeProgramOf(route))
   }
   for (const vpc of await app.store.find(Vpc)) {
     const tables = await app.store.findWhere(RouteTable, { vpcReference: vpc.extId })

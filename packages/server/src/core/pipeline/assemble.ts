@@ -72,10 +72,10 @@ export function assemble<D, R extends Tasks & TaskStarter>(options: AssembleOpti
   const runner = createRunner(world)
   const authenticator = createAuthenticator(world)
   const { router, names, access, tags, tier } = services
-  const { handlers, rules, prepares, presenters } = operations
+  const { handlers, rules, prepares, presenters, computed } = operations
   const { dispatch } = createPipeline<D>({
     ...pipeline,
-    ...{ world, router, names, access, tags, authenticator, runner, handlers, rules, prepares, presenters },
+    ...{ world, router, names, access, tags, authenticator, runner, handlers, rules, prepares, presenters, computed },
     limiter: createRateLimiter({ ...rates, tier }),
     idempotency: createIdempotency({
       clock,

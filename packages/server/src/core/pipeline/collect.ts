@@ -1,4 +1,4 @@
-import type { AnyHandler, AnyPrepare, AnyRule, Domain, Presenter } from '../handlers.ts'
+import type { AnyHandler, AnyPrepare, AnyRule, Computed, Domain, Presenter } from '../handlers.ts'
 import type { AnyTask } from '../tasks/define-task.ts'
 import type { Schedule } from '../time/schedules.ts'
 
@@ -7,6 +7,7 @@ export interface Collected<D> {
   readonly rules: ReadonlyMap<string, AnyRule>
   readonly prepares: ReadonlyMap<string, AnyPrepare>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
+  readonly computed: ReadonlyMap<string, Computed<D>>
   readonly tasks: ReadonlyMap<string, AnyTask<D>>
   readonly schedules: readonly Schedule<D>[]
 }
@@ -17,6 +18,7 @@ export function collect<D>(declared: Iterable<readonly [prefix: string, domain: 
   const rules = new Map<string, AnyRule>()
   const prepares = new Map<string, AnyPrepare>()
   const presenters = new Map<string, readonly Presenter<D>[]>()
+  const computed = new Map<string, Computed<D>>()
   const tasks = new Map<string, AnyTask<D>>()
   const schedules: Schedule<D>[] = []
   for (const [prefix, domain] of declared) {
@@ -25,11 +27,12 @@ export function collect<D>(declared: Iterable<readonly [prefix: string, domain: 
     for (const [id, prepare] of Object.entries(domain.prepares)) prepares.set(`${prefix}.${id}`, prepare)
     for (const [{ kind }, presenter] of domain.presenters)
       presenters.set(kind, [...(presenters.get(kind) ?? []), presenter])
+    for (const [{ kind }, find] of domain.computed) computed.set(kind, find)
     for (const task of domain.tasks) {
       if (tasks.has(task.name)) throw new Error(`two task definitions are called ${task.name}`)
       tasks.set(task.name, task)
     }
     schedules.push(...domain.schedules)
   }
-  return { handlers, rules, prepares, presenters, tasks, schedules }
+  return { handlers, rules, prepares, presenters, computed, tasks, schedules }
 }

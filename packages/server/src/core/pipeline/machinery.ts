@@ -4,7 +4,7 @@ import type { Audit } from '../access/audit.ts'
 import type { RateLimiter } from '../access/rate-limit.ts'
 import type { WriteContext } from '../context.ts'
 import type { Faults } from '../faults.ts'
-import type { AnyHandler, AnyPrepare, AnyRule, Presenter } from '../handlers.ts'
+import type { AnyHandler, AnyPrepare, AnyRule, Computed, Presenter } from '../handlers.ts'
 import type { Idempotency } from '../idempotency.ts'
 import type { EntityTags } from '../ids/etag.ts'
 import type { RequestInput } from '../input/request-input.ts'
@@ -34,6 +34,7 @@ export interface Machinery<D> {
   /** Rules that span several kinds. Run last, because they depend on state. */
   readonly admit: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
+  readonly computed: ReadonlyMap<string, Computed<D>>
   /** Serialises mutations of an entity: one transaction does not cover a `TwoPhaseEffect`. `key`: of the request id. */
   readonly serialised?: <T>(
     operation: Operation,

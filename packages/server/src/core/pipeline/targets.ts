@@ -32,7 +32,7 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
     if (kind === undefined || kind.derived === true) continue
     const isTarget = parameter === operation.target
     if (isTarget) noteTarget(request.trace, kind, id)
-    const found = await reader.row(kind, id)
+    const found = (await reader.row(kind, id)) ?? (await computedRow(machinery, reader, kind, parents, id))
     const missing = (): ApiError => notFound(kind, kind.kind, id, parameter)
     if (found === undefined) throw missing()
     const parentId = kind.parent === undefined ? undefined : path[kind.parent.param]
@@ -61,6 +61,18 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
     named = { kind: only, ...row }
   }
   return { row, parents, named, judged }
+}
+
+/** An entity without a row, see `Computed`. No request changes it, so its version stays. */
+async function computedRow<D>(
+  { computed, world }: MutationMachinery<D>,
+  store: Reader,
+  { kind }: Resource,
+  parents: Targets['parents'],
+  extId: string,
+): Promise<Targets['row']> {
+  const entity = await computed.get(kind)?.({ ...world, store, parents }, extId)
+  return entity && { entity: entity as AnyEntity, version: 0, sequence: 0 }
 }
 
 async function requireListed<D>(

@@ -9,7 +9,7 @@ import {
   parseAddress,
   prefixLengthOf,
   prefixOf,
-} from './ip-address.ts'
+} from '../../core/ip-address.ts'
 
 export type SubnetEntity = EntityOf<typeof Subnet>
 type IpConfig = NonNullable<SubnetEntity['ipConfig']>[number]

@@ -5,8 +5,8 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressRun } from '@hyperplane/contract/networking/address-lease'
+import { type Address, type AddressRange, type Family, fromSortable, toSortable } from '../../core/ip-address.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { type Address, type AddressRange, type Family, fromSortable, toSortable } from './ip-address.ts'
 
 type Run = EntityOf<typeof AddressRun>
 

@@ -4,12 +4,12 @@ import { contract } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { formatAddress, fromSortable, toSortable } from '../../core/ip-address.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Broken, Invariant } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { families } from './address-plan.ts'
-import { formatAddress, fromSortable, toSortable } from './ip-address.ts'
 import { type Lease, tallyOf, textOfLease } from './leases.ts'
 
 export const addressesAreCounted: Invariant = {

@@ -7,6 +7,17 @@ import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import type { Ids } from '../../core/caller.ts'
+import {
+  type Address,
+  type AddressRange,
+  type Family,
+  formatAddress,
+  formatPrefix,
+  fromSortable,
+  holds,
+  sizeOf,
+  toSortable,
+} from '../../core/ip-address.ts'
 import { pathOf } from '../../core/standard.ts'
 import type { Clock } from '../../core/time/clock.ts'
 import { equals } from '../../odata/index.ts'
@@ -23,17 +34,6 @@ import {
 } from './address-plan.ts'
 import { addToRuns, lowestFree, removeFromRuns, runsOf } from './address-runs.ts'
 import { detachFloatingIp } from './floating-ips.ts'
-import {
-  type Address,
-  type AddressRange,
-  type Family,
-  formatAddress,
-  formatPrefix,
-  fromSortable,
-  holds,
-  sizeOf,
-  toSortable,
-} from './ip-address.ts'
 
 export type Lease = EntityOf<typeof AddressLease>
 export type LeaseKind = NonNullable<Lease['kind']>

@@ -3,11 +3,6 @@ import { FloatingIp, floatingIpOperations } from '@hyperplane/contract/networkin
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import type { Reader } from '../../store/store.ts'
-import { planOf, type SubnetEntity } from '../addressing/address-plan.ts'
-import { type FloatingIpEntity, floatingIpsInVpc, notAssociated } from '../addressing/floating-ips.ts'
 import {
   type Address,
   formatAddress,
@@ -15,7 +10,12 @@ import {
   type WireAddress,
   writeAddress,
   writeAsGiven,
-} from '../addressing/ip-address.ts'
+} from '../../core/ip-address.ts'
+import type { StepContext } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader } from '../../store/store.ts'
+import { planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import { type FloatingIpEntity, floatingIpsInVpc, notAssociated } from '../addressing/floating-ips.ts'
 import { leaseAddress, leasesOf, releaseHolder, textOfLease } from '../addressing/leases.ts'
 import { type Broken, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'

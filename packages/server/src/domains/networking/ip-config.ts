@@ -1,7 +1,6 @@
 /** Validates and normalises address management. Source: behaviour networking.md 1.1 (addresses), 1.2 (ipConfig). */
 
 import { ApiError } from '../../core/api-error.ts'
-import { hostsOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import {
   type Address,
   type AddressRange,
@@ -18,7 +17,8 @@ import {
   readAddress,
   type WireAddress,
   writeAsGiven,
-} from '../addressing/ip-address.ts'
+} from '../../core/ip-address.ts'
+import { hostsOf, type SubnetEntity } from '../addressing/address-plan.ts'
 
 export type IpConfig = NonNullable<SubnetEntity['ipConfig']>[number]
 type FamilyConfig = NonNullable<IpConfig['ipv4']>

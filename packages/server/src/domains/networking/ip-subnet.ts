@@ -9,7 +9,7 @@ import {
   type WirePrefix,
   writeAddress,
   writeAsGiven,
-} from '../addressing/ip-address.ts'
+} from '../../core/ip-address.ts'
 import { fault } from './ip-config.ts'
 
 export interface WireSubnet {

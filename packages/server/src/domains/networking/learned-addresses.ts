@@ -1,9 +1,9 @@
 /** Leases addresses in use when a VLAN becomes managed. Source: behaviour networking.md 1.2 (ipConfig changes). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { formatAddress, holds, parseAddress } from '../../core/ip-address.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
-import { formatAddress, holds, parseAddress } from '../addressing/ip-address.ts'
 import { holdersOf, type LeasingContext, leaseAddress } from '../addressing/leases.ts'
 import { nicsOn } from './subnet-nics.ts'
 

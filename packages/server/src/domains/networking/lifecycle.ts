@@ -47,6 +47,8 @@ export interface Lifecycle<E extends Row, B, A> {
   resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
   /** Values that differ from those of the body, or that it cannot express. Takes addresses. @throws ApiError 409, 422 */
   configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Partial<E>>
+  /** Default: the caller that created the entity. */
+  owner?(request: Configuring<E, B, A>): Owner
   /** Further entities and locks of a task. */
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
   /** Values that an update reserves in `change` until it ends. */
@@ -103,7 +105,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
   }
   async function configured(ctx: WriteContext, request: Configuring<E, B, A>, owner: Owner): Promise<E> {
     const { entity } = request
-    const metadata = metadataOf(entity.metadata, owner)
+    const metadata = metadataOf(entity.metadata, life.owner?.(request) ?? owner)
     const next = defined({ ...entity, ...(await life.configure(ctx, request)), metadata }) as unknown as E
     await refuseTaken(ctx, kind, life, next)
     return next

@@ -2,7 +2,7 @@
 import type { IpReserveSpec, IpUnreserveSpec } from '@hyperplane/contract/networking/reserved-ip'
 import type { ValueOf } from '@hyperplane/contract/schema'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
-import { type Address, bitsOf, notAHost, readAddress, type WireAddress } from '../addressing/ip-address.ts'
+import { type Address, bitsOf, notAHost, readAddress, type WireAddress } from '../../core/ip-address.ts'
 import { fault } from './ip-config.ts'
 
 export type ReserveSpec = ValueOf<typeof IpReserveSpec>

@@ -3,11 +3,11 @@ import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { type ReservedIp, reservedIpOperations } from '@hyperplane/contract/networking/reserved-ip'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { formatAddress } from '../../core/ip-address.ts'
 import { both, listOf, pathOf } from '../../core/standard.ts'
 import { and, equals, evaluateFilter, type TypedFilter, type TypedOrderby } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import { formatAddress } from '../addressing/ip-address.ts'
 import {
   holdersOf,
   isManaged,

@@ -6,7 +6,7 @@ import type {
   RoutingPolicyRule,
 } from '@hyperplane/contract/networking/routing-policy'
 import { ApiError } from '../../core/api-error.ts'
-import { type Address, type Family, readAddress, type WireAddress, writeAsGiven } from '../addressing/ip-address.ts'
+import { type Address, type Family, readAddress, type WireAddress, writeAsGiven } from '../../core/ip-address.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 

@@ -4,9 +4,9 @@ import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
+import { writeAsGiven } from '../../core/ip-address.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import { writeAsGiven } from '../addressing/ip-address.ts'
 import { controllerOf } from '../admission/network-controllers.ts'
 import {
   canonicalDhcpOptions,

@@ -1,12 +1,12 @@
 /** Subnets on hosts and at their DHCP responders. Source: behaviour networking.md 1.2 (tasks), 1.22. */
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { formatAddress, formatPrefix, readAddress } from '../../core/ip-address.ts'
 import type { RecordContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { DhcpService, SubnetProgram } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { planOf } from '../addressing/address-plan.ts'
-import { formatAddress, formatPrefix, readAddress } from '../addressing/ip-address.ts'
 import { isManaged, syncOwnLeases } from '../addressing/leases.ts'
 import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
 import type { Phase } from './lifecycle.ts'

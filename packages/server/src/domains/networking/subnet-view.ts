@@ -1,10 +1,10 @@
 /** Source: behaviour networking.md 1.2, 1.3 (ipUsage). */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { formatPrefix, writeAddress } from '../../core/ip-address.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { planOf } from '../addressing/address-plan.ts'
-import { formatPrefix, writeAddress } from '../addressing/ip-address.ts'
 import { addressOf, isManaged, leasesOfKind, usageOf } from '../addressing/leases.ts'
 import type { ReadContext } from '../context.ts'
 import { nicsOn } from './subnet-nics.ts'

@@ -2,10 +2,10 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { formatAddress, overlap } from '../../core/ip-address.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { addressRules } from '../addressing/invariants.ts'
-import { formatAddress, overlap } from '../addressing/ip-address.ts'
 import {
   isManaged,
   leasesOutside,

@@ -1,8 +1,8 @@
 /** Source: behaviour networking.md 1.2 (listVnicsBySubnetId). */
 import type { EntityOf } from '@hyperplane/contract'
 import { type Vnic, vnicOperations } from '@hyperplane/contract/networking/vnic'
+import { parseAddress, type WireAddress, writeAddress } from '../../core/ip-address.ts'
 import { listOf } from '../../core/standard.ts'
-import { parseAddress, type WireAddress, writeAddress } from '../addressing/ip-address.ts'
 import { addressOf, type Lease, type LeaseKind, leasesOfKind } from '../addressing/leases.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { nicsOn } from './subnet-nics.ts'

@@ -2,8 +2,8 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { formatPrefix, overlap, type Prefix } from '../../core/ip-address.ts'
 import type { Reader } from '../../store/store.ts'
-import { formatPrefix, overlap, type Prefix } from '../addressing/ip-address.ts'
 import { prefixOfSubnet } from './ip-subnet.ts'
 
 type VpcEntity = EntityOf<typeof Vpc>

@@ -2,15 +2,8 @@
 import type { BodyOf } from '@hyperplane/contract'
 import type { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
+import { formatAddress, formatPrefix, overlap, type Prefix, readAddress, writeAsGiven } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import {
-  formatAddress,
-  formatPrefix,
-  overlap,
-  type Prefix,
-  readAddress,
-  writeAsGiven,
-} from '../addressing/ip-address.ts'
 import type { Attachment } from './gateway-nodes.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'

@@ -1,15 +1,16 @@
 /** Source: behaviour networking.md 1.1 (life of an entity row), 1.5, 1.22. */
 import type { EntityOf } from '@hyperplane/contract'
+import { Route } from '@hyperplane/contract/networking/route'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { formatPrefix, textOf, type WireAddress } from '../../core/ip-address.ts'
 import { pathOf } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { RouterPort, RouterProgram } from '../../drivers/virtual-routing.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { formatPrefix, textOf, type WireAddress } from '../addressing/ip-address.ts'
 import { releaseHolder } from '../addressing/leases.ts'
 import { defineTask } from '../context.ts'
 import type { Attachment, VpcEntity } from './gateway-nodes.ts'
@@ -192,6 +193,7 @@ export const deleteVpcTask = defineTask<{ readonly entity: VpcEntity }>({
       run: (ctx, { entity }) => ctx.drivers.networkFabric.removeRouter(entity.extId),
       record: async (ctx, { entity: { extId } }) => {
         await ctx.store.removeWhere(RoutingPolicy, equals(pathOf(RoutingPolicy, 'vpcExtId'), extId))
+        await ctx.store.removeWhere(Route, equals(pathOf(Route, 'vpcReference'), extId))
         await ctx.store.removeWhere(RouteTable, equals(pathOf(RouteTable, 'vpcReference'), extId))
         await releaseHolder(ctx.store, extId)
         await ctx.store.remove(Vpc, extId)

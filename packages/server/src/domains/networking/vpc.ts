@@ -1,6 +1,7 @@
 /** Source: behaviour networking.md 1.1, 1.5. */
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { Route } from '@hyperplane/contract/networking/route'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc, vpcOperations } from '@hyperplane/contract/networking/vpc'
@@ -84,9 +85,11 @@ export const vpc = implement(
       refuseWhileChanging('VPC', stored)
       const users = await usersOf(ctx, 'Vpc', stored.extId, (kind) => !parts.has(kind))
       if (users.length > 0) throw inUse('VPC', stored.name, await namesOf(ctx, users))
-      // Policies are deleted with the VPC, but not while a task is changing one of them.
+      // Policies and routes are deleted with the VPC, but not while a task is changing one of them.
       const policies = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: stored.extId })
       for (const policy of policies) refuseWhileChanging('Routing policy', policy)
+      const routes = await ctx.store.findWhere(Route, { vpcReference: stored.extId })
+      for (const route of routes) refuseWhileChanging('Route', { ...route, name: nameOfRoute(route) })
       const task = await ctx.startTask(
         deleteVpcTask,
         { entity: stored },
@@ -147,7 +150,7 @@ async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
   throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'VPC', fields })
 }
 
-/** @throws ApiError 409 that names the BGP sessions and floating IPs on a subnet that the update detaches */
+/** @throws ApiError 409 that names the routes, BGP sessions and floating IPs on a subnet that the update detaches */
 async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcEntity): Promise<void> {
   const staying = new Set((after.externalSubnets ?? []).map(({ subnetReference }) => subnetReference))
   const detached = (before.externalSubnets ?? []).flatMap((each) =>
@@ -156,11 +159,15 @@ async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcE
   for (const subnet of await ctx.store.getMany(Subnet, detached)) {
     // BGP peers are on the external subnet without NAT.
     const users = subnet.isNatEnabled === true ? [] : [...(await sessionsOf(ctx, before.extId))]
+    for (const route of await ctx.store.find(Route, { refersTo: { kind: Subnet.kind, extId: subnet.extId } }))
+      if (route.vpcReference === before.extId) users.push(`route ${nameOfRoute(route)}`)
     for (const { externalSubnetReference, name } of await floatingIpsInVpc(ctx.store, before.extId))
       if (externalSubnetReference === subnet.extId) users.push(`floating IP ${name}`)
     if (users.length > 0) throw inUse('attachment to the subnet', subnet.name, users)
   }
 }
+
+const nameOfRoute = ({ name, extId }: { readonly name?: string; readonly extId: string }): string => name ?? extId
 
 async function sessionsOf(ctx: WriteContext, vpcExtId: string): Promise<readonly string[]> {
   const gateways = await ctx.store.find(Gateway, { refersTo: { kind: 'Vpc', extId: vpcExtId } })

@@ -3,8 +3,6 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { type ApiError, invalid } from '../../core/api-error.ts'
-import type { Reader } from '../../store/store.ts'
-import { hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import {
   type Address,
   type AddressRange,
@@ -14,7 +12,9 @@ import {
   type Prefix,
   parseAddress,
   prefixOf,
-} from '../addressing/ip-address.ts'
+} from '../../core/ip-address.ts'
+import type { Reader } from '../../store/store.ts'
+import { hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { holdersOf, isManaged } from '../addressing/leases.ts'
 import type { Manager } from './own-manager.ts'
 

@@ -1,11 +1,11 @@
 /** Deploys a manager; each step that waits for a subtask also rolls it back. Source: behaviour platform.md 4. */
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { formatAddress } from '../../core/ip-address.ts'
 import { notFound } from '../../core/standard.ts'
 import { DriverError, type RecordContext, type StepContext, type TaskDefinition } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { formatAddress } from '../addressing/ip-address.ts'
 import { isManaged, leaseExactly, releaseHolder } from '../addressing/leases.ts'
 import { defineTask } from '../context.ts'
 import { doesNotFit, holdNode, hostForNode, releaseNodes } from '../scheduling/manager-nodes.ts'

@@ -3,11 +3,11 @@ import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
+import { formatAddress, parseAddress } from '../../core/ip-address.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { created } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { formatAddress, parseAddress } from '../addressing/ip-address.ts'
 import {
   abandon,
   type ClientEntity,

@@ -1,6 +1,10 @@
 /** Routes derived from the router's address and AS number survive restarts. Source: behaviour networking.md 1.10. */
 import { drawsFrom } from '../../core/ids/draws.ts'
-import type { BgpPeer, OfferedRoute } from '../network-fabric.ts'
+import type { BgpPeer, ExchangedRoute } from '../network-fabric.ts'
+
+export interface OfferedRoute extends ExchangedRoute {
+  readonly autonomousSystemPath: readonly number[]
+}
 
 /** Share of the routes that the receiver must ignore. */
 const troubledPart = 1 / 8

@@ -4,28 +4,15 @@
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService } from '../network-fabric.ts'
-import type {
-  ControllerProgram,
-  ControllerState,
-  FloatingIpProgram,
-  RouterPort,
-  RouterProgram,
-  VirtualRouting,
-} from '../virtual-routing.ts'
+import type { ControllerProgram, ControllerState, FloatingIpProgram, VirtualRouting } from '../virtual-routing.ts'
 import type { HardwareFault } from './hardware.ts'
+import { type RouterFact, routerFacts } from './router-facts.ts'
+import { createRouteTables, routesOfRouter } from './router-tables.ts'
 import { createPolicies } from './routing-policies.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `hostExtIds`: hosts with its agents. */
 export type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
-
-export interface RouterFact {
-  readonly program: RouterProgram
-  /** In order of attachment. */
-  readonly ports: readonly RouterPort[]
-  /** Addresses of source translation (NAT). */
-  readonly translated: readonly string[]
-}
 
 /** By controller id. */
 export interface ControllerFault {
@@ -43,7 +30,7 @@ export const routingFacts = (
   controllers: world.collection('fabric.controller'),
   controllerFaults: world.collection('fabric.controller-fault'),
   floatingIps: world.collection('fabric.floating-ip'),
-  routers: world.collection('fabric.router'),
+  routers: routerFacts(world),
 })
 
 /** Name servers that DHCP hands to guests of the subnet. */
@@ -99,6 +86,7 @@ function createControllers(world: SimulatedWorld) {
 
 export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
   const policies = createPolicies(world)
+  const routes = createRouteTables(world)
   const { floatingIps, routers } = routingFacts(world)
   const { requireUp, calls } = createControllers(world)
 
@@ -121,6 +109,7 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
       if (routers.get(vpcExtId) === undefined) return
       requireUp()
       await policies.removeThoseOf(vpcExtId)
+      await routes.removeThoseOf(vpcExtId)
       await routers.remove(vpcExtId)
     },
     async attachRouter(vpcExtId, port) {
@@ -140,6 +129,17 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
       if (routers.get(vpcExtId) === undefined && addresses.length === 0) return
       await routers.put(vpcExtId, { ...routerAt(vpcExtId), translated: addresses })
     },
+
+    async installRoute(route) {
+      routerAt(route.vpcExtId)
+      await routes.install(route)
+    },
+    async removeRoute(routeExtId) {
+      if (!routes.has(routeExtId)) return
+      requireUp()
+      await routes.remove(routeExtId)
+    },
+    routesOf: async (vpcExtId) => routesOfRouter(world, vpcExtId),
 
     async installPolicy(policy) {
       routerAt(policy.vpcExtId)

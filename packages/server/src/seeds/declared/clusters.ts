@@ -4,7 +4,7 @@ import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
-import { formatAddress, parseAddress } from '../../domains/addressing/ip-address.ts'
+import { formatAddress, parseAddress } from '../../core/ip-address.ts'
 import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts'
 import { sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
 import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'

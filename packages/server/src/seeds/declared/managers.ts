@@ -2,8 +2,8 @@ import type { EntityOf } from '@hyperplane/contract'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import { formatAddress } from '../../core/ip-address.ts'
 import { formatTime } from '../../core/time/clock.ts'
-import { formatAddress } from '../../domains/addressing/ip-address.ts'
 import {
   checkTargetLocation,
   minutesBetween,

@@ -1,15 +1,13 @@
-import type { BodyOf, ValueOf } from '@hyperplane/contract'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { Gateway, type LocalNetworkServices, type RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
-import { formatAddress, parseAddress, writeAddress } from '../../domains/addressing/ip-address.ts'
-import { leaseAddress, leaseExactly } from '../../domains/addressing/leases.ts'
+import { writeAddress } from '../../core/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
-import { seedBgpSession, seedGateway } from '../demo/networks.ts'
+import { seedEstablished, seedGateway } from '../demo/networks.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn, bodyOf, prefixIn } from '../readable.ts'
 import type { Filling } from './filling.ts'
@@ -18,6 +16,7 @@ type DeclaredPolicy = DeclaredOf<'routingPolicies'>
 
 export async function fillRouting(filling: Filling, declared: Declared): Promise<void> {
   await fillRoutingPolicies(filling, declared.routingPolicies)
+  await fillRoutes(filling, declared.routes)
   await fillGateways(filling, declared.gateways)
   await fillSessions(filling, declared.bgpSessions)
 }
@@ -81,7 +80,41 @@ function portsOf(written: number | string): { startPort: number; endPort: number
   return { startPort: Number(first), endPort: Number(last) }
 }
 
-/** No operation creates gateways and sessions yet, so their rules are checked here. Source: networking.md 1.9, 1.10. */
+const fillRoutes = (filling: Filling, routes: Declared['routes']): Promise<void> =>
+  filling.each('routes', routes, async (item, path) => {
+    const { name, extId, description, externalSubnet, localSubnet, nexthopIpAddress } = item
+    const given = [externalSubnet, localSubnet, nexthopIpAddress].filter((each) => each !== undefined)
+    if (given.length !== 1) filling.refuse(path, 'expected one of externalSubnet, localSubnet and nexthopIpAddress')
+    const called = externalSubnet ?? localSubnet
+    const at = `${path}.${externalSubnet === undefined ? 'localSubnet' : 'externalSubnet'}`
+    const [vpc, subnet, nexthop] = await filling.all([
+      () => filling.vpc(item.vpc, `${path}.vpc`),
+      async () => (called === undefined ? undefined : filling.named(Subnet, called, at)),
+      async () =>
+        nexthopIpAddress === undefined ? undefined : addressIn(nexthopIpAddress, `${path}.nexthopIpAddress`, filling),
+    ])
+    const table = await filling.ctx.store.findOne(RouteTable, { vpcReference: vpc.extId })
+    const nexthopType =
+      nexthop !== undefined ? 'IP_ADDRESS' : externalSubnet === undefined ? 'LOCAL_SUBNET' : 'EXTERNAL_SUBNET'
+    await filling.perform(path, 'networking.createRouteForRouteTable', {
+      called: `route/${item.vpc}/${name}`,
+      extId,
+      path: { routeTableExtId: table!.extId },
+      body: {
+        name,
+        ...defined({ description }),
+        routeType: 'STATIC',
+        destination: writeSubnet(prefixIn(item.destination, `${path}.destination`, filling)),
+        nexthop: defined({
+          nexthopType,
+          nexthopReference: subnet?.extId,
+          nexthopIpAddress: nexthop && writeAddress(nexthop),
+        }),
+      },
+    })
+  })
+
+/** No operation creates gateways yet, so their rules are checked here. Source: networking.md 1.9. */
 const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
   filling.each('gateways', gateways, async (item, path) => {
     const { name, extId = seedId(`gateway/${name}`), description, asn, address } = item
@@ -96,50 +129,22 @@ const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise
 
 const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Promise<void> =>
   filling.each('bgpSessions', sessions, async (item, path) => {
-    const { ctx } = filling
     const { name, extId = seedId(`bgp-session/${name}`), description } = item
-    const gateway = (called: string, at: string) => filling.named(Gateway, called, at)
     const [local, remote, fields] = await filling.all([
-      () => gateway(item.localGateway, `${path}.localGateway`),
-      () => gateway(item.remoteGateway, `${path}.remoteGateway`),
+      () => filling.named(Gateway, item.localGateway, `${path}.localGateway`),
+      () => filling.named(Gateway, item.remoteGateway, `${path}.remoteGateway`),
       () => bodyOf(BgpSession.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
     ])
-    const own = (local.services as ValueOf<typeof LocalNetworkServices> | undefined)?.localBgpService
-    const other = (remote.services as ValueOf<typeof RemoteNetworkServices> | undefined)?.remoteBgpService
-    if (own === undefined)
-      filling.refuse(`${path}.localGateway`, `expected a gateway with a vpc; ${local.name} has none`)
-    if (other === undefined)
-      filling.refuse(`${path}.remoteGateway`, `expected a gateway with an address; ${remote.name} has none`)
-    const { localGatewayInterfaceIpAddress: requested, ...given } = fields as Partial<BodyOf<typeof BgpSession>>
-    const vpc = await ctx.store.get(Vpc, own.vpcReference!)
-    const uplinks = await ctx.store.getMany(
-      Subnet,
-      (vpc?.externalSubnets ?? []).map(({ subnetReference }) => subnetReference),
-    )
-    const uplink = uplinks.find(({ isNatEnabled }) => isNatEnabled !== true)
-    if (uplink === undefined)
-      filling.refuse(
-        path,
-        `expected the VPC of ${local.name} to have an external subnet without NAT: that is where it speaks`,
-      )
-    const terms = { kind: 'GATEWAY_INTERFACE', holder: local.extId } as const
-    const chosen = requested?.ipv4 === undefined ? undefined : parseAddress('IPV4', requested.ipv4.value)
-    if (chosen !== undefined) await leaseExactly(ctx, uplink, [chosen], terms, () => 'localGatewayInterfaceIpAddress')
-    const interfaceAddress = chosen ?? (await leaseAddress(ctx, uplink, terms))
-    const prefixes = given['externallyRoutablePrefixesToAdvertise'] as unknown[] | undefined
-    await seedBgpSession(ctx, {
-      session: {
-        dynamicRoutePriority: 700,
-        shouldAdvertiseAllExternallyRoutablePrefixes: prefixes === undefined,
-        ...given,
-        ...defined({ description }),
-        extId,
+    await filling.perform(path, 'networking.createBgpSession', {
+      called: `bgp-session/${name}`,
+      extId,
+      body: {
+        ...fields,
         name,
+        ...defined({ description }),
         localGatewayReference: local.extId,
         remoteGatewayReference: remote.extId,
-        localGatewayInterfaceIpAddress: writeAddress(interfaceAddress),
       },
-      local: { address: formatAddress(interfaceAddress), autonomousSystemNumber: own.asn },
-      remote: { address: other.address.ipv4!.value, autonomousSystemNumber: other.asn },
     })
+    await seedEstablished(filling.ctx, extId)
   })

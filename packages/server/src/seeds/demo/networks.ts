@@ -9,12 +9,13 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import { type Address, parseAddress, writeAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { planOf } from '../../domains/addressing/address-plan.ts'
-import { type Address, formatAddress, parseAddress, writeAddress } from '../../domains/addressing/ip-address.ts'
 import { leaseAddress, syncOwnLeases } from '../../domains/addressing/leases.ts'
+import { peerOf } from '../../domains/networking/bgp-peer.ts'
 import { programmingOf } from '../../domains/networking/subnet-tasks.ts'
-import { type BgpPeerFact, fabricFacts } from '../../drivers/simulated/network-fabric.ts'
+import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
 import type { SeedContext } from '../context.ts'
 import { seedController, seedVpcs } from './vpcs.ts'
 
@@ -197,20 +198,21 @@ async function seedBgp(ctx: SeedContext, uplink: SubnetEntity): Promise<void> {
   const own = await leaseAddress(ctx, uplink, { kind: 'GATEWAY_INTERFACE', holder: local })
   await seedGateway(ctx, { extId: local, name: 'bgp-prod', asn: localAsn, vpcExtId: seedId('vpc/prod') })
   await seedGateway(ctx, { extId: remote, name: 'tor-a', asn: remoteAsn, address: torAddress })
-  await seedBgpSession(ctx, {
-    session: {
-      extId: seedId('bgp-session/prod-tor-a'),
-      name: 'prod-tor-a',
-      localGatewayReference: local,
-      remoteGatewayReference: remote,
-      localGatewayInterfaceIpAddress: writeAddress(own),
-      dynamicRoutePriority: 700,
-      shouldAdvertiseAllExternallyRoutablePrefixes: true,
-      advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
-    },
-    local: { address: formatAddress(own), autonomousSystemNumber: localAsn },
-    remote: { address: torAddress, autonomousSystemNumber: remoteAsn },
-  })
+  const session = {
+    ...owned(ctx),
+    extId: seedId('bgp-session/prod-tor-a'),
+    name: 'prod-tor-a',
+    localGatewayReference: local,
+    remoteGatewayReference: remote,
+    localGatewayInterfaceIpAddress: writeAddress(own),
+    dynamicRoutePriority: 700,
+    shouldAdvertiseAllExternallyRoutablePrefixes: true,
+    advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
+  }
+  await ctx.store.insert(BgpSession, session)
+  const since = ctx.clock.now()
+  await fabricFacts(ctx.world).bgpPeers.put(session.extId, { ...(await peerOf(ctx.store, session)), since })
+  await seedEstablished(ctx, session.extId)
 }
 
 interface SeedGateway {
@@ -245,18 +247,11 @@ export async function seedGateway(ctx: SeedContext, described: SeedGateway): Pro
   })
 }
 
-interface SeedBgpSession extends Pick<BgpPeerFact, 'local' | 'remote'> {
-  readonly session: EntityOf<typeof BgpSession>
-}
-
-export async function seedBgpSession(ctx: SeedContext, { session, local, remote }: SeedBgpSession): Promise<void> {
-  await ctx.store.insert(BgpSession, { ...owned(ctx), ...session })
-  await fabricFacts(ctx.world).bgpPeers.put(session.extId, {
-    sessionExtId: session.extId,
-    local,
-    remote,
-    since: ctx.clock.now() - 9 * 86_400_000,
-  })
+/** As if the session had been there for days. */
+export async function seedEstablished(ctx: SeedContext, sessionExtId: string): Promise<void> {
+  const { bgpPeers } = fabricFacts(ctx.world)
+  const since = ctx.clock.now() - 9 * 86_400_000
+  await bgpPeers.put(sessionExtId, { ...bgpPeers.get(sessionExtId)!, since })
 }
 
 /** Two VPCs of the cloud account, with six subnets each, in two zones. */

@@ -2,8 +2,8 @@
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../core/ids/named-id.ts'
+import { type Address, formatAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
-import { type Address, formatAddress } from '../../domains/addressing/ip-address.ts'
 import { isManaged, leaseAddress } from '../../domains/addressing/leases.ts'
 import type { CdRomEntity, DiskEntity, NicEntity, VmEntity } from '../../domains/virtual-machines/entity.ts'
 import { MacLease } from '../../domains/virtual-machines/mac-lease.ts'

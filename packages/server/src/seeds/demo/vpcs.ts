@@ -1,13 +1,14 @@
 /** Network controller and VPCs of the demo, as if they had been created. Source: behaviour networking.md 4. */
 
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
+import { Route } from '@hyperplane/contract/networking/route'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
-import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../domains/addressing/ip-address.ts'
 import { leaseAddress } from '../../domains/addressing/leases.ts'
 import { agentHosts, programOf } from '../../domains/networking/controller-tasks.ts'
 import {
@@ -18,7 +19,10 @@ import {
 } from '../../domains/networking/gateway-nodes.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
 import { defaultPolicyOf, type PolicyEntity, policyProgramOf } from '../../domains/networking/policy-program.ts'
+import { routeProgramOf, staticPriority } from '../../domains/networking/route.ts'
+import type { RouteEntity } from '../../domains/networking/route-nexthop.ts'
 import { portOf, routerOf } from '../../domains/networking/vpc-tasks.ts'
+import { routeFacts } from '../../drivers/simulated/router-facts.ts'
 import { policyFacts } from '../../drivers/simulated/routing-policies.ts'
 import { routingFacts } from '../../drivers/simulated/virtual-routing.ts'
 import type { SeedContext } from '../context.ts'
@@ -55,6 +59,7 @@ export async function seedVpcs(ctx: SeedContext, subnets: ReadonlyMap<string, Su
       routable: routable.map(([ip, length]) => prefixOf(parseAddress('IPV4', ip)!, length)),
     })
   }
+  await seedDefaultRoute(ctx, 'prod', subnets.get('ext-nat')!)
   await seedPolicy(ctx, {
     ...owned(ctx),
     extId: seedId('routing-policy/prod/db-stays-inside'),
@@ -77,6 +82,26 @@ export async function seedVpcs(ctx: SeedContext, subnets: ReadonlyMap<string, Su
       },
     ],
   })
+}
+
+async function seedDefaultRoute(ctx: SeedContext, vpcName: string, external: SubnetEntity): Promise<void> {
+  const vpcExtId = seedId(`vpc/${vpcName}`)
+  const route: RouteEntity = {
+    tenantId: ctx.tenantId,
+    extId: seedId(`route/${vpcName}/default`),
+    name: 'default',
+    routeType: 'STATIC',
+    destination: writeSubnet(prefixOf(parseAddress('IPV4', '0.0.0.0')!, 0)),
+    nexthop: { nexthopType: 'EXTERNAL_SUBNET', nexthopReference: external.extId },
+    priority: staticPriority,
+    routeTableReference: seedId(`route-table/${vpcName}`),
+    vpcReference: vpcExtId,
+    subnetReference: external.extId,
+    destinationAndNexthop: `0.0.0.0/0 ${external.extId}`,
+    metadata: { ownerReferenceId: vpcExtId },
+  }
+  await ctx.store.insert(Route, route)
+  await routeFacts(ctx.world).put(route.extId, { ...routeProgramOf(route), since: ctx.clock.now() })
 }
 
 interface SeedVpc {

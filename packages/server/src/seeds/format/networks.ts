@@ -109,6 +109,16 @@ export const RoutingPolicy = object('', {
   isBidirectional: optional(boolean()),
 })
 
+export const Route = object('', {
+  ...named(128),
+  vpc: name(),
+  description: description(),
+  destination: prefix(),
+  externalSubnet: optional(about('Where packets leave the VPC; or one of the next two.', name())),
+  localSubnet: optional(about('A subnet of the VPC.', name())),
+  nexthopIpAddress: optional(about('A router in a subnet that the VPC reaches.', address())),
+})
+
 export const Gateway = object('', {
   ...named(128),
   description: description(),

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { fabricFacts, setPeerSilent } from '../../../src/drivers/simulated/network-fabric.ts'
+import { setPeerSilent } from '../../../src/drivers/simulated/bgp-peers.ts'
+import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
+import { changed, demoVpc, prefix } from '../../support/vpcs.ts'
 
 const sessions = '/networking/v4.3/config/bgp-sessions'
 const demo = `${sessions}/${seedId('bgp-session/prod-tor-a')}`
@@ -51,28 +52,27 @@ test('a route keeps its id, is read by it, and is 404 under another session', as
 })
 
 test('a prefix is advertised after it is added to the VPC', async () => {
-  const prod = seedId('vpc/prod')
-  const before = (await app.store.get(Vpc, prod))!.externallyRoutablePrefixes!
-  const added = { ipv4: { ip: { value: '192.168.30.0', prefixLength: 32 }, prefixLength: 24 } }
-  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: [...before, added] }))
+  const prod = demoVpc('prod')
+  const before = (await app.call('GET', prod)).data.externallyRoutablePrefixes
+  await changed(app, prod, { externallyRoutablePrefixes: [...before, prefix('192.168.30.0/24')] })
   assert.equal(await count('ADVERTISED'), 2)
-  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: before }))
+  await changed(app, prod, { externallyRoutablePrefixes: before })
+  assert.equal(await count('ADVERTISED'), 1)
 })
 
 test('a route that overlaps a prefix of the VPC is ignored', async () => {
   const { data } = await app.call('GET', `${routes}?$filter=bgpRouteType eq 'RECEIVED'`)
   const offered = data.find((route: any) => route.name.startsWith('10.200.'))
-  const prod = seedId('vpc/prod')
-  const before = (await app.store.get(Vpc, prod))!.externallyRoutablePrefixes!
-  const clashing = [...before, offered.destination]
-  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: clashing }))
+  const prod = demoVpc('prod')
+  const before = (await app.call('GET', prod)).data.externallyRoutablePrefixes
+  await changed(app, prod, { externallyRoutablePrefixes: [...before, offered.destination] })
   const ignored = (await app.call('GET', `${routes}?$filter=name eq '${offered.name}'`)).data
   assert.deepEqual(
     ignored.map((route: any) => route.bgpRouteType),
     ['RECEIVED_AND_IGNORED', 'ADVERTISED'],
   )
   assert.match(ignored[0].description, /overlaps .* of the VPC/)
-  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: before }))
+  await changed(app, prod, { externallyRoutablePrefixes: before })
 })
 
 test('a session with a new peer is DOWN at first and UP within ten seconds, with the same routes', async () => {
@@ -81,7 +81,7 @@ test('a session with a new peer is DOWN at first and UP within ten seconds, with
     const extId = seedId('bgp-session/prod-tor-a')
     const ids = async (): Promise<string[]> => (await fresh.call('GET', routes)).data.map((route: any) => route.extId)
     const before = await ids()
-    const peer = fabricFacts(fresh.world).bgpPeers.get(extId)!
+    const { since: _, ...peer } = fabricFacts(fresh.world).bgpPeers.get(extId)!
     await fresh.drivers.networkFabric.removeBgpPeer(extId)
     await fresh.drivers.networkFabric.addBgpPeer(peer)
     const down = await fresh.call('GET', demo)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { contract } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
-import { formatAddress } from '../../../src/domains/addressing/ip-address.ts'
+import { formatAddress } from '../../../src/core/ip-address.ts'
 import { addressOf } from '../../../src/domains/addressing/leases.ts'
 import { storeTables } from '../../../src/domains/tables.ts'
 import { differences } from '../../support/invariants.ts'

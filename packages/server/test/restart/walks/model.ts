@@ -1,6 +1,8 @@
 /** What whoever walks knows: what they asked for, what they were told, and what there is to name in the next request. */
+
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { beginning } from '../../support/start-app.ts'
+import { demoRoutes } from '../../support/vpcs.ts'
 import type { Asked } from '../asked.ts'
 import type { Draw } from './draw.ts'
 import type { Told } from './service.ts'
@@ -21,6 +23,7 @@ export const collections = {
   profiles: '/clustermgmt/v4.2/config/cluster-profiles',
   recoveryPoints: '/vmm/v4.2/ahv/config/vm-recovery-points',
   roles: '/iam/v4.1.b2/authz/roles',
+  routes: demoRoutes('prod'),
   routingPolicies: '/networking/v4.3/config/routing-policies',
   startupPolicies: '/vmm/v4.2/ahv/policies/vm-startup-policies',
   subnets: '/networking/v4.3/config/subnets',

@@ -1,5 +1,6 @@
 /** Lost uplinks and silent peers. Source: behaviour networking.md 1.10, 1.20, 3.4; platform.md 6, 12. */
-import { fabricFacts, setPeerSilent } from '../network-fabric.ts'
+import { setPeerSilent } from '../bgp-peers.ts'
+import { fabricFacts } from '../network-fabric.ts'
 import type { RemoteFaultFact } from '../remote-managers.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import type { SimulatedWorld } from '../world.ts'

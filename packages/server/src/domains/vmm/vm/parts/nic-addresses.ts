@@ -3,11 +3,11 @@
  * that a failure leaves the NIC as it was. Source: behaviour vmm.md 1.4, 1.16; networking.md 1.3.
  */
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { formatAddress } from '../../../../core/ip-address.ts'
 import type { RecordContext, Step, StepContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../../../store/store.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
-import { formatAddress } from '../../../addressing/ip-address.ts'
 import { addressOf, type Lease, leasesOf, release, requireLeasable } from '../../../addressing/leases.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'

@@ -8,11 +8,11 @@ import type { EmulatedNic, NicNetworkInfo } from '@hyperplane/contract/vmm/vm/pa
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { Ids } from '../../../../core/caller.ts'
+import { type Address, formatAddress, parseAddress } from '../../../../core/ip-address.ts'
 import { pathOf } from '../../../../core/standard.ts'
 import type { Services } from '../../../../core/world.ts'
 import { equals } from '../../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../../store/store.ts'
-import { type Address, formatAddress, parseAddress } from '../../../addressing/ip-address.ts'
 import {
   addressOf,
   holdersOf,

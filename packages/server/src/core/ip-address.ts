@@ -103,6 +103,18 @@ export function prefixOf({ family, value }: Address, length: number): Prefix {
 export const formatPrefix = (prefix: Prefix): string =>
   `${formatAddress({ family: prefix.family, value: prefix.first })}/${prefix.length}`
 
+/** CIDR text; clears host bits. @returns undefined for another text */
+export function parsePrefix(text: string): Prefix | undefined {
+  const [host = '', length = '', ...more] = text.split('/')
+  const address = parseAddress(host.includes(':') ? 'IPV6' : 'IPV4', host)
+  const isLength = /^\d{1,3}$/.test(length) && more.length === 0
+  if (address === undefined || !isLength || Number(length) > bitsOf(address.family)) return undefined
+  return prefixOf(address, Number(length))
+}
+
+/** Of either family. */
+export const parseHost = (text: string): Address | undefined => parseAddress(text.includes(':') ? 'IPV6' : 'IPV4', text)
+
 export const holds = (range: AddressRange, value: bigint): boolean => range.first <= value && value <= range.last
 export const overlap = (a: AddressRange, b: AddressRange): boolean => a.first <= b.last && b.first <= a.last
 export const sizeOf = (range: AddressRange): bigint => range.last - range.first + 1n

@@ -7,6 +7,7 @@ import {
   fromSortable,
   notAHost,
   parseAddress,
+  parsePrefix,
   prefixOf,
   toSortable,
 } from './ip-address.ts'
@@ -66,4 +67,11 @@ test('addresses that cannot belong to a host are recognised', () => {
   for (const text of ['::', '::1', 'ff02::1', '::ffff:10.0.0.1']) assert.ok(notAHost(parseAddress('IPV6', text)!), text)
   assert.equal(notAHost(parseAddress('IPV4', '10.0.0.1')!), undefined)
   assert.equal(notAHost(parseAddress('IPV6', 'fe80::1')!), undefined)
+})
+
+test('a CIDR text is read in both families, and another text is refused', () => {
+  const texts = ['10.1.2.3/8', '2001:db8::1/64', '0.0.0.0/0'].map((text) => formatPrefix(parsePrefix(text)!))
+  assert.deepEqual(texts, ['10.0.0.0/8', '2001:db8::/64', '0.0.0.0/0'])
+  for (const text of ['10.0.0.0', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/8/8', '10.0.0.0/', 'x/8', '::/129'])
+    assert.equal(parsePrefix(text), undefined, text)
 })

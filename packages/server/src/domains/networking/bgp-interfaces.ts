@@ -1,0 +1,49 @@
+/** Addresses at which a local gateway speaks. Source: behaviour networking.md 1.3, 1.9, 1.10. */
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { type Address, type Family, readAddress, textOf, type WireAddress } from '../../core/ip-address.ts'
+import type { Transaction } from '../../store/store.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
+import { addressOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
+import type { WriteContext } from '../context.ts'
+import type { GatewayEntity } from './bgp-peer.ts'
+import type { SessionEntity } from './bgp-view.ts'
+
+const attributePath = 'localGatewayInterfaceIpAddress'
+
+/** An interface that the gateway has on the subnet, or a new one. @throws ApiError 400, 409 */
+export async function interfaceFor(
+  ctx: WriteContext,
+  gateway: GatewayEntity,
+  uplink: SubnetEntity,
+  family: Family,
+  requested: WireAddress | undefined,
+): Promise<Address> {
+  const present = (await leasesOf(ctx.store, gateway.extId)).filter(({ subnetExtId }) => subnetExtId === uplink.extId)
+  const text = textOf(requested)
+  const own = present.find((lease) => (text === undefined ? lease.family === family : textOfLease(lease) === text))
+  if (own !== undefined) return addressOf(own)
+  const terms = { kind: 'GATEWAY_INTERFACE', holder: gateway.extId, family, attributePath } as const
+  const address = requested && (readAddress(requested) as Address)
+  return leaseAddress(ctx, uplink, address === undefined ? terms : { ...terms, address })
+}
+
+/** Releases interfaces at which no session speaks any more. */
+export async function keepInterfaces(
+  store: Transaction,
+  gatewayExtId: string,
+  { settled, released }: { readonly settled?: SessionEntity; readonly released?: string },
+): Promise<void> {
+  const sessions = await store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId: gatewayExtId } })
+  const used = new Set([textOf(settled?.localGatewayInterfaceIpAddress)])
+  for (const { extId, localGatewayInterfaceIpAddress, change } of sessions) {
+    // A session whose update failed still holds what it did not get.
+    if (extId === released || extId === settled?.extId) continue
+    used.add(textOf(localGatewayInterfaceIpAddress)).add(textOf(change?.localGatewayInterfaceIpAddress))
+  }
+  const leases = await leasesOf(store, gatewayExtId)
+  await release(
+    store,
+    leases.filter((lease) => !used.has(textOfLease(lease))),
+  )
+}

@@ -1,0 +1,151 @@
+/** Nexthops of static routes. Source: behaviour networking.md 1.6. */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { Route } from '@hyperplane/contract/networking/route'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { ApiError } from '../../core/api-error.ts'
+import {
+  type Address,
+  type Family,
+  formatAddress,
+  holds,
+  type Prefix,
+  readAddress,
+  textOf,
+  writeAddress,
+} from '../../core/ip-address.ts'
+import type { RouteNexthop } from '../../drivers/virtual-routing.ts'
+import type { Reader } from '../../store/store.ts'
+import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import type { VpcEntity } from './gateway-nodes.ts'
+import { fault, hostFaults } from './ip-config.ts'
+import { prefixOfSubnet, readSubnet } from './ip-subnet.ts'
+
+export type RouteEntity = EntityOf<typeof Route>
+export type RouteBody = BodyOf<typeof Route>
+type Nexthop = NonNullable<RouteEntity['nexthop']>
+
+const needsReference = new Set<Nexthop['nexthopType']>([
+  'EXTERNAL_SUBNET',
+  'LOCAL_SUBNET',
+  'VPN_CONNECTION',
+  'DIRECT_CONNECT_VIF',
+])
+
+export function routeFaults({ destination, nexthop }: RouteBody): readonly ApiError[] {
+  const prefix = destination && readSubnet(destination, 'destination')
+  return [
+    ...(prefix === undefined ? [fault('destination', 'is required')] : 'first' in prefix ? [] : prefix),
+    ...(nexthop === undefined ? [fault('nexthop', 'is required')] : nexthopFaults(nexthop)),
+  ]
+}
+
+function nexthopFaults({ nexthopType, nexthopReference, nexthopIpAddress }: Nexthop): readonly ApiError[] {
+  const faults = nexthopIpAddress === undefined ? [] : hostFaults(nexthopIpAddress, 'nexthop/nexthopIpAddress')
+  const isReferring = needsReference.has(nexthopType)
+  if (isReferring && nexthopReference === undefined)
+    faults.push(fault('nexthop/nexthopReference', `is required for the nexthop type ${nexthopType}`))
+  if (!isReferring && nexthopReference !== undefined)
+    faults.push(fault('nexthop/nexthopReference', `expected none for the nexthop type ${nexthopType}`))
+  if (!isReferring && nexthopIpAddress === undefined)
+    faults.push(fault('nexthop/nexthopIpAddress', `is required for the nexthop type ${nexthopType}`))
+  return faults
+}
+
+/** Subnets that the router of the VPC reaches directly, also after an update of the VPC that is running. */
+export interface Reach {
+  readonly local: readonly SubnetEntity[]
+  readonly external: readonly SubnetEntity[]
+}
+
+export async function reachOf(store: Reader, vpc: VpcEntity): Promise<Reach> {
+  const staying = vpc.change?.externalSubnets?.map(({ subnetReference }) => subnetReference)
+  const attached = (vpc.externalSubnets ?? []).map(({ subnetReference }) => subnetReference)
+  const usable = attached.filter((extId) => staying?.includes(extId) ?? true)
+  return {
+    local: (await store.findWhere(Subnet, { vpcReference: vpc.extId })).filter(
+      (each) => each.change?.verb !== 'delete',
+    ),
+    external: await store.getMany(Subnet, usable),
+  }
+}
+
+/** @returns the subnet through which packets leave the router @throws ApiError 400, 404 */
+export function subnetTowards(body: RouteBody, verb: string, { local, external }: Reach): SubnetEntity {
+  const { nexthopType, nexthopReference, nexthopIpAddress } = body.nexthop as Nexthop
+  const { family } = prefixOfSubnet(body.destination!)
+  if (nexthopType === 'IP_ADDRESS') {
+    const address = readAddress(nexthopIpAddress!) as Address
+    if (address.family !== family) throw fault('nexthop/nexthopIpAddress', `expected an ${named[family]} address`)
+    const holding = [...local, ...external].find((subnet) => {
+      const prefix = planOf(subnet.ipConfig)[family]?.prefix
+      return prefix !== undefined && holds(hostsOf(prefix), address.value)
+    })
+    if (holding !== undefined) return holding
+    const expected = 'expected an address in a subnet of the VPC or in an attached external subnet'
+    throw fault('nexthop/nexthopIpAddress', `${expected}, found ${formatAddress(address)}`)
+  }
+  const [candidates, what] =
+    nexthopType === 'LOCAL_SUBNET'
+      ? ([local, 'a subnet of the VPC'] as const)
+      : ([external, 'an external subnet that is attached to the VPC'] as const)
+  // There are no VPN connections and direct connections that a reference could name.
+  if (nexthopType === 'VPN_CONNECTION' || nexthopType === 'DIRECT_CONNECT_VIF') throw absent(body, verb)
+  const subnet = candidates.find(({ extId }) => extId === nexthopReference)
+  const path = 'nexthop/nexthopReference'
+  if (subnet === undefined) throw fault(path, `expected ${what}, found ${nexthopReference}`)
+  if (planOf(subnet.ipConfig)[family] === undefined)
+    throw fault(path, `expected a subnet with ${named[family]} addresses, as the destination; ${subnet.name} has none`)
+  const gateway = gatewayOf(subnet, family)
+  if (nexthopIpAddress === undefined || (gateway !== undefined && textOf(nexthopIpAddress) === formatAddress(gateway)))
+    return subnet
+  const expected = gateway === undefined ? 'expected none' : `expected the gateway ${formatAddress(gateway)}, or none`
+  throw fault('nexthop/nexthopIpAddress', `${expected}: the subnet ${subnet.name} decides it`)
+}
+
+const named: Readonly<Record<Family, string>> = { IPV4: 'IPv4', IPV6: 'IPv6' }
+
+const absent = ({ name, nexthop }: RouteBody, verb: string): ApiError =>
+  new ApiError('NETWORKING_REFERENCE_NOT_FOUND', {
+    verb,
+    kind: 'route',
+    name: name ?? 'without a name',
+    referencedKind: nexthop?.nexthopType === 'VPN_CONNECTION' ? 'VPN connection' : 'direct connection',
+    referencedExtId: nexthop?.nexthopReference ?? '',
+  })
+
+function gatewayOf(subnet: SubnetEntity, family: Family): Address | undefined {
+  const value = planOf(subnet.ipConfig)[family]?.gateway
+  return value === undefined ? undefined : { family, value }
+}
+
+/** Without values that follow from the subnet. */
+export function storedNexthop({ nexthopType, nexthopReference, nexthopIpAddress }: Nexthop): Nexthop {
+  if (nexthopType !== 'IP_ADDRESS') return { nexthopType, nexthopReference }
+  return { nexthopType, nexthopIpAddress: writeAddress(readAddress(nexthopIpAddress!) as Address) }
+}
+
+export const fabricNexthop = ({ nexthopReference, nexthopIpAddress }: Nexthop): RouteNexthop =>
+  nexthopReference === undefined ? { address: textOf(nexthopIpAddress) as string } : { subnetExtId: nexthopReference }
+
+export function shownNexthop(nexthop: Nexthop, { family }: Prefix, subnet: SubnetEntity | undefined): Nexthop {
+  if (nexthop.nexthopType === 'IP_ADDRESS') return { ...nexthop, nexthopName: textOf(nexthop.nexthopIpAddress) }
+  const gateway = subnet && gatewayOf(subnet, family)
+  return {
+    ...nexthop,
+    ...(subnet !== undefined && { nexthopName: subnet.name }),
+    ...(gateway !== undefined && { nexthopIpAddress: writeAddress(gateway) }),
+  }
+}
+
+export const coveringSubnet = (destination: Prefix, { local }: Reach): SubnetEntity | undefined =>
+  local.find((subnet) =>
+    families.some((family) => {
+      const prefix = planOf(subnet.ipConfig)[family]?.prefix
+      return (
+        family === destination.family &&
+        prefix !== undefined &&
+        prefix.first <= destination.first &&
+        destination.last <= prefix.last
+      )
+    }),
+  )

@@ -1,0 +1,77 @@
+/** All routes of a VPC: rows of static routes, and what the fabric derives. Source: behaviour networking.md 1.6. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Route } from '@hyperplane/contract/networking/route'
+import type { RouteTable } from '@hyperplane/contract/networking/route-table'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { routeId } from '../../core/ids/named-id.ts'
+import { formatPrefix, parseHost, parsePrefix, writeAddress } from '../../core/ip-address.ts'
+import type { TableRoute } from '../../drivers/virtual-routing.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
+import type { ReadContext } from '../context.ts'
+import { prefixOfSubnet, writeSubnet } from './ip-subnet.ts'
+import { type RouteEntity, shownNexthop } from './route-nexthop.ts'
+
+type Table = EntityOf<typeof RouteTable>
+type Viewing = Pick<ReadContext, 'store' | 'drivers'>
+
+export async function routesOfTable(ctx: Viewing, table: Table): Promise<readonly RouteEntity[]> {
+  const known = await ctx.drivers.networkFabric.routesOf(table.vpcReference as string)
+  const rows = await ctx.store.findWhere(Route, { routeTableReference: table.extId })
+  const active = new Set(known.flatMap(({ sourceExtId, isActive }) => (isActive ? sourceExtId : [])))
+  const subnets = await subnetsOf(ctx, rows, known)
+  const fixed = rows.map((row) => ({
+    ...row,
+    nexthop: shownNexthop(row.nexthop!, prefixOfSubnet(row.destination!), subnets.get(row.nexthop!.nexthopReference!)),
+    isActive: active.has(row.extId),
+  }))
+  return [...fixed, ...known.flatMap((route) => derived(table, route, subnets))]
+}
+
+async function subnetsOf({ store }: Viewing, rows: readonly RouteEntity[], known: readonly TableRoute[]) {
+  const named = [
+    ...rows.map(({ nexthop }) => nexthop?.nexthopReference),
+    ...known.map(({ nexthop }) => nexthop.subnetExtId),
+  ]
+  const subnets = await store.getMany(Subnet, [...new Set(named.flatMap((extId) => extId ?? []))])
+  return new Map(subnets.map((subnet) => [subnet.extId, subnet]))
+}
+
+/** LOCAL and DYNAMIC routes have no rows. Their ids survive restarts and sessions that flap. */
+function derived(table: Table, route: TableRoute, subnets: ReadonlyMap<string, SubnetEntity>): readonly RouteEntity[] {
+  const { type, sourceExtId, prefix: name, nexthop, priority, isActive } = route
+  const prefix = parsePrefix(name)
+  if (type === 'STATIC' || prefix === undefined) return []
+  const { subnetExtId, address = '' } = nexthop
+  const host = parseHost(address)
+  const { externalRoutingDomainReference } = table
+  return [
+    {
+      extId: routeId(`route/${table.extId}/${sourceExtId}/${name}/${address}`),
+      tenantId: table.tenantId,
+      name,
+      routeType: type,
+      destination: writeSubnet(prefix),
+      nexthop:
+        subnetExtId === undefined
+          ? { nexthopType: 'IP_ADDRESS', nexthopName: address, ...(host && { nexthopIpAddress: writeAddress(host) }) }
+          : shownNexthop(
+              { nexthopType: 'LOCAL_SUBNET', nexthopReference: subnetExtId },
+              prefix,
+              subnets.get(subnetExtId),
+            ),
+      priority,
+      isActive,
+      routeTableReference: table.extId,
+      vpcReference: table.vpcReference,
+      ...(externalRoutingDomainReference !== undefined && { externalRoutingDomainReference }),
+      metadata: { ownerReferenceId: table.vpcReference },
+    },
+  ]
+}
+
+/** With the CIDR text by which a filter compares destinations. */
+export const comparable = (route: RouteEntity): RouteEntity =>
+  ({
+    ...route,
+    destination: { ...route.destination, cidr: formatPrefix(prefixOfSubnet(route.destination!)) },
+  }) as RouteEntity

@@ -1,0 +1,16 @@
+import type { RouteProgram, RouterPort, RouterProgram } from '../virtual-routing.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+export interface RouterFact {
+  readonly program: RouterProgram
+  /** In order of attachment. */
+  readonly ports: readonly RouterPort[]
+  /** Addresses of source translation (NAT). */
+  readonly translated: readonly string[]
+}
+
+/** `since`: world's time in milliseconds. */
+export type RouteFact = RouteProgram & { readonly since: number }
+
+export const routerFacts = (world: SimulatedWorld): Collection<RouterFact> => world.collection('fabric.router')
+export const routeFacts = (world: SimulatedWorld): Collection<RouteFact> => world.collection('fabric.route')
