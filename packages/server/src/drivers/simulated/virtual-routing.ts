@@ -155,6 +155,16 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
       await policies.clear(policyExtIds)
     },
 
+    ...createFloatingIps(floatingIps, routerAt, requireUp),
+  }
+}
+
+function createFloatingIps(
+  floatingIps: Collection<FloatingIpProgram>,
+  routerAt: (vpcExtId: string) => RouterFact,
+  requireUp: () => void,
+): Pick<VirtualRouting, 'announceFloatingIp' | 'programFloatingIp' | 'removeFloatingIp'> {
+  return {
     async programFloatingIp(floatingIp) {
       routerAt(floatingIp.vpcExtId)
       await floatingIps.put(floatingIp.extId, floatingIp)

@@ -108,7 +108,7 @@ export async function makeTablesInSteps(database: DatabaseSync, tables: Readonly
     database.exec('BEGIN')
   }
   noteForms(database, tables)
-  keepReferrerCounts(database, tables)
+  keepTallies(database, tables)
   database.exec('COMMIT')
 }
 
@@ -137,9 +137,13 @@ function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>):
     createTables(database, tables)
     database.prepare("INSERT OR REPLACE INTO meta VALUES ('tables', ?)").run(form)
   }
+  keepTallies(database, tables)
+  database.exec('COMMIT')
+}
+
+function keepTallies(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   keepReferrerCounts(database, tables)
   keepSums(database, tables)
-  database.exec('COMMIT')
 }
 
 function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
