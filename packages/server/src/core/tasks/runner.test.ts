@@ -12,6 +12,7 @@ import type { Store } from '../../store/store.ts'
 import { tablesOf } from '../../store/tables.ts'
 import { ApiError } from '../api-error.ts'
 import { systemCaller } from '../caller.ts'
+import { WorkerCrash } from '../faults.ts'
 import { createIds } from '../ids/ids.ts'
 import { createWorldClock, realClock, type TrackingClock } from '../time/clock.ts'
 import type { Begin } from './define-task.ts'
@@ -19,6 +20,7 @@ import {
   CancelAccepted,
   DriverError,
   type RecordContext,
+  type StepContext,
   type TaskDefinition,
   type TaskOptions,
 } from './define-task.ts'
@@ -769,6 +771,39 @@ test('a checkpoint of a step is kept, and cannot raise the progress to 100', asy
   const service = open(newFile(), [definition])
   assert.equal((await service.runner.untilEnded(await service.start(definition, {}))).status, 'SUCCEEDED')
   assert.deepEqual(await service.marks(), ['way'])
+})
+
+test('a repeated step and its undo start subtasks with ids that the first try did not use', async () => {
+  const part = { ...definitionOf(new Outside()), name: 'test.part' }
+  const warnings: object[] = []
+  const started: string[] = []
+  let tries = 0
+  const start = async (ctx: StepContext<object>): Promise<void> => {
+    await ctx.checkpoint(undefined, async (record) => {
+      const options = { operation: 'kPart', affected: [], parent: ctx.taskExtId }
+      started.push((await record.startTask(part, { name: `part ${started.length}` }, options)).extId)
+    })
+    await ctx.untilEnded(started)
+  }
+  const whole: TaskDefinition<object, object> = {
+    name: 'test.whole',
+    steps: [
+      {
+        name: 'parts',
+        progress: 100,
+        async run(ctx) {
+          await start(ctx)
+          if (++tries === 1) throw new WorkerCrash()
+          throw new DriverError('refused', { retryable: false })
+        },
+        undo: start,
+      },
+    ],
+  }
+  const log = { error: () => undefined, warn: (details: object) => void warnings.push(details) }
+  const service = open(newFile(), [whole, part], { log })
+  assert.equal((await service.runner.untilEnded(await service.start(whole, {}))).status, 'FAILED')
+  assert.deepEqual([tries, new Set(started).size, warnings], [2, 3, []])
 })
 
 test('a dry run reports and changes nothing; it fails if something would prevent the task', async () => {

@@ -159,6 +159,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
       .finally(() => {
         this.#running.delete(extId)
         this.#parentTasks.delete(extId)
+        this.#contexts.forget(extId)
         this.#cancelRequests.delete(extId)
         this.#slots.forget(extId)
         this.#locks.release(extId)

@@ -44,6 +44,8 @@ export interface Recording<D> {
 
 export class StepContexts<D> {
   readonly #from: ContextSources<D>
+  /** By task, then by step. */
+  readonly #ids = new Map<string, Map<string, Ids>>()
 
   constructor(from: ContextSources<D>) {
     this.#from = from
@@ -54,7 +56,7 @@ export class StepContexts<D> {
     let waits = 0
     const context: StepContext<D> = {
       ...world,
-      ids: world.ids.of(`${task.extId}/${step}`),
+      ids: this.#idsOf(task.extId, step),
       store,
       taskExtId: task.extId,
       callKey: `${task.extId}/${step}`,
@@ -92,6 +94,19 @@ export class StepContexts<D> {
       },
     }
     return context
+  }
+
+  /** A repeated step and its undo continue the ids of the step: it may have started tasks with the earlier ones. */
+  #idsOf(taskExtId: string, step: string): Ids {
+    const ofTask = this.#ids.get(taskExtId) ?? new Map<string, Ids>()
+    const ids = ofTask.get(step) ?? this.#from.world.ids.of(`${taskExtId}/${step}`)
+    this.#ids.set(taskExtId, ofTask.set(step, ids))
+    return ids
+  }
+
+  /** Call it when the task has ended. */
+  forget(taskExtId: string): void {
+    this.#ids.delete(taskExtId)
   }
 
   recording(context: StepContext<D>, transaction: Transaction, after: (() => void)[]): Recording<D> {
