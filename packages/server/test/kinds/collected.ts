@@ -12,6 +12,8 @@ interface KindFile {
   readonly fieldValues?: Readonly<Record<string, readonly unknown[]>>
   readonly orderCases?: Readonly<Record<string, OrderCase>>
   readonly restartScenarios?: Readonly<Record<string, RestartScenario>>
+  /** By collection, names in the demo's seed (`vm/web-01`) of the few entities that random walks begin with. */
+  readonly walkEntities?: Readonly<Record<string, readonly string[]>>
   /** Requests of random walks, by a name of their own. */
   readonly walkRequests?: Readonly<Record<string, Builder>>
 }
@@ -38,6 +40,7 @@ export const fieldBases = collect((file) => file.fieldBases)
 export const fieldValues = collect((file) => file.fieldValues)
 export const orderCases = collect((file) => file.orderCases)
 export const restartScenarios = collect((file) => file.restartScenarios)
+export const walkEntities = collect((file) => file.walkEntities)
 export const walkRequests = collect((file) => file.walkRequests)
 
 /** The file that is to export an entry for this operation. */

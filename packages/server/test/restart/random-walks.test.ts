@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { walkEntities } from '../kinds/collected.ts'
 import { startQuietDemo } from '../support/events.ts'
 import { Victims } from './victims.ts'
 import { checkAftermath } from './walks/aftermath.ts'
@@ -55,7 +56,7 @@ class Journey {
   #steps = 0
 
   async walk(start: () => Promise<Service>, commands: Iterable<Step>): Promise<void> {
-    const model = new Model()
+    const model = new Model(walkEntities)
     const service = await start()
     try {
       await fc.asyncModelRun(() => ({ model, real: service }), commands)

@@ -83,13 +83,15 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createProfile: (asking) =>
-    walk.post(walk.collections.profiles, {
+    walk.post(profiles, {
       name: walk.name(asking, 'profile'),
       nameServerIpList: [{ ipv4: { value: '10.8.8.8' } }],
     }),
   applyProfile: ({ model, draw }) =>
-    walk.post(`${model.path(draw, walk.collections.profiles)}/$actions/apply`, {
+    walk.post(`${model.path(draw, profiles)}/$actions/apply`, {
       clusters: [{ uuid: model.extId(draw, walk.collections.clusters) }],
     }),
-  deleteProfile: walk.removing(walk.collections.profiles),
+  deleteProfile: walk.removing(profiles),
 }
+
+export const walkEntities = { [profiles]: ['cluster-profile/baseline'] }

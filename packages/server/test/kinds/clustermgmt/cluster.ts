@@ -73,3 +73,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     categories: [model.extId(draw, walk.collections.categories)],
   })),
 }
+
+export const walkEntities = {
+  [walk.collections.clusters]: ['cluster/hp-native-01', 'cluster/hp-extern-01', 'cluster/cloud-1'],
+}

@@ -134,3 +134,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     ]),
   deleteContainer: walk.removing(walk.collections.containers),
 }
+
+export const walkEntities = {
+  [walk.collections.containers]: ['container/hp-native-01/default', 'container/hp-native-01/db-gold'],
+}

@@ -7,6 +7,8 @@ import { creating, named, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { type FieldBase, type OrderCase, unknown } from '../kind.ts'
 
+const policies = '/iam/v4.1.b2/authz/authorization-policies'
+
 const authorization = () => ({
   displayName: named(),
   role: systemRoleId('Platform Viewer'),
@@ -21,7 +23,7 @@ const policy = {
   entities: [{ entityFilter: { '*': { '*': { eq: '*' } } } }],
 }
 async function aPolicy(app: TestApp): Promise<string> {
-  const made = await app.call('POST', '/iam/v4.1.b2/authz/authorization-policies', {
+  const made = await app.call('POST', policies, {
     body: { ...policy, role: systemRoleId('Platform Viewer') },
   })
   return made.data.extId
@@ -41,8 +43,8 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'iam.createAuthorizationPolicy': [creating('/iam/v4.1.b2/authz/authorization-policies', authorization)],
-  'iam.updateAuthorizationPolicyById': [updating('/iam/v4.1.b2/authz/authorization-policies', authorization)],
+  'iam.createAuthorizationPolicy': [creating(policies, authorization)],
+  'iam.updateAuthorizationPolicyById': [updating(policies, authorization)],
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
@@ -54,11 +56,13 @@ const everything = { '*': { '*': { eq: '*' } } }
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createPolicy: ({ model, draw }) =>
-    walk.post(walk.collections.policies, {
+    walk.post(policies, {
       displayName: `policy-${model.number()}`,
       role: model.extId(draw, walk.collections.roles),
       identities: [{ identityFilter: { user: { uuid: { anyof: [model.extId(draw, walk.collections.users)] } } } }],
       entities: [{ entityFilter: everything }],
     }),
-  deletePolicy: walk.removing(walk.collections.policies),
+  deletePolicy: walk.removing(policies),
 }
+
+export const walkEntities = { [policies]: [] }

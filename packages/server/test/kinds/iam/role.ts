@@ -24,3 +24,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     walk.post(walk.collections.roles, { displayName: walk.name(asking, 'role'), operations: [seeImages] }),
   deleteRole: walk.removing(walk.collections.roles),
 }
+
+export const walkEntities = { [walk.collections.roles]: [] }

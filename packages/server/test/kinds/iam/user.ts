@@ -64,3 +64,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
       status: draw.of(['ACTIVE', 'INACTIVE']),
     }),
 }
+
+export const walkEntities = { [walk.collections.users]: ['user/viewer', 'user/operator'] }

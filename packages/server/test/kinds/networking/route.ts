@@ -69,6 +69,8 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createRoute: ({ draw }) =>
-    walk.post(walk.collections.routes, throughSubnet(`172.${20 + draw.below(4)}.0.0/16`, 'ext-nat')),
-  deleteRoute: walk.removing(walk.collections.routes),
+    walk.post(demoRoutes('prod'), throughSubnet(`172.${20 + draw.below(4)}.0.0/16`, 'ext-nat')),
+  deleteRoute: walk.removing(demoRoutes('prod')),
 }
+
+export const walkEntities = { [demoRoutes('prod')]: [] }

@@ -142,7 +142,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createRoutingPolicy: ({ model, draw }) =>
-    walk.post(walk.collections.routingPolicies, {
+    walk.post(routingPolicies, {
       name: `policy-${model.number()}`,
       priority: 200 + draw.below(20),
       vpcExtId: model.extId(draw, walk.collections.vpcs),
@@ -153,5 +153,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
         },
       ],
     }),
-  deleteRoutingPolicy: walk.removing(walk.collections.routingPolicies),
+  deleteRoutingPolicy: walk.removing(routingPolicies),
 }
+
+export const walkEntities = { [routingPolicies]: [] }

@@ -151,3 +151,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     walk.put(asking, asking.model.path(asking.draw, walk.collections.subnets), { name: walk.name(asking, 'subnet') }),
   deleteSubnet: walk.removing(walk.collections.subnets),
 }
+
+export const walkEntities = { [walk.collections.subnets]: ['subnet/vlan-100-app', 'subnet/web'] }

@@ -71,3 +71,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     walk.put(asking, asking.model.path(asking.draw, walk.collections.vpcs), { name: walk.name(asking, 'vpc') }),
   deleteVpc: walk.removing(walk.collections.vpcs),
 }
+
+export const walkEntities = { [walk.collections.vpcs]: ['vpc/prod'] }

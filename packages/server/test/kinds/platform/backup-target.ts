@@ -52,3 +52,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createBackupTarget: () => walk.post(walk.collections.backupTargets, { location: onCluster(walk.nativeCluster) }),
   deleteBackupTarget: walk.removing(walk.collections.backupTargets),
 }
+
+export const walkEntities = { [walk.collections.backupTargets]: [] }

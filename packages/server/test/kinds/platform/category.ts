@@ -22,3 +22,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     ),
   deleteCategory: walk.removing(walk.collections.categories),
 }
+
+export const walkEntities = { [walk.collections.categories]: ['category/Environment/Dev', 'category/AppTier/Web'] }

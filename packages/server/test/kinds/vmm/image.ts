@@ -102,3 +102,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     ]),
   deleteImage: walk.removing(walk.collections.images),
 }
+
+export const walkEntities = { [walk.collections.images]: ['image/ubuntu-24.04.qcow2'] }

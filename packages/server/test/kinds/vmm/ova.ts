@@ -131,7 +131,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createOva: (asking) =>
-    walk.post(walk.collections.ovas, {
+    walk.post(ovas, {
       name: walk.name(asking, 'ova'),
       source: {
         $objectType: 'vmm.v4.content.OvaVmSource',
@@ -139,9 +139,11 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
         diskFileFormat: 'QCOW2',
       },
     }),
-  deployOva: walk.acting(walk.collections.ovas, 'deploy', () => ({
+  deployOva: walk.acting(ovas, 'deploy', () => ({
     clusterLocationExtId: walk.nativeCluster,
     overrideVmConfig: { nics: [] },
   })),
-  deleteOva: walk.removing(walk.collections.ovas),
+  deleteOva: walk.removing(ovas),
 }
+
+export const walkEntities = { [ovas]: [] }

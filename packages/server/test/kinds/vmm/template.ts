@@ -196,7 +196,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createTemplate: ({ model, draw, ...asking }) =>
-    walk.post(walk.collections.templates, {
+    walk.post(templates, {
       templateName: walk.name({ model, draw, ...asking }, 'template'),
       templateVersionSpec: {
         versionSource: {
@@ -205,9 +205,11 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
         },
       },
     }),
-  deployTemplate: walk.acting(walk.collections.templates, 'deploy', ({ draw }) => ({
+  deployTemplate: walk.acting(templates, 'deploy', ({ draw }) => ({
     clusterReference: walk.nativeCluster,
     numberOfVms: draw.of([1, 2, 3]),
   })),
-  deleteTemplate: walk.removing(walk.collections.templates),
+  deleteTemplate: walk.removing(templates),
 }
+
+export const walkEntities = { [templates]: [] }

@@ -61,9 +61,11 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createVmAntiAffinityPolicy: (asking) =>
-    walk.post(walk.collections.antiAffinityPolicies, {
+    walk.post(antiAffinityPolicies, {
       name: walk.name(asking, 'apart'),
       ...walk.someCategory(asking),
     }),
-  deleteVmAntiAffinityPolicy: walk.removing(walk.collections.antiAffinityPolicies),
+  deleteVmAntiAffinityPolicy: walk.removing(antiAffinityPolicies),
 }
+
+export const walkEntities = { [antiAffinityPolicies]: [] }

@@ -64,7 +64,9 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createVmHostAffinityPolicy: (asking) => {
     const category = (): object => walk.refer(asking.model.extId(asking.draw, walk.collections.categories))
     const body = { name: walk.name(asking, 'racks'), vmCategories: category(), hostCategories: category() }
-    return walk.post(walk.collections.hostAffinityPolicies, body)
+    return walk.post(hostAffinityPolicies, body)
   },
-  deleteVmHostAffinityPolicy: walk.removing(walk.collections.hostAffinityPolicies),
+  deleteVmHostAffinityPolicy: walk.removing(hostAffinityPolicies),
 }
+
+export const walkEntities = { [hostAffinityPolicies]: [] }

@@ -100,10 +100,12 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createVmRecoveryPoint: (asking) =>
-    walk.post(walk.collections.recoveryPoints, {
+    walk.post(points, {
       vmExtId: asking.model.extId(asking.draw, walk.collections.vms),
       name: walk.name(asking, 'point'),
     }),
-  restoreVmRecoveryPoint: walk.acting(walk.collections.recoveryPoints, 'restore', () => ({})),
-  deleteVmRecoveryPoint: walk.removing(walk.collections.recoveryPoints),
+  restoreVmRecoveryPoint: walk.acting(points, 'restore', () => ({})),
+  deleteVmRecoveryPoint: walk.removing(points),
 }
+
+export const walkEntities = { [points]: ['recovery-point/db-01/60', 'recovery-point/db-01/36'] }

@@ -84,9 +84,11 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createVmStartupPolicy: (asking) =>
-    walk.post(walk.collections.startupPolicies, {
+    walk.post(startupPolicies, {
       name: walk.name(asking, 'order'),
       groups: [walk.someCategory(asking), walk.someCategory(asking)],
     }),
-  deleteVmStartupPolicy: walk.removing(walk.collections.startupPolicies),
+  deleteVmStartupPolicy: walk.removing(startupPolicies),
 }
+
+export const walkEntities = { [startupPolicies]: [] }

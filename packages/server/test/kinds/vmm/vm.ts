@@ -511,3 +511,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     owner: { extId: model.extId(draw, walk.collections.users) },
   })),
 }
+
+export const walkEntities = { [walk.collections.vms]: ['vm/web-01', 'vm/template-source', 'vm/desktop-01'] }

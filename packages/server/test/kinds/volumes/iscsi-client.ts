@@ -95,3 +95,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     extId: model.extId(draw, walk.collections.iscsiClients),
   })),
 }
+
+export const walkEntities = { [walk.collections.iscsiClients]: [] }

@@ -47,3 +47,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     extId: model.extId(draw, walk.collections.nvmfClients),
   })),
 }
+
+export const walkEntities = { [walk.collections.nvmfClients]: [] }

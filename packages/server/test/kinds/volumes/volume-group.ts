@@ -130,3 +130,5 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   categorizeVolumeGroup: walk.acting(walk.collections.groups, 'associate-category', walk.someCategory),
   uncategorizeVolumeGroup: walk.acting(walk.collections.groups, 'disassociate-category', walk.someCategory),
 }
+
+export const walkEntities = { [walk.collections.groups]: ['volume-group/vg-unused'] }

@@ -6,6 +6,7 @@ import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { formatAddress } from '../../../src/core/ip-address.ts'
 import { addressOf } from '../../../src/domains/addressing/leases.ts'
 import { storeTables } from '../../../src/domains/tables.ts'
+import { walkEntities } from '../../kinds/collected.ts'
 import { differences } from '../../support/invariants.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { collections } from './model.ts'
@@ -34,7 +35,7 @@ async function all(app: TestApp, path: string, query = ''): Promise<any[]> {
 /** Totals are what pages hold together, and nothing stands on two of them. */
 async function listsAreWhole(app: TestApp): Promise<string[]> {
   const faults: string[] = []
-  for (const path of Object.values(collections)) {
+  for (const path of Object.keys(walkEntities)) {
     // There are a few at most, and all are told at once.
     if (path === collections.backupTargets) continue
     const listed = await all(app, path)

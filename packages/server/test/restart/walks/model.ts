@@ -2,52 +2,27 @@
 
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { beginning } from '../../support/start-app.ts'
-import { demoRoutes } from '../../support/vpcs.ts'
 import type { Asked } from '../asked.ts'
 import type { Draw } from './draw.ts'
 import type { Told } from './service.ts'
 
+/** Paths that files of several kinds name. */
 export const collections = {
-  antiAffinityPolicies: '/vmm/v4.2/ahv/policies/vm-anti-affinity-policies',
   backupTargets: `/platform/v4.3/management/domain-managers/${seedId('manager')}/backup-targets`,
   categories: '/platform/v4.3/config/categories',
   clusters: '/clustermgmt/v4.2/config/clusters',
   containers: '/clustermgmt/v4.2/config/storage-containers',
   groups: '/volumes/v4.2/config/volume-groups',
-  hostAffinityPolicies: '/vmm/v4.2/ahv/policies/vm-host-affinity-policies',
   images: '/vmm/v4.2/content/images',
   iscsiClients: '/volumes/v4.2/config/iscsi-clients',
   nvmfClients: '/volumes/v4.2/config/nvmf-clients',
-  ovas: '/vmm/v4.2/content/ovas',
-  policies: '/iam/v4.1.b2/authz/authorization-policies',
-  profiles: '/clustermgmt/v4.2/config/cluster-profiles',
-  recoveryPoints: '/vmm/v4.2/ahv/config/vm-recovery-points',
   roles: '/iam/v4.1.b2/authz/roles',
-  routes: demoRoutes('prod'),
-  routingPolicies: '/networking/v4.3/config/routing-policies',
-  startupPolicies: '/vmm/v4.2/ahv/policies/vm-startup-policies',
   subnets: '/networking/v4.3/config/subnets',
   tasks: '/platform/v4.3/config/tasks',
-  templates: '/vmm/v4.2/content/templates',
   users: '/iam/v4.1.b2/authn/users',
   vms: '/vmm/v4.2/ahv/config/vms',
   vpcs: '/networking/v4.3/config/vpcs',
 } as const
-
-/** Of the demo: few, so that requests meet each other. */
-const known: Readonly<Record<string, readonly string[]>> = {
-  [collections.categories]: ['category/Environment/Dev', 'category/AppTier/Web'],
-  [collections.clusters]: ['cluster/hp-native-01', 'cluster/hp-extern-01'],
-  [collections.containers]: ['container/hp-native-01/default', 'container/hp-native-01/db-gold'],
-  [collections.groups]: ['volume-group/vg-unused'],
-  [collections.images]: ['image/ubuntu-24.04.qcow2'],
-  [collections.profiles]: ['cluster-profile/baseline'],
-  [collections.recoveryPoints]: ['recovery-point/db-01/60', 'recovery-point/db-01/36'],
-  [collections.subnets]: ['subnet/vlan-100-app', 'subnet/web'],
-  [collections.users]: ['user/viewer', 'user/operator'],
-  [collections.vms]: ['vm/web-01', 'vm/template-source'],
-  [collections.vpcs]: ['vpc/prod'],
-}
 
 /** A mutation that was sent. */
 export interface Sent {
@@ -61,6 +36,9 @@ export interface Sent {
   mayBeDone: boolean
 }
 
+/** By collection, the entities of the demo that requests may name. */
+export type Entities = Readonly<Record<string, readonly string[]>>
+
 export class Model {
   /** In the order in which they were accepted, as far as that is known. */
   readonly sent: Sent[] = []
@@ -73,9 +51,11 @@ export class Model {
   /** Of the world, as it was last told. */
   time = beginning
   readonly #paths = new Map<string, string[]>()
+  readonly #demo: Entities
   #numbers = 0
 
-  constructor() {
+  constructor(demo: Entities) {
+    this.#demo = demo
     this.forget()
   }
 
@@ -85,7 +65,7 @@ export class Model {
     this.rules.clear()
     this.#paths.clear()
     this.time = beginning
-    for (const [collection, names] of Object.entries(known))
+    for (const [collection, names] of Object.entries(this.#demo))
       this.#paths.set(
         collection,
         names.map((name) => `${collection}/${seedId(name)}`),
