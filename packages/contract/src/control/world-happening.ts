@@ -24,6 +24,10 @@ export const placeFaults = names(`
   ACCESS_DENIED, BIT_FLIP, FULL, LOSES_COMPLETE, SLOW, SLOW_DOWN, TORN_UPLOAD, UNREACHABLE
 `)
 
+export const contentFaults = names('CORRUPT, CUT, DOWN, LOGIN, SLOW, STATUS, UNTRUSTED')
+
+export const directoryFaults = names('DOWN, SLOW, TLS, WRONG_BIND')
+
 export const guestFaults = names('IGNORES_ACPI, LOGIN_REFUSED, SCRIPT_FAILS, TOOLS_CRASH')
 
 const happenings = [
@@ -79,7 +83,7 @@ const happenings = [
   happening('DIRECTORY_FAILS', {
     /** A directory service, or the host name of one of its servers. */
     directory: named,
-    fault: s.withDefault(s.enumeration(['DOWN', 'SLOW', 'TLS', 'WRONG_BIND']), 'DOWN'),
+    fault: s.withDefault(s.enumeration(directoryFaults), 'DOWN'),
   }),
   happening('DIRECTORY_RETURNS', { directory: named }),
   happening('OBJECT_STORE_FAILS', {
@@ -106,7 +110,7 @@ const happenings = [
   happening('CONTENT_SERVER_FAILS', {
     /** Host name in the source URLs of images. */
     server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
-    fault: s.withDefault(s.enumeration(['CORRUPT', 'CUT', 'DOWN', 'LOGIN', 'SLOW', 'STATUS', 'UNTRUSTED']), 'DOWN'),
+    fault: s.withDefault(s.enumeration(contentFaults), 'DOWN'),
     /** For STATUS, which it implies. */
     status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),

@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach BGP sessions. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { deleteEntity, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ip, made, prefix } from '../../support/vpcs.ts'
@@ -85,4 +86,17 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.bgp-fault': ({ ids }) => ids('BgpSession'),
   'fabric.bgp-peer': ({ ids }) => ids('BgpSession'),
+}
+
+export const walkEntities = { [sessions]: ['bgp-session/prod-tor-a'] }
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createBgpSession: (asking) =>
+    walk.post(sessions, { name: walk.name(asking, 'session'), ...gateways, password: walk.walkersPassword }),
+  prioritizeBgpSession: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, sessions), {
+      dynamicRoutePriority: 500 + asking.draw.below(3),
+      password: walk.walkersPassword,
+    }),
+  deleteBgpSession: walk.removing(sessions),
 }

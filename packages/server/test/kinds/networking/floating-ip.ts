@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach floating IPs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ipConfigOf, subnets } from '../../support/subnets.ts'
@@ -103,4 +104,19 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.floating-ip': ({ ids }) => ids('FloatingIp'),
+}
+
+export const walkEntities = { [floatingIps]: [] }
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createFloatingIp: (asking) =>
+    walk.post(floatingIps, {
+      name: walk.name(asking, 'floating'),
+      externalSubnetReference: seedId(`subnet/${asking.draw.of(['ext-nat', 'transit-ext'])}`),
+    }),
+  associateFloatingIp: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, floatingIps), {
+      association: toPrivate(`172.16.0.${1 + asking.draw.below(5)}`),
+    }),
+  deleteFloatingIp: walk.removing(floatingIps),
 }

@@ -71,6 +71,8 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createRoute: ({ draw }) =>
     walk.post(demoRoutes('prod'), throughSubnet(`172.${20 + draw.below(4)}.0.0/16`, 'ext-nat')),
   deleteRoute: walk.removing(demoRoutes('prod')),
+  renameRoute: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, demoRoutes('prod')), { name: walk.name(asking, 'route') }),
 }
 
 export const walkEntities = { [demoRoutes('prod')]: [] }

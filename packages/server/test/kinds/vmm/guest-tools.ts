@@ -1,6 +1,7 @@
 /** Requests by which suites that cover every kind reach the guest tools of VMs. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type Asked, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { at } from '../../support/field-bases.ts'
 import {
   aBootedVm,
@@ -88,4 +89,33 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       body: { rebootPreference: { scheduleType: 'LATER', schedule: { startTime: '2099-01-01T00:00:00Z' } } },
     }),
   ],
+}
+
+const toolsRequest =
+  (action: string, body?: (asking: walk.Asking) => object): walk.Builder =>
+  (asking) => {
+    const vm = asking.model.path(asking.draw, walk.collections.vms)
+    return walk.tagged(asking, 'POST', `${vm}/guest-tools/$actions/${action}`, body?.(asking), vm)
+  }
+const rebootOf = ({ model, draw }: walk.Asking): object => {
+  const startTime = new Date(model.time + 1_800_000).toISOString()
+  return draw.of([
+    { scheduleType: 'IMMEDIATE' },
+    { scheduleType: 'LATER', schedule: { startTime } },
+    { scheduleType: 'SKIP' },
+  ])
+}
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  insertVmGuestTools: toolsRequest('insert-iso', ({ draw }) => ({ isConfigOnly: draw.isOneIn(3) })),
+  installVmGuestTools: toolsRequest('install', (asking) => ({
+    credential: { username: 'root', password: walk.walkersPassword },
+    rebootPreference: rebootOf(asking),
+  })),
+  upgradeVmGuestTools: toolsRequest('upgrade', (asking) => ({ rebootPreference: rebootOf(asking) })),
+  uninstallVmGuestTools: toolsRequest('uninstall'),
+  switchGuestTools: (asking) => {
+    const vm = asking.model.path(asking.draw, walk.collections.vms)
+    return walk.tagged(asking, 'PUT', `${vm}/guest-tools`, { isEnabled: asking.draw.isOneIn(2) }, vm)
+  },
 }

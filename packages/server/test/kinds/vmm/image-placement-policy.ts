@@ -1,8 +1,9 @@
 /** Requests by which suites that cover every kind reach image placement policies. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, created, deleting, tagged } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { ids } from '../../support/clustermgmt.ts'
-import { imageBody, made, placementBody, placementPolicies, post } from '../../support/content-policies.ts'
+import { anyOf, imageBody, made, placementBody, placementPolicies, post } from '../../support/content-policies.ts'
 import { updating } from '../../support/field-bases.ts'
 import { aCategory } from '../../support/policies.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -66,4 +67,23 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     },
   ],
   'vmm.updatePlacementPolicyById': [updating(placementPolicies, body)],
+}
+
+export const walkEntities = { [placementPolicies]: [] }
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createPlacementPolicy: (asking) =>
+    walk.post(placementPolicies, {
+      name: walk.name(asking, 'placement'),
+      placementType: asking.draw.of(['HARD', 'SOFT']),
+      imageEntityFilter: anyOf(asking.model.extId(asking.draw, walk.collections.categories)),
+      clusterEntityFilter: anyOf(asking.model.extId(asking.draw, walk.collections.categories)),
+    }),
+  renamePlacementPolicy: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, placementPolicies), { name: walk.name(asking, 'placement') }),
+  suspendPlacementPolicy: walk.acting(placementPolicies, 'suspend', ({ draw }) => ({
+    shouldCancelRunningTasks: draw.isOneIn(2),
+  })),
+  resumePlacementPolicy: walk.acting(placementPolicies, 'resume'),
+  deletePlacementPolicy: walk.removing(placementPolicies),
 }

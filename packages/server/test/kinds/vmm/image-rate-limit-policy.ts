@@ -1,7 +1,8 @@
 /** Requests by which suites that cover every kind reach image rate limit policies. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
-import { allOf, made, rateLimitBody, rateLimitPolicies } from '../../support/content-policies.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
+import { allOf, anyOf, made, rateLimitBody, rateLimitPolicies } from '../../support/content-policies.ts'
 import { updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { type Creation, type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
@@ -40,4 +41,18 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateRateLimitPolicyById': [updating(rateLimitPolicies, () => rateLimitBody(category))],
+}
+
+export const walkEntities = { [rateLimitPolicies]: [] }
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createRateLimitPolicy: (asking) =>
+    walk.post(rateLimitPolicies, {
+      name: walk.name(asking, 'limit'),
+      rateLimitKbps: asking.draw.of([1000, 1_000_000]),
+      clusterEntityFilter: anyOf(asking.model.extId(asking.draw, walk.collections.categories)),
+    }),
+  renameRateLimitPolicy: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, rateLimitPolicies), { name: walk.name(asking, 'limit') }),
+  deleteRateLimitPolicy: walk.removing(rateLimitPolicies),
 }

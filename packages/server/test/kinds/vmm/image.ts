@@ -90,6 +90,9 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createImage: (asking) =>
     walk.post(walk.collections.images, {
       name: walk.name(asking, 'image'),
+      categoryExtIds: asking.draw
+        .some([0, 1], 1)
+        .map(() => asking.model.extId(asking.draw, walk.collections.categories)),
       type: 'DISK_IMAGE',
       source: {
         $objectType: 'vmm.v4.content.UrlSource',

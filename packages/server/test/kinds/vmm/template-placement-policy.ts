@@ -1,8 +1,9 @@
 /** Requests by which suites that cover every kind reach template placement policies. */
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { ids } from '../../support/clustermgmt.ts'
-import { made, post, templatePlacementBody, templatePlacementPolicies } from '../../support/content-policies.ts'
+import { anyOf, made, post, templatePlacementBody, templatePlacementPolicies } from '../../support/content-policies.ts'
 import { updating } from '../../support/field-bases.ts'
 import { aCategory } from '../../support/policies.ts'
 import type { TestApp } from '../../support/start-app.ts'
@@ -56,4 +57,20 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'vmm.updateTemplatePlacementPolicyById': [updating(templatePlacementPolicies, body)],
+}
+
+export const walkEntities = { [templatePlacementPolicies]: [] }
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createTemplatePlacementPolicy: (asking) =>
+    walk.post(templatePlacementPolicies, {
+      name: walk.name(asking, 'templates'),
+      contentFilter: anyOf(asking.model.extId(asking.draw, walk.collections.categories)),
+      clusterFilter: anyOf(asking.model.extId(asking.draw, walk.collections.categories)),
+    }),
+  renameTemplatePlacementPolicy: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, templatePlacementPolicies), {
+      name: walk.name(asking, 'templates'),
+    }),
+  deleteTemplatePlacementPolicy: walk.removing(templatePlacementPolicies),
 }

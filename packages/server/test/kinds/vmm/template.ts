@@ -198,6 +198,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createTemplate: ({ model, draw, ...asking }) =>
     walk.post(templates, {
       templateName: walk.name({ model, draw, ...asking }, 'template'),
+      categoryExtIds: draw.some([0, 1], 1).map(() => model.extId(draw, walk.collections.categories)),
       templateVersionSpec: {
         versionSource: {
           $objectType: 'vmm.v4.content.TemplateVmReference',
@@ -210,6 +211,19 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     numberOfVms: draw.of([1, 2, 3]),
   })),
   deleteTemplate: walk.removing(templates),
+  addTemplateVersion: (asking) => {
+    const version = { versionName: walk.name(asking, 'version'), versionDescription: 'walked' }
+    const source = fromVm(asking.model.extId(asking.draw, walk.collections.vms))
+    const path = asking.model.path(asking.draw, templates)
+    return walk.tagged(asking, 'PUT', path, { templateVersionSpec: { ...version, ...source } })
+  },
+  initiateGuestUpdate: walk.acting(templates, 'initiate-guest-update', () => ({})),
+  completeGuestUpdate: walk.acting(templates, 'complete-guest-update', (asking) => ({
+    versionName: walk.name(asking, 'version'),
+    versionDescription: 'patched',
+    isActiveVersion: !asking.draw.isOneIn(3),
+  })),
+  cancelGuestUpdate: walk.acting(templates, 'cancel-guest-update'),
 }
 
 export const walkEntities = { [templates]: [] }

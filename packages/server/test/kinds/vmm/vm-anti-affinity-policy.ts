@@ -66,6 +66,8 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
       ...walk.someCategory(asking),
     }),
   deleteVmAntiAffinityPolicy: walk.removing(antiAffinityPolicies),
+  renameVmAntiAffinityPolicy: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, antiAffinityPolicies), { name: walk.name(asking, 'apart') }),
 }
 
 export const walkEntities = { [antiAffinityPolicies]: [] }

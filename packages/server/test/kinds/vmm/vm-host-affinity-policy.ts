@@ -67,6 +67,9 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     return walk.post(hostAffinityPolicies, body)
   },
   deleteVmHostAffinityPolicy: walk.removing(hostAffinityPolicies),
+  renameVmHostAffinityPolicy: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, hostAffinityPolicies), { name: walk.name(asking, 'racks') }),
+  reEnforceVmHostAffinityPolicyById: walk.acting(hostAffinityPolicies, 're-enforce'),
 }
 
 export const walkEntities = { [hostAffinityPolicies]: [] }

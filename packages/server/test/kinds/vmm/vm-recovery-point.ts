@@ -106,6 +106,11 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     }),
   restoreVmRecoveryPoint: walk.acting(points, 'restore', () => ({})),
   deleteVmRecoveryPoint: walk.removing(points),
+  revertVm: async (asking) => {
+    const point = asking.model.path(asking.draw, points)
+    const vm = `${walk.collections.vms}/${(await asking.read(point))?.data.vmExtId ?? unknown}`
+    return walk.tagged(asking, 'POST', `${vm}/$actions/revert`, { vmRecoveryPointExtId: walk.lastOf(point) }, vm)
+  },
 }
 
 export const walkEntities = { [points]: ['recovery-point/db-01/60', 'recovery-point/db-01/36'] }

@@ -89,6 +89,8 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
       groups: [walk.someCategory(asking), walk.someCategory(asking)],
     }),
   deleteVmStartupPolicy: walk.removing(startupPolicies),
+  renameVmStartupPolicy: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, startupPolicies), { name: walk.name(asking, 'order') }),
 }
 
 export const walkEntities = { [startupPolicies]: [] }

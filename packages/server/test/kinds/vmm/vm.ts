@@ -477,6 +477,12 @@ export function walkersVm(asking: walk.Asking): object {
   }
 }
 
+const toCluster = ({ model, draw }: walk.Asking): object => ({
+  isLiveMigration: !draw.isOneIn(2),
+  targetAvailabilityZone: { extId: seedId('availability-zone/local') },
+  targetCluster: { extId: model.extId(draw, walk.collections.clusters) },
+})
+
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createVm: (asking) => walk.post(walk.collections.vms, walkersVm(asking)),
   renameVm: (asking) =>
@@ -510,6 +516,8 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   assignVmOwner: walk.acting(walk.collections.vms, 'assign-owner', ({ model, draw }) => ({
     owner: { extId: model.extId(draw, walk.collections.users) },
   })),
+  crossClusterMigrateVm: walk.acting(walk.collections.vms, 'migrate', toCluster),
+  crossClusterMigrateVmDryRun: walk.acting(walk.collections.vms, 'migrate?$dryrun=true', toCluster),
 }
 
 export const walkEntities = { [walk.collections.vms]: ['vm/web-01', 'vm/template-source', 'vm/desktop-01'] }

@@ -86,6 +86,8 @@ async function everythingEnds(app: TestApp, model: Model): Promise<void> {
   model.time = app.clock.now()
 }
 
+const reverting = '/$actions/revert'
+
 const isRemembered = (model: Model, { at }: Sent): boolean => model.time - at < rememberedMillis
 
 interface Fate {
@@ -123,6 +125,10 @@ async function untrue(model: Model, service: Service): Promise<string[]> {
       const fate = fates.get(asked.path) ?? { isThere: true, shows: {} }
       Object.assign(fate.shows, Object.fromEntries(given))
       fates.set(asked.path, fate)
+    } else if (asked.path.endsWith(reverting) && isDone) {
+      // It has the fields of the recovery point again.
+      const path = asked.path.slice(0, -reverting.length)
+      fates.set(path, { isThere: true, shows: {} })
     }
   }
   const gone = [...fates].flatMap(([path, { isThere }]) => (isThere ? [] : `${path}/`))

@@ -1,6 +1,6 @@
 /** Rules of faults, of every effect at every place where it can be; and events below the interface. */
 
-import { guestFaults } from '@hyperplane/contract/control/world-happening'
+import { contentFaults, directoryFaults, guestFaults, placeFaults } from '@hyperplane/contract/control/world-happening'
 import fc from 'fast-check'
 import { names } from '../../../src/control/faults/names.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
@@ -9,7 +9,7 @@ import { walkRequests } from '../../kinds/collected.ts'
 const { tasks, driverCalls, operations } = names()
 /** Tasks that the requests of a walk start. */
 const stepped = [...tasks.values()].filter(({ name }) =>
-  /^(?:vmm|volumes|networking)\.|container|category|back-up|batch|profile/.test(name),
+  /^(?:vmm|volumes|networking)\.|container|category|back-up|batch|profile|maintenance/.test(name),
 )
 const moment = fc.constantFrom('BEFORE', 'AFTER')
 const error = fc
@@ -98,9 +98,9 @@ export const rules: fc.Arbitrary<object> = fc.oneof(ofRequests, ofSteps, ofTasks
 
 const hosts = ['a', 'b', 'c', 'd'].map((letter) => seedId(`host/hp-n01-${letter}`))
 const host = fc.constantFrom(...hosts)
-const vm = fc.constantFrom('web-01', 'web-02', 'db-01', 'batch-01', 'vm-again')
+const vm = fc.constantFrom('web-01', 'web-02', 'db-01', 'batch-01', 'desktop-01', 'vm-again')
 const container = fc.constantFrom('default', 'db-gold').map((name) => seedId(`container/hp-native-01/${name}`))
-const cluster = fc.constantFrom('hp-native-01', 'hp-extern-01')
+const cluster = fc.constantFrom('hp-native-01', 'hp-extern-01', 'cloud-1')
 
 const happening = (type: string, fields: Readonly<Record<string, fc.Arbitrary<unknown>>> = {}): fc.Arbitrary<object> =>
   fc.record({ type: fc.constant(type), ...fields })
@@ -119,10 +119,16 @@ const happenings = fc.oneof(
   happening('DISK_FAILS', { disk: host }),
   happening('CONTAINER_FILLS', { container }),
   happening('STORAGE_STALLS', { container }),
-  happening('NETWORK_CONTROLLER_FAILS'),
-  happening('OBJECT_STORE_FAILS', { place: cluster }),
-  happening('CONTENT_SERVER_FAILS', { server: fc.constant('images.example.com') }),
-  happening('DIRECTORY_FAILS', { directory: fc.constant('corp-ad') }),
+  happening('BGP_PEER_FALLS_SILENT', { session: fc.constantFrom('prod-tor-a', 'session-again') }),
+  happening('REMOTE_CUT_OFF', { remote: cluster }),
+  happening('REMOTE_CERTIFICATE_CHANGES', { remote: cluster }),
+  happening('NETWORK_CONTROLLER_FAILS', { state: fc.constantFrom('DEGRADED', 'DOWN') }),
+  happening('OBJECT_STORE_FAILS', { place: cluster, fault: fc.constantFrom(...placeFaults) }),
+  happening('CONTENT_SERVER_FAILS', {
+    server: fc.constant('images.example.com'),
+    fault: fc.constantFrom(...contentFaults),
+  }),
+  happening('DIRECTORY_FAILS', { directory: fc.constant('corp-ad'), fault: fc.constantFrom(...directoryFaults) }),
   happening('GUEST_CRASHES', { vm }),
   happening('GUEST_HALTS', { vm }),
   happening('GUEST_HANGS', { vm }),

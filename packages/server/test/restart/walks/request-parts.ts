@@ -2,7 +2,7 @@
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { Asked } from '../asked.ts'
 import type { Draw } from './draw.ts'
-import { collections, type Model } from './model.ts'
+import { collections, lastOf, type Model } from './model.ts'
 
 export interface Asking {
   readonly model: Model
@@ -13,7 +13,7 @@ export interface Asking {
 
 export type Builder = (asking: Asking) => Promise<Asked | undefined> | Asked | undefined
 
-export { collections }
+export { collections, lastOf }
 
 /** Password of users that random walks create. No file of the service may contain it in plain text. */
 export const walkersPassword = 'A.Walkers-Passw0rd'
