@@ -10,6 +10,7 @@ import { contract } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { pathOf } from '../../src/core/standard.ts'
 import { unfinished } from '../../src/core/tasks/runner.ts'
 import { brokenInvariants } from '../../src/domains/invariants/invariants.ts'
@@ -135,6 +136,10 @@ function referencesNameSomething(app: TestApp): Faults {
 /** Content of servers outside, which belongs to no entity. */
 const serversOutside = /^(?:directory|objectStore|remotes|web)\./
 
+/** A seed with `vms: 1000` makes no domains: a VM gets its own when it is switched on. */
+const isOneOfMany = ({ extId, name, powerState }: VmEntity): boolean =>
+  powerState === 'OFF' && /^vm-\d{7}$/.test(name) && extId === seedId(`vm/${name}`)
+
 /** Every fact of the simulated world belongs to an entity; VMs run on the hosts of their rows. */
 async function factsHaveOwners(app: TestApp): Promise<Faults> {
   const faults: Faults = []
@@ -156,6 +161,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
     if (collection !== 'domains') continue
     for (const vm of vms) {
       const fact = facts.get(vm.extId) as { state?: string; hostExtId?: string; domain?: WithPorts } | undefined
+      if (fact === undefined && isOneOfMany(vm)) continue
       if (fact === undefined) faults.push(`"${vm.name}" has no domain`)
       // The state of a VM on a silent host is unknown.
       else if (vm.powerState !== 'UNDETERMINED' && (vm.powerState === 'OFF') !== (fact.state === 'OFF'))

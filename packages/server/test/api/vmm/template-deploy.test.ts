@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { AddressTally } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Category } from '@hyperplane/contract/platform/category'
 import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
@@ -195,7 +196,10 @@ test('a deployment after the deletion of a category leaves it out, and one after
   const [vm] = await vmsOf(await succeeded(app, deploy(template.extId)))
   assert.equal(vm.categories, undefined)
   await changed(app, vm.extId, 'delete')
-  await app.store.transaction((store) => store.remove(Subnet, own))
+  await app.store.transaction(async (store) => {
+    await store.remove(Subnet, own)
+    await store.remove(AddressTally, own)
+  })
   const failed = await app.task(await deploy(template.extId))
   assert.equal(failed.status, 'FAILED')
   assert.ok(

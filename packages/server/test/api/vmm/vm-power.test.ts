@@ -75,6 +75,7 @@ test('every operation on an UNDETERMINED VM is refused', async () => {
   for (const action of ['power-on', 'power-off', 'shutdown', 'reset', 'delete'] as const) {
     assert.equal((await change(app, vm.extId, action)).errors[0]?.code, 'VMM-30100', action)
   }
+  await app.store.transaction((store) => store.observe(Vm, vm.extId, { powerState: 'OFF' }))
 })
 
 test('power operations that are sent without waiting run in order', async () => {

@@ -444,12 +444,13 @@ test('an operator, who sees no recovery points, is not told the name of the poin
 test('a revert fails while a volume group has the address of a captured disk, and nothing changes', async () => {
   const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
   const point = await aPoint(vm.extId)
-  const group = randomUUID()
+  const [group, attachment] = [randomUUID(), randomUUID()]
+  const { disks } = (await app.store.get(Vm, vm.extId))!
   await app.store.transaction(async (store) => {
     await store.update(Vm, vm.extId, { disks: undefined })
     await store.insert(VolumeGroup, { extId: group, name: group, clusterReference: cluster.extId } as never)
     await store.insert(VolumeGroupAttachment, {
-      extId: randomUUID(),
+      extId: attachment,
       volumeGroupExtId: group,
       vmExtId: vm.extId,
       scsiIndex: 0,
@@ -457,6 +458,11 @@ test('a revert fails while a volume group has the address of a captured disk, an
   })
   const task = await revert(vm.extId, point.extId)
   assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-30106'])
+  await app.store.transaction(async (store) => {
+    await store.remove(VolumeGroupAttachment, attachment)
+    await store.remove(VolumeGroup, group)
+    await store.update(Vm, vm.extId, { disks } as never)
+  })
 })
 
 test('a point that a restore reads cannot be deleted; its storage container cannot either', async () => {

@@ -76,7 +76,7 @@ const ofTasks = fc.record({
   effect: fc.constantFrom<object>({ hangAtPercentage: 0 }, { hangAtPercentage: 50 }, { ignoreCancel: true }),
 })
 /** Asked within transactions: while they are late the world's one writer waits, and with it the walk, which moves the clock. */
-const amidTransactions: ReadonlySet<string> = new Set(['controllerState', 'usageOf'])
+const amidTransactions: ReadonlySet<string> = new Set(['controllerState', 'observeGuests', 'usageOf'])
 const calls = ['blockStorage', 'contentSource', 'hardware', 'hypervisor', 'networkFabric', 'ovaFiles'].flatMap(
   (driver) => [...(driverCalls.get(driver) ?? [])].map((method) => ({ driver, method })),
 )
