@@ -517,6 +517,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     owner: { extId: model.extId(draw, walk.collections.users) },
   })),
   crossClusterMigrateVm: walk.acting(walk.collections.vms, 'migrate', toCluster),
+  generateConsoleTokenById: walk.acting(walk.collections.vms, 'generate-console-token'),
   crossClusterMigrateVmDryRun: walk.acting(walk.collections.vms, 'migrate?$dryrun=true', toCluster),
 }
 

@@ -134,6 +134,7 @@ const happenings = fc.oneof(
   happening('GUEST_HANGS', { vm }),
   happening('GUEST_FAILS', { vm, fault: fc.constantFrom(...guestFaults) }),
   happening('VM_JOINS_LEGACY_POLICY', { vm }),
+  happening('EXTERNAL_VM_VANISHES', { vm: fc.constantFrom('legacy-erp', 'legacy-test') }),
   drift('VM', 'batch-01', 'powerState', 'OFF'),
   drift('VM', 'web-02', 'memoryBytes', 1024 ** 3),
   drift('SUBNET', 'vlan-100-app', 'tag', 77),
