@@ -6,6 +6,7 @@ import { StoreRefusal } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
 import { registerFunctions } from './dialect.ts'
 import { keepSums } from './kept-sums.ts'
+import { keepReferences } from './known-references.ts'
 import { keepReferrerCounts } from './referrer-counts.ts'
 import type { TimeLimit } from './time-limit.ts'
 
@@ -108,7 +109,7 @@ export async function makeTablesInSteps(database: DatabaseSync, tables: Readonly
     database.exec('BEGIN')
   }
   noteForms(database, tables)
-  keepTallies(database, tables)
+  keepDerived(database, tables)
   database.exec('COMMIT')
 }
 
@@ -137,13 +138,14 @@ function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>):
     createTables(database, tables)
     database.prepare("INSERT OR REPLACE INTO meta VALUES ('tables', ?)").run(form)
   }
-  keepTallies(database, tables)
+  keepDerived(database, tables)
   database.exec('COMMIT')
 }
 
-function keepTallies(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+function keepDerived(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   keepReferrerCounts(database, tables)
   keepSums(database, tables)
+  keepReferences(database, tables)
 }
 
 function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
