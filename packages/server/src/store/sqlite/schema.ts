@@ -93,9 +93,19 @@ export function migrate(
 
 /**
  * Makes the tables of a new file before `migrate`, which would create a thousand indexes in one turn of the event loop.
- * @throws the error of SQLite
+ * @throws StoreRefusal when the disk is full
  */
 export async function makeTablesInSteps(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
+  try {
+    await makeEachTable(database, tables)
+    // Closing the database would not report a checkpoint that fails.
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch (cause) {
+    throw diskRefusal(cause) ?? cause
+  }
+}
+
+async function makeEachTable(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
   database.exec(createMeta)
   let began = performance.now()
   database.exec('BEGIN')
