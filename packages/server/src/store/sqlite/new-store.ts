@@ -8,21 +8,18 @@ import { connect, makeTablesInSteps } from './schema.ts'
  */
 export async function createStoreFile(file: string, tables: ReadonlyMap<string, Table>): Promise<void> {
   const temporary = `${file}.new`
-  await remove(temporary, `${temporary}-wal`, `${temporary}-shm`, `${file}-wal`, `${file}-shm`)
-  const database = connect(temporary, { durable: false })
+  for (const former of [temporary, `${file}-wal`, `${file}-shm`]) await rm(former, { force: true })
+  // A write-ahead log that a full disk does not take back into the file would be lost with the new name.
+  const database = connect(temporary, { durable: false, isExclusive: true })
   try {
     await makeTablesInSteps(database, tables)
   } catch (error) {
     database.close()
-    await remove(temporary, `${temporary}-wal`, `${temporary}-shm`)
+    await rm(temporary, { force: true })
     throw error
   }
   database.close()
   await using handle = await open(temporary, 'r+')
   await handle.sync()
   await rename(temporary, file)
-}
-
-async function remove(...files: readonly string[]): Promise<void> {
-  for (const file of files) await rm(file, { force: true })
 }
