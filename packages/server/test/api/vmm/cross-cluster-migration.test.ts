@@ -27,6 +27,7 @@ import {
   tagOf,
 } from '../../support/native-cluster.ts'
 import { type CallOptions, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { aRole, aUser, grant } from '../iam/people.ts'
 
 let app: TestApp
 let natural: TestApp
@@ -306,6 +307,20 @@ test('without a target cluster the service chooses one that can take the VM', as
   const stuck = await aVm(app, from, { nics: [nicOn(await namedSubnet(from, 'nowhere-else'))] })
   const task = await app.task(await migrate(stuck.extId, bodyTo(undefined, false)))
   assert.match(messages(task)[0] ?? '', /No other cluster of the zone/)
+})
+
+test('a subnet of the same name that the caller may not see is not chosen', async () => {
+  const { vm } = await aFullVm()
+  const user = await aUser(app)
+  const migrating = ['Migrate_Virtual_Machine_Across_Clusters', 'View_Existing_Virtual_Machine', 'View_Cluster']
+  await grant(app, { id: await aRole(app, migrating) }, user.extId)
+  const started = await migrate(vm.extId, bodyTo(to, false), { as: user.as })
+  const task = await app.task(started)
+  assert.equal(task.status, 'FAILED')
+  assert.match(messages(task).join(), /has no VLAN subnet/)
+  assert.equal((await readVm(app, vm.extId)).cluster.extId, from.extId)
+  await grant(app, { id: await aRole(app, ['View_Subnet']) }, user.extId)
+  await succeeded(await migrate(vm.extId, bodyTo(undefined, false), { as: user.as }))
 })
 
 test('a migration that fails at any step leaves the VM as it was, without files on the target', async () => {
