@@ -7,6 +7,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { joinGroup } from '../../../src/drivers/simulated/hypervisor/groups.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { setFault } from '../../support/clustermgmt.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
@@ -26,6 +27,7 @@ import {
   readVm,
   tagOf,
 } from '../../support/native-cluster.ts'
+import { ofVm, postOva } from '../../support/ovas.ts'
 import { type CallOptions, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aRole, aUser, grant } from '../iam/people.ts'
 
@@ -323,6 +325,16 @@ test('a subnet of the same name that the caller may not see is not chosen', asyn
   await succeeded(await migrate(vm.extId, bodyTo(undefined, false), { as: user.as }))
 })
 
+test('a VM that migrates leaves the legacy anti-affinity group of its former cluster', async () => {
+  const { extId, name } = await aVm(app, from)
+  await joinGroup(app.world, { kind: 'VM', extId, name }, 'apart')
+  const policies = async (): Promise<any[]> =>
+    (await app.call('GET', '/vmm/v4.2/ahv/policies/legacy-vm-anti-affinity-policies')).data
+  assert.deepEqual((await policies())[0].vms, [{ extId }])
+  await succeeded(await migrate(extId, bodyTo(to, false)))
+  assert.equal((await policies())[0].vms?.length ?? 0, 0)
+})
+
 test('a migration that fails at any step leaves the VM as it was, without files on the target', async () => {
   const { vm } = await running()
   const disks = diskCount()
@@ -417,6 +429,7 @@ test('a migration copies disks, then memory; meanwhile other operations are refu
   const point = { requestId: randomUUID(), body: { vmExtId: vm.extId } }
   const refused = await natural.call('POST', '/vmm/v4.2/ahv/config/vm-recovery-points', point)
   assert.equal(refused.errors[0]?.code, 'VMM-30102')
+  assert.equal((await postOva(natural, ofVm(vm.extId))).errors[0]?.code, 'VMM-30102')
   await reached(started, 82)
   const off = await change(natural, vm.extId, 'power-off')
   assert.equal((await driven(natural.task(started))).status, 'CANCELED')

@@ -13,7 +13,7 @@ import { implement, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
-import { affectedVm } from '../../vm/admission.ts'
+import { affectedVm, requireNoMigration } from '../../vm/admission.ts'
 import { makingVm, type NewVm } from '../../vm/create/create.ts'
 import { derivedFaults, deriveVm, type Overrides } from '../../vm/create/derived-vm.ts'
 import { nameFaults, overrideFaults } from '../../vm/rules.ts'
@@ -151,7 +151,11 @@ async function createOfVm(ctx: WriteContext, body: Body, source: FromVm): Promis
   const others = (body.clusterLocationExtIds ?? []).filter((extId) => !locations.includes(extId))
   if (vm !== undefined && others.length > 0)
     throw fault('clusterLocationExtIds', `the cluster of the VM (${locations[0]}), or nothing`, others)
-  if (vm !== undefined) await requireClusterReachable(ctx, vm.cluster?.extId)
+  if (vm !== undefined) {
+    await requireClusterReachable(ctx, vm.cluster?.extId)
+    // The archive is written where the disks are.
+    requireNoMigration(vm)
+  }
   const ova = await insertOva(ctx, body, locations)
   const input = { extId: ova.extId, vmExtId, format, ...(vm === undefined ? { isAbsent: true as const } : {}) }
   const locks = [ova.extId, ...(vm === undefined ? [] : [vmExtId])]
