@@ -3,12 +3,11 @@
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { created, replaced } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { type Broken, implement, type WriteContext } from '../../../context.ts'
+import { type Broken, implement, mayRefer, type WriteContext } from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
@@ -149,9 +148,7 @@ function sourceFaults({ source, checksum }: Body): ApiError[] {
 /** The disk that a new image copies. @throws ApiError 404 also when the caller may not refer to its VM */
 async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
   const found = await findDisk(ctx.store, diskExtId)
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
-  const isVisible = isInScope(scope, found?.vm)
-  if (found === undefined || !isVisible) throw diskNotFound(diskExtId)
+  if (found === undefined || !(await mayRefer(ctx, Vm, found.vm))) throw diskNotFound(diskExtId)
   if (fileOf(found.disk) === undefined) throw fault('source/extId', 'a disk of its own, not a volume group', diskExtId)
   return { clusterExtId: found.vm.cluster?.extId }
 }

@@ -3,13 +3,12 @@ import type { BodyOf, Declared } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Ova, ovaOperations } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { AffectedEntity, TaskOptions } from '../../../../core/tasks/define-task.ts'
 import { created } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
-import { implement, type WriteContext } from '../../../context.ts'
+import { implement, mayRefer, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
@@ -145,8 +144,7 @@ interface FromVm {
 async function createOfVm(ctx: WriteContext, body: Body, source: FromVm): Promise<TaskStarted> {
   const { vmExtId, diskFileFormat: format } = source
   const stored = await ctx.store.get(Vm, vmExtId)
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
-  const vm = isInScope(scope, stored) ? stored : undefined
+  const vm = (await mayRefer(ctx, Vm, stored)) ? stored : undefined
   const locations = vm === undefined ? [] : [vm.cluster?.extId as string]
   const others = (body.clusterLocationExtIds ?? []).filter((extId) => !locations.includes(extId))
   if (vm !== undefined && others.length > 0)
