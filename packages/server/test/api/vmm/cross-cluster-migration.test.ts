@@ -24,6 +24,7 @@ import {
   GiB,
   type NativeCluster,
   nicOn,
+  postVm,
   readVm,
   tagOf,
 } from '../../support/native-cluster.ts'
@@ -323,6 +324,32 @@ test('a subnet of the same name that the caller may not see is not chosen', asyn
   assert.equal((await readVm(app, vm.extId)).cluster.extId, from.extId)
   await grant(app, { id: await aRole(app, ['View_Subnet']) }, user.extId)
   await succeeded(await migrate(vm.extId, bodyTo(undefined, false), { as: user.as }))
+})
+
+test('a disk is not made from one that has migrated to another cluster meanwhile', async () => {
+  let goOn = (): void => undefined
+  const held = new Promise<void>((resolve) => (goOn = resolve))
+  const beforeStep = async (definition: string): Promise<void> =>
+    definition === 'vmm.create-vm' && isHeld ? held : undefined
+  let isHeld = false
+  const own = await startApp({ config: { seed: 'empty' }, beforeStep })
+  try {
+    const [cluster, target] = [await aNativeCluster(own), await aNativeCluster(own)]
+    const source = await aVm(own, cluster, { disks: [bootDisk(cluster)] })
+    const disks = diskCount(own)
+    isHeld = true
+    const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: source.disks[0].extId }
+    const backingInfo = { $objectType: 'vmm.v4.ahv.config.VmDisk', dataSource: { reference } }
+    const creation = await postVm(own, cluster, { disks: [{ backingInfo }] })
+    await succeeded(await migrate(source.extId, bodyTo(target, false), {}, own), own)
+    goOn()
+    const task = await own.task(creation)
+    assert.equal(task.status, 'FAILED')
+    for (const { extId } of [cluster, target]) assert.ok(messages(task)[0]?.includes(`cluster-${extId.slice(0, 8)}`))
+    assert.equal(diskCount(own), disks)
+  } finally {
+    await own.close()
+  }
 })
 
 test('a VM that migrates leaves the legacy anti-affinity group of its former cluster', async () => {
