@@ -6,7 +6,9 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { LeftCopy, removeLeftCopies } from '../../../src/domains/vmm/vm/cross-cluster/left-copies.ts'
 import { joinGroup } from '../../../src/drivers/simulated/hypervisor/groups.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { setFault } from '../../support/clustermgmt.ts'
@@ -488,6 +490,25 @@ test('a cluster that goes away while disks are copied does not lock the VM; the 
   await setFault(natural, slowTo.extId)
   for (let minute = 0; minute < 10 && diskCount(natural) > disks; minute++) await natural.clock.advance(60_000)
   assert.equal(diskCount(natural), disks)
+})
+
+test('a cluster that refuses to delete left copies does not keep those on other clusters', async () => {
+  const copies = [from, to].map(({ extId: clusterExtId }) => ({ extId: randomUUID(), clusterExtId }))
+  await app.store.transaction(async (store) => {
+    for (const copy of copies) await store.insert(LeftCopy, copy)
+  })
+  const [refused] = (await app.store.find(LeftCopy)).map(({ extId }) => extId)
+  const deleteDisk = async (extId: string): Promise<void> => {
+    if (extId === refused) throw new DriverError('refused for a test', { retryable: true })
+  }
+  const drivers = { ...app.drivers, hypervisor: { ...app.drivers.hypervisor, deleteDisk } }
+  assert.equal(await removeLeftCopies.run({ drivers, store: app.store }), 'again')
+  assert.deepEqual(
+    (await app.store.find(LeftCopy)).map(({ extId }) => extId),
+    [refused],
+  )
+  await removeLeftCopies.run({ drivers: app.drivers, store: app.store })
+  assert.equal(await app.store.count(LeftCopy), 0)
 })
 
 test('from its admission a migration refuses other operations, and a former cluster that goes away does not lock the VM', async () => {
