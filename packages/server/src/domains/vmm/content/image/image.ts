@@ -1,6 +1,7 @@
 /** Operations on images, and the download of their bytes. Source: behaviour vmm.md 1.8, 3.6, 3.9. */
 
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
@@ -153,7 +154,10 @@ async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clust
   return { clusterExtId: found.vm.cluster?.extId }
 }
 
-/** The clusters that the body names; by default one that placement policies choose, that of the disk, the roomiest. */
+/**
+ * The clusters that the body names; by default one that placement policies choose, that of the disk, the roomiest among
+ * those that the caller may name.
+ */
 async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
   const named = distinct(body.clusterLocationExtIds ?? [])
   if (named.length > 0) {
@@ -162,10 +166,17 @@ async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | 
   }
   const { wanted } = placementOf(await activePolicies(ctx.store), body.categoryExtIds)
   const placed = wanted.length === 0 ? undefined : await roomiestCluster(ctx, wanted)
-  const chosen = placed ?? diskCluster ?? (await roomiestCluster(ctx))
+  const chosen = placed ?? diskCluster ?? (await roomiestCluster(ctx, await nameableClusters(ctx)))
   if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
   await requireClusterReachable(ctx, chosen)
   return [chosen]
+}
+
+async function nameableClusters(ctx: WriteContext): Promise<string[]> {
+  const extIds: string[] = []
+  for (const cluster of await ctx.store.find(Cluster))
+    if (await mayRefer(ctx, Cluster, cluster)) extIds.push(cluster.extId)
+  return extIds
 }
 
 /** Source: behaviour vmm.md 3.8 (invariant 8). */
