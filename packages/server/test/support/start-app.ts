@@ -123,7 +123,7 @@ function likenessOf({ data: _, ...config }: Config, { logLevel: __, ...options }
 /** Checks of a larger store take seconds. */
 const mostCheckedBytes = 16 * 1024 ** 2
 
-/** An app that was closed before, or whose tasks wait for a time or an event, is not checked. */
+/** An app whose world is gone, or whose tasks wait for a time or an event, is not checked. */
 async function checkAtRest(app: TestApp): Promise<void> {
   if (app.worlds.get('default')?.current === undefined || app.runner.size() > 0) return
   if (statSync(join(app.folder, 'world.sqlite')).size > mostCheckedBytes) return
@@ -146,6 +146,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
     ...options,
   })
   if (like !== undefined) keepBeginning(like, folder)
+  let isClosed = false
   // A test that blocks tasks would wait for itself.
   const isAtOnce = options.beforeStep !== undefined
   const call = (method: string, path: string, options: CallOptions = {}): Promise<CallResult> =>
@@ -161,8 +162,10 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       return (await call('GET', `/platform/v4.3/config/tasks/${id}`)).data
     },
     async close() {
+      const isChecked = breaksInvariants === undefined && !isClosed
+      isClosed = true
       try {
-        if (breaksInvariants === undefined) await checkAtRest(started)
+        if (isChecked) await checkAtRest(started)
       } finally {
         await app.close()
       }
