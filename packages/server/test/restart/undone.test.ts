@@ -32,11 +32,14 @@ import { Victims } from './victims.ts'
 const stays: Readonly<Record<string, string>> = {
   'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
   'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
+  'clustermgmt.enter-host-maintenance': 'VMs moved and came back, and those that were shut down started again',
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'vmm.migrate-vm-disks': 'disks that were moved stay there',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
+  'vmm.move-to-host': 'the host leaves maintenance, also when a VM does not return',
+  'vmm.stop-for-maintenance': 'VMs that could migrate moved and came back',
   'vmm.install-vm-guest-tools': 'the guest was rebooted',
   'vmm.power-cycle-vm': 'the VM was powered off first',
   'vmm.start-held-vm': 'a VM that was started is to run',
@@ -89,9 +92,9 @@ const firstMomentOf = ({ name: definition, steps }: TaskDefinition<any, any>): S
   phase: 'run',
 })
 
-/** What the task that was asked for becomes; it may have ended before the one that fails began. */
+/** The end of the requested task, which may end before the failing one begins, or succeed in spite of its failure. */
 const statusOf = (name: string): string => (startedByAnother.has(name) ? 'SUCCEEDED' : 'FAILED')
-const startedByAnother = new Set(['clustermgmt.copy-data', 'platform.back-up-domain-manager'])
+const startedByAnother = new Set(['clustermgmt.copy-data', 'platform.back-up-domain-manager', 'vmm.move-to-host'])
 
 /** Time passes only for tasks that the clock begins: otherwise, nothing but the task changes the world. */
 const startOf = (asked: Asked): number => (isOfTime(asked) ? anHourLater : beginning)
