@@ -252,6 +252,20 @@ test('a VM with a running task leaves its host after that task', async () => {
   assert.deepEqual(await seenIn(cluster), { busy: 'ON 0' })
 })
 
+test('a VM that cannot migrate and ignores the request to shut down is powered off after 60 s', async () => {
+  const cluster = await aNativeCluster(app)
+  const [host = ''] = cluster.hostExtIds
+  const vm = await running(cluster, host, { name: 'hung', isVcpuHardPinningEnabled: true })
+  await app.clock.advance(60_000)
+  await happen(app, { type: 'GUEST_HANGS', vm: vm.extId })
+  const [stop] = await subtasks(await done(ask('enter', cluster, host, mayStop)), 'ShutdownVm')
+  const { from, to } = stop as Subtask
+  assert.ok(to - from >= 60_000 && to - from < 65_000, String(to - from))
+  assert.deepEqual(await seenIn(cluster), { hung: 'OFF' })
+  await done(ask('exit', cluster, host))
+  assert.match((await seenIn(cluster))['hung'] as string, /^ON /)
+})
+
 test('after the maintenance VMs return that still run and fit; those that were started or deleted meanwhile are left alone', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3, usableGiB: 10 })
   const [host = ''] = cluster.hostExtIds
