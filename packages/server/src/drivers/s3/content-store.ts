@@ -70,7 +70,7 @@ async function partIn(answer: Response): Promise<Part> {
   const version = answer.headers.get('etag')
   const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(answer.headers.get('content-range') ?? '') ?? []
   if (answer.status !== 206 || size === undefined || version === null)
-    throw gone('the object store does not send parts of objects')
+    throw gone('the object store does not answer with a part of the object and its entity tag')
   return { bytes: new Uint8Array(await answer.arrayBuffer()), version, sizeBytes: Number(size) }
 }
 
