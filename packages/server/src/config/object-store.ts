@@ -16,10 +16,10 @@ export function readObjectStoreKey(settings: Settings, text: string | undefined)
     throw new StartRefusal(
       `${objectStoreKeyVariable} and ${fileOption} both give an access key: leave out one of them.`,
     )
-  const where = file === undefined ? objectStoreKeyVariable : `The file of ${fileOption}`
   if (objectStore === undefined) {
-    if (text === undefined && file === undefined) return undefined
-    throw new StartRefusal(`${where} is given without --object-store: give both or neither.`)
+    // The variable alone is accepted: commands such as `restore` run in the environment of the service.
+    if (file === undefined) return undefined
+    throw new StartRefusal(`${fileOption} is given without --object-store: give both or neither.`)
   }
   requireCallable(objectStore, settings)
   const written = file === undefined ? text : readKeyFile(file)
@@ -27,6 +27,7 @@ export function readObjectStoreKey(settings: Settings, text: string | undefined)
     throw new StartRefusal(
       `--object-store is given without an access key: put ACCESS-KEY-ID:SECRET into ${objectStoreKeyVariable} or the file of ${fileOption}.`,
     )
+  const where = file === undefined ? objectStoreKeyVariable : `The file of ${fileOption}`
   const [, accessKeyId, secretAccessKey] = /^([^\s:]+):(\S+)$/.exec(written.trim()) ?? []
   if (accessKeyId === undefined || secretAccessKey === undefined)
     throw new StartRefusal(`${where} does not have the form ACCESS-KEY-ID:SECRET: correct it.`)

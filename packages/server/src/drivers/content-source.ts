@@ -6,7 +6,10 @@ export interface ContentSource {
   /** False: no object store is configured, so `ObjectOrigin` cannot be read. */
   readonly readsObjects: boolean
   /** Does not transfer the content. @throws DriverError, final, with a cause for people, when it is unreachable */
-  look(origin: ContentOrigin): Promise<{ readonly sizeBytes: number; readonly version?: string }>
+  look(
+    origin: ContentOrigin,
+    stopping?: AbortSignal,
+  ): Promise<{ readonly sizeBytes: number; readonly version?: string }>
   /** A partial file stays until `remove`. */
   fetch(file: ImageFile, origin: ContentOrigin, transfer: Transfer): Promise<void>
   /** @throws DriverError, final, when the other cluster does not have the content */

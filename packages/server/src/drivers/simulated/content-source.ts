@@ -55,8 +55,8 @@ export function createContentSource(world: SimulatedWorld, settings: ContentSett
 
   return {
     readsObjects: contentStore !== undefined,
-    async look(origin) {
-      if (origin.kind === 'object') return objectFiles.look(origin)
+    async look(origin, stopping) {
+      if (origin.kind === 'object') return objectFiles.look(origin, stopping)
       return { sizeBytes: (await contentOf(origin)).sizeBytes }
     },
     async fetch(file, origin, transfer) {

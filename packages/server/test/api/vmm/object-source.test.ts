@@ -158,6 +158,12 @@ describe('an image from an object', () => {
     rmSync(join(app.folder, 'world/content', `${image.extId}.${cluster}`))
     const { status, errors } = await app.call('GET', `${images}/${image.extId}/file`)
     assert.equal(status, 503, JSON.stringify(errors))
+    const body = { name: image.name, type: image.type, clusterLocationExtIds: [cluster, ids.cloud] }
+    const { etag } = await app.call('GET', `${images}/${image.extId}`)
+    const put = { body, ifMatch: etag as string, requestId: randomUUID() }
+    const task = await app.task(await app.call('PUT', `${images}/${image.extId}`, put))
+    assert.equal(task.status, 'FAILED')
+    assert.match(task.errorMessages[0].message, /does not hold the content/)
     await app.task(await app.call('DELETE', `${images}/${image.extId}`))
   })
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { access, constants, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { ByteRange, Digests, ObjectOrigin, Transfer } from '../../content-source.ts'
 import { type ContentStore, type ContentVersion, objectChanged } from '../../content-store.ts'
@@ -17,7 +17,7 @@ export interface ObjectFiles {
   look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion>
   /** Begins anew at each call; what it has written is removed by `remove`. */
   fetch(name: string, origin: ObjectOrigin, transfer: Transfer): Promise<FetchedFile>
-  /** Shares the bytes: files are never changed in place. */
+  /** Shares the bytes: files are never changed in place. @throws DriverError, final, when the file is missing */
   copy(from: string, to: string): Promise<void>
   /** @throws DriverError, final, when the file is missing: backups and exports of a world have the fact alone */
   require(name: string): Promise<void>
@@ -50,8 +50,15 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
     return found
   }
 
+  async function require(name: string): Promise<void> {
+    await access(fileOf(name)).catch((cause) => {
+      throw new DriverError('the cluster does not hold the content', { retryable: false, cause })
+    })
+  }
+
   return {
     look,
+    require,
     async fetch(name, origin, transfer) {
       const { sizeBytes, version } = await look(origin, transfer.stopping)
       const parts = partsOf(origin, { sizeBytes, version }, transfer)
@@ -59,15 +66,12 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
       return { sizeBytes, own }
     },
     async copy(from, to) {
+      await require(from)
       const [source, target] = [fileOf(from), fileOf(to)]
       await rm(target, { force: true })
       // Some file systems have no hard links.
       await link(source, target).catch(() => copyFile(source, target, constants.COPYFILE_FICLONE))
-    },
-    async require(name) {
-      await access(fileOf(name)).catch((cause) => {
-        throw new DriverError('the cluster does not hold the content', { retryable: false, cause })
-      })
+      await flushFolder(content)
     },
     // A generator: a stream that nobody reads would keep its file open, or end the process with its error.
     async *read(name, { first, last } = { first: 0, last: Number.POSITIVE_INFINITY }) {
@@ -101,7 +105,7 @@ const partial = (file: string): string => `${file}.uploading`
 
 /** Durable, under its name only when it is complete. */
 async function writeFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<Required<Digests>> {
-  const folder = join(file, '..')
+  const folder = dirname(file)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const [sha1, sha256] = [createHash('sha1'), createHash('sha256')]
   const handle = await open(partial(file), 'w', 0o600)
@@ -120,5 +124,13 @@ async function writeFile(file: string, parts: AsyncIterable<Uint8Array>): Promis
     await handle.close()
   }
   await rename(partial(file), file)
+  await flushFolder(folder)
   return { sha1: sha1.digest('hex'), sha256: sha256.digest('hex') }
+}
+
+/** A power failure may lose new names otherwise. Windows cannot open folders, and does not need this. */
+async function flushFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  await handle.sync().finally(() => handle.close())
 }

@@ -34,7 +34,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
       run: async (ctx, { extId }) => {
         const image = await pendingImage(ctx, extId)
         const origin = await originOf(ctx, image)
-        return available(image, () => reading(ctx, origin, () => ctx.drivers.contentSource.look(origin)))
+        return available(image, () => reading(ctx, origin, () => ctx.drivers.contentSource.look(origin, ctx.stopping)))
       },
       record: async (ctx, { extId }, { sizeBytes }) => {
         await ctx.store.observe(Image, extId, { sizeBytes })
