@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from '../../src/config/config.ts'
 
 export const accessKeyId = 'HYPERPLANETESTKEY2'
+/** Of an object in both buckets, for suites that cover every kind. */
+export const storedKey = 'stored.ova'
 export const secretAccessKey = 'a-secret/of+the-content-store'
 
 /** The first byte of the part that a client reads; `look` of the driver reads byte 0 alone. */

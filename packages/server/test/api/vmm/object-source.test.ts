@@ -9,7 +9,7 @@ import type { Config } from '../../../src/config/config.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import { made, rateLimitBody, rateLimitPolicies, succeeds } from '../../support/content-policies.ts'
-import { deployOva, downloadOf, ovas, readOva } from '../../support/ovas.ts'
+import { anArchive, deployOva, downloadOf, ovas, readOva } from '../../support/ovas.ts'
 import { aCategory } from '../../support/policies.ts'
 import { accessKeyId, type S3Server, secretAccessKey, startS3Server } from '../../support/s3-server.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
@@ -267,15 +267,13 @@ test('keys that would lead to another object or bucket are refused', async () =>
 })
 
 test('an OVA from an object has its bytes and its description, and its VM is deployed on each location', async () => {
-  const url = { $objectType: 'vmm.v4.content.OvaUrlSource', url: 'https://images.example.com/appliance.ova' }
-  const first = await created(ovas, { name: 'from a URL', source: url, clusterLocationExtIds: [cluster] })
-  const { bytes } = await downloadOf(app, first.extId)
+  const bytes = await anArchive(app, cluster)
   server.objects.set('vmm-ovas/appliance.ova', bytes)
 
   const clusterLocationExtIds = [cluster, ids.cloud]
   const { extId } = await created(ovas, ovaOf('appliance.ova', { clusterLocationExtIds }))
   const ova = await readOva(app, extId)
-  assert.deepEqual([ova.sizeBytes, ova.diskFormat, ova.parentVm], [bytes.length, first.diskFormat, first.parentVm])
+  assert.deepEqual([ova.sizeBytes, ova.diskFormat, ova.parentVm], [bytes.length, 'VMDK', 'archive'])
   assert.equal(ova.checksum.hexDigest, createHash('sha256').update(bytes).digest('hex'))
   assert.ok((await downloadOf(app, extId)).bytes.equals(bytes))
   for (const location of clusterLocationExtIds) {
