@@ -1,5 +1,6 @@
 /** Source: behaviour networking.md 1.1, 1.20. */
 import type { BodyOf } from '@hyperplane/contract'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { NetworkController, networkControllerOperations } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
@@ -107,6 +108,7 @@ async function usersOf(store: Reader): Promise<readonly string[]> {
   const overlay = { filter: equals(pathOf(Subnet, 'subnetType'), 'OVERLAY') }
   const advanced = { filter: equals(pathOf(Subnet, 'isAdvancedNetworking'), true), limit: 6 }
   const users = [...(await store.find(Vpc, { limit: 6 })).map(({ name }) => `VPC ${name}`)]
+  users.push(...(await store.find(Gateway, { limit: 6 })).map(({ name }) => `gateway ${name}`))
   for (const { name } of [
     ...(await store.find(Subnet, { ...overlay, limit: 6 })),
     ...(await store.find(Subnet, advanced)),
