@@ -14,6 +14,7 @@ import type { ControllerEntity } from '../admission/network-controllers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { growNodes, growthShortfall, type NodeSize } from '../scheduling/manager-nodes.ts'
 import { agentHosts, controllerPhases } from './controller-tasks.ts'
+import { vpcOf } from './gateway/entity.ts'
 import { inUse } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { clashesOf } from './vpc-prefixes.ts'
@@ -108,12 +109,16 @@ async function usersOf(store: Reader): Promise<readonly string[]> {
   const overlay = { filter: equals(pathOf(Subnet, 'subnetType'), 'OVERLAY') }
   const advanced = { filter: equals(pathOf(Subnet, 'isAdvancedNetworking'), true), limit: 6 }
   const users = [...(await store.find(Vpc, { limit: 6 })).map(({ name }) => `VPC ${name}`)]
-  users.push(...(await store.find(Gateway, { limit: 6 })).map(({ name }) => `gateway ${name}`))
   for (const { name } of [
     ...(await store.find(Subnet, { ...overlay, limit: 6 })),
     ...(await store.find(Subnet, advanced)),
   ])
     users.push(`subnet ${name}`)
+  // Those of VPCs are deleted before their VPC.
+  const gateways = (await store.find(Gateway)).filter(
+    (each) => each.vmReference !== undefined && vpcOf(each) === undefined,
+  )
+  users.push(...gateways.map(({ name }) => `gateway ${name}`))
   return [...new Set(users)]
 }
 

@@ -45,7 +45,8 @@ export function createGateways(world: SimulatedWorld, isInstant: boolean): Gatew
         if (isInstant) return agents.put(gatewayExtId, { startedAt })
         const answersAt = agentAnswersAt(world, gatewayExtId, vmExtId, startedAt)
         if (answersAt <= clock.now()) return
-        await clock.sleep(answersAt - clock.now())
+        // Whole milliseconds: a clock that is moved by hand would not pass a shorter rest.
+        await clock.sleep(Math.ceil(answersAt - clock.now()))
       }
     },
     async gateway(gatewayExtId) {

@@ -60,7 +60,7 @@ export const upgradeGateway = defineTask<Upgrade>({
     {
       name: 'copy image',
       progress: 40,
-      seconds: [25, 70],
+      seconds: [80, 105],
       run: async (ctx, input) => createDisk(ctx, upgraded(await storedOf(ctx, input), input)),
       undo: async (ctx, input) =>
         ctx.drivers.hypervisor.deleteDisk(diskOf(applianceOf(await storedOf(ctx, input)), input.version)),
@@ -81,7 +81,7 @@ export const upgradeGateway = defineTask<Upgrade>({
     {
       name: 'check service',
       progress: 90,
-      seconds: [20, 45],
+      seconds: [25, 40],
       // The appliance runs the service from its start on; this step only takes time.
     },
     {
