@@ -11,7 +11,7 @@ import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hyperviso
 import { vtep } from '../../kinds/networking/gateway.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
-import { attachedTo, aVpc, changed, demoVpc, ip, made, put, removed } from '../../support/vpcs.ts'
+import { attachedTo, aVpc, changed, demoVpc, ip, made, put, removed, routesIn } from '../../support/vpcs.ts'
 
 const gateways = '/networking/v4.3/config/gateways'
 const sessions = '/networking/v4.3/config/bgp-sessions'
@@ -317,4 +317,46 @@ test('equal routes share the traffic after a change of the local gateway', async
   const program: any = gatewayFacts(app.world).gateways.get(local.slice(-36))
   assert.equal(program.service.isMultipath, true)
   await changed(app, local, { services })
+})
+
+test('a session to an IPv6 gateway receives a default route and prefixes of IPv6', async () => {
+  const v6 = (value: string): object => ({ ipv6: { value, prefixLength: 128 } })
+  const subnets = '/networking/v4.3/config/subnets'
+  const uplink = await made(app, subnets, {
+    name: 'ext-v6',
+    subnetType: 'VLAN',
+    networkId: 366,
+    isExternal: true,
+    isNatEnabled: false,
+    clusterReference: seedId('cluster/hp-native-01'),
+    virtualSwitchReference: seedId('virtual-switch/vs0'),
+    ipConfig: [
+      {
+        ipv6: {
+          ipSubnet: { ip: { value: 'fd00:66::' }, prefixLength: 64 },
+          defaultGatewayIp: { value: 'fd00:66::1' },
+          poolList: [{ startIp: { value: 'fd00:66::10' }, endIp: { value: 'fd00:66::ff' } }],
+        },
+      },
+    ],
+  })
+  const vpc = await aVpc(app, { externalSubnets: [{ subnetReference: uplink.slice(-36) }] })
+  const own = await made(app, gateways, { name: 'own-v6', vpcReference: vpc.slice(-36), ...localServices(bgp) })
+  const remoteBgpService = { address: v6('fd00:66::2'), asn: 65066 }
+  const other = await made(app, gateways, { name: 'other-v6', ...remoteServices({ remoteBgpService }) })
+  const [localGatewayReference, remoteGatewayReference] = [own.slice(-36), other.slice(-36)]
+  const path = await made(app, sessions, { name: 'v6', localGatewayReference, remoteGatewayReference })
+  await app.clock.advance(10_000)
+  const routes = (await app.call('GET', `${path}/bgp-routes?$filter=bgpRouteType eq 'RECEIVED'`)).data
+  const names: string[] = routes.map(({ name }: any) => name)
+  assert.ok(names.includes('::/0'))
+  assert.ok(names.length >= 2 && names.length <= 5 && names.every((name) => name.includes(':')))
+  const table = await app.call('GET', `${await routesIn(app, vpc)}?$limit=100&$filter=routeType eq 'DYNAMIC'`)
+  assert.deepEqual(table.data.map(({ name }: any) => name).sort(), [...names].sort())
+  const asV4 = { ...type('Remote'), remoteBgpService: { address: ip('10.44.4.90'), asn: 65066 } }
+  assert.deepEqual(refusal(await put(app, other, { services: asV4 })), [
+    400,
+    ['NETWORKING-10001', 'services/remoteBgpService/address'],
+  ])
+  for (const each of [path, own, other, vpc, uplink]) await removed(app, each)
 })

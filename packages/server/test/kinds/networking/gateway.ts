@@ -6,6 +6,7 @@ import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import { happen } from '../../support/events.ts'
 import { creating, named, updating } from '../../support/field-bases.ts'
+import { aNativeCluster } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ip, made } from '../../support/vpcs.ts'
 import {
@@ -39,9 +40,17 @@ const nextLook = {
   body: { duration: 'PT5S' },
 } as const
 
-/** The host on which the appliance of `bgp-prod` runs. */
-export async function hostOfAppliance(app: TestApp): Promise<string> {
-  const { vmReference } = (await app.store.get(Gateway, seedId('gateway/bgp-prod')))!
+/** On a cluster whose hosts carry nothing else. */
+async function aVtepAlone(app: TestApp): Promise<string> {
+  const { extId: clusterReference } = await aNativeCluster(app)
+  const managementInterface = { vlanId: 12, address: ip('10.12.0.5'), defaultGateway: ip('10.12.0.1') }
+  const path = await made(app, gateways, vtep('alone', { deployment: { clusterReference, managementInterface } }))
+  return path.slice(-36)
+}
+
+/** The host on which the appliance of the gateway runs; default: that of `bgp-prod`. */
+export async function hostOfAppliance(app: TestApp, extId = seedId('gateway/bgp-prod')): Promise<string> {
+  const { vmReference } = (await app.store.get(Gateway, extId))!
   return domainFacts(app.world).get(vmReference!)!.hostExtId!
 }
 
@@ -76,11 +85,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   }),
   // Its host has failed, or has begun maintenance: the next look of the schedule moves the appliance.
   'networking.recover-gateway': async (app) => {
-    await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app) })
+    await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app, await aVtepAlone(app)) })
     return nextLook
   },
   'networking.migrate-gateway': async (app) => {
-    const host = await hostOfAppliance(app)
+    const host = await hostOfAppliance(app, await aVtepAlone(app))
     await app.store.transaction((store) => store.update(Host, host, { maintenanceState: 'in_maintenance' }))
     return nextLook
   },
