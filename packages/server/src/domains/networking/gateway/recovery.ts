@@ -117,6 +117,7 @@ export const migrateGateway = defineTask<Leaving>({
     {
       name: 'move',
       progress: 100,
+      isIrreversible: true,
       run: async (ctx, input) => {
         const gateway = await storedOf(ctx, input)
         await ctx.drivers.hypervisor.migrateVm(applianceOf(gateway), (await elsewhere(ctx, gateway, input)) as string)
