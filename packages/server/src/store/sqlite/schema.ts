@@ -6,6 +6,7 @@ import { StoreRefusal } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
 import { registerFunctions } from './dialect.ts'
 import { keepSums } from './kept-sums.ts'
+import { keepReferences } from './known-references.ts'
 import { keepReferrerCounts } from './referrer-counts.ts'
 import type { TimeLimit } from './time-limit.ts'
 
@@ -22,7 +23,7 @@ export interface ConnectionOptions {
   readonly readOnly?: boolean
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
-  /** No other connection: without a write-ahead log each page is written once. */
+  /** For a temporary file: no other connection, no write-ahead log, and a crash damages the file. */
   readonly isExclusive?: boolean
   readonly timeLimit?: TimeLimit
 }
@@ -41,7 +42,7 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
   try {
     if (!readOnly) makePrivateDatabase(file)
     database = new DatabaseSync(file, { readOnly, timeout: 5000 })
-    if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
+    if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY')
     else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`${synchronous(durable)}; PRAGMA foreign_keys = OFF; ${cacheSize()}`)
     registerFunctions(database, timeLimit)
@@ -92,9 +93,17 @@ export function migrate(
 
 /**
  * Makes the tables of a new file before `migrate`, which would create a thousand indexes in one turn of the event loop.
- * @throws the error of SQLite
+ * @throws StoreRefusal when the disk is full
  */
 export async function makeTablesInSteps(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
+  try {
+    await makeEachTable(database, tables)
+  } catch (cause) {
+    throw diskRefusal(cause) ?? cause
+  }
+}
+
+async function makeEachTable(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
   database.exec(createMeta)
   let began = performance.now()
   database.exec('BEGIN')
@@ -108,7 +117,7 @@ export async function makeTablesInSteps(database: DatabaseSync, tables: Readonly
     database.exec('BEGIN')
   }
   noteForms(database, tables)
-  keepTallies(database, tables)
+  keepDerived(database, tables)
   database.exec('COMMIT')
 }
 
@@ -137,13 +146,14 @@ function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>):
     createTables(database, tables)
     database.prepare("INSERT OR REPLACE INTO meta VALUES ('tables', ?)").run(form)
   }
-  keepTallies(database, tables)
+  keepDerived(database, tables)
   database.exec('COMMIT')
 }
 
-function keepTallies(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+function keepDerived(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   keepReferrerCounts(database, tables)
   keepSums(database, tables)
+  keepReferences(database, tables)
 }
 
 function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {

@@ -3,17 +3,16 @@ import type { BodyOf, Declared } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Ova, ovaOperations } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { AffectedEntity, TaskOptions } from '../../../../core/tasks/define-task.ts'
 import { created } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
-import { implement, type WriteContext } from '../../../context.ts'
+import { implement, mayRefer, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
-import { affectedVm } from '../../vm/admission.ts'
+import { affectedVm, requireNoMigration } from '../../vm/admission.ts'
 import { makingVm, type NewVm } from '../../vm/create/create.ts'
 import { derivedFaults, deriveVm, type Overrides } from '../../vm/create/derived-vm.ts'
 import { nameFaults, overrideFaults } from '../../vm/rules.ts'
@@ -145,13 +144,16 @@ interface FromVm {
 async function createOfVm(ctx: WriteContext, body: Body, source: FromVm): Promise<TaskStarted> {
   const { vmExtId, diskFileFormat: format } = source
   const stored = await ctx.store.get(Vm, vmExtId)
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
-  const vm = isInScope(scope, stored) ? stored : undefined
+  const vm = (await mayRefer(ctx, Vm, stored)) ? stored : undefined
   const locations = vm === undefined ? [] : [vm.cluster?.extId as string]
   const others = (body.clusterLocationExtIds ?? []).filter((extId) => !locations.includes(extId))
   if (vm !== undefined && others.length > 0)
     throw fault('clusterLocationExtIds', `the cluster of the VM (${locations[0]}), or nothing`, others)
-  if (vm !== undefined) await requireClusterReachable(ctx, vm.cluster?.extId)
+  if (vm !== undefined) {
+    await requireClusterReachable(ctx, vm.cluster?.extId)
+    // The archive is written where the disks are.
+    requireNoMigration(vm)
+  }
   const ova = await insertOva(ctx, body, locations)
   const input = { extId: ova.extId, vmExtId, format, ...(vm === undefined ? { isAbsent: true as const } : {}) }
   const locks = [ova.extId, ...(vm === undefined ? [] : [vmExtId])]
