@@ -65,7 +65,7 @@ export const LocalNetworkServices = s.object('networking.v4.config.LocalNetworkS
   localBgpService: s.optional(
     s.object('networking.v4.config.LocalBgpService', {
       asn: autonomousSystemNumber(),
-      vpcReference: s.optional(s.referenceTo('Vpc')),
+      vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
       isBgpAddPathEnabled: s.withDefault(s.boolean(), false),
     }),
   ),

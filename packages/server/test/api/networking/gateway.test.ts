@@ -360,3 +360,20 @@ test('a session to an IPv6 gateway receives a default route and prefixes of IPv6
   ])
   for (const each of [path, own, other, vpc, uplink]) await removed(app, each)
 })
+
+test('a gateway that synchronises its name servers has those of its cluster, and takes no others beside them', async () => {
+  const shouldSynchronizeSystemDnsServers = true
+  const path = await made(app, gateways, vtep('synchronised', { deployment: on({}) }))
+  await changed(app, path, { deployment: { ...(await read(path)).deployment, shouldSynchronizeSystemDnsServers } })
+  const { dnsServers } = (await read(path)).deployment
+  const cluster = await read(`/clustermgmt/v4.2/config/clusters/${seedId('cluster/hp-native-01')}`)
+  const texts = (list: any[]): string[] => list.flatMap(({ ipv4 }) => ipv4?.value ?? [])
+  assert.deepEqual(texts(dnsServers), texts(cluster.network.nameServerIpList))
+  assert.deepEqual(gatewayFacts(app.world).gateways.get(path.slice(-36))?.dnsServers, texts(dnsServers))
+  const deployment = { ...on({}), shouldSynchronizeSystemDnsServers, dnsServers: [ip('10.9.9.9')] }
+  assert.deepEqual(refusal(await create(vtep('both', { deployment }))), [
+    400,
+    ['NETWORKING-10001', 'deployment/dnsServers'],
+  ])
+  await removed(app, path)
+})

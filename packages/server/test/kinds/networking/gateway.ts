@@ -5,14 +5,15 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import { happen } from '../../support/events.ts'
-import { creating, named, updating } from '../../support/field-bases.ts'
+import { creating, named } from '../../support/field-bases.ts'
 import { aNativeCluster } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { ip, made } from '../../support/vpcs.ts'
+import { attachedTo, aVpc, ip, made } from '../../support/vpcs.ts'
 import {
   type Creation,
   type FactOwner,
   type FieldBase,
+  nativeCluster,
   type OrderCase,
   type RestartScenario,
   unknown,
@@ -100,9 +101,47 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'networking.delete-remote-gateway': async (app) => deleting(await aRemote(app)),
 }
 
+const remoteVpn = { ...type('Remote'), remoteVpnService: { serviceAddress: ip('203.0.113.7') } }
+const remoteVtep = { ...type('Remote'), remoteVtepService: { vteps: [{ address: ip('203.0.113.8') }] } }
+const localVpn = { ...type('Local'), localVpnService: { ebgpConfig: { asn: 65088 } } }
+const localBgp = { ...type('Local'), localBgpService: { asn: 65089 } }
+const onVlan = { managementInterface: { vlanId: 13, address: ip('10.13.0.5'), defaultGateway: ip('10.13.0.1') } }
+const ofServices = [
+  () => remote(named()),
+  () => ({ name: named(), services: remoteVpn }),
+  () => ({ name: named(), services: remoteVtep }),
+  () => vtep(named()),
+  () => vtep(named(), { services: localVpn }),
+  () => vtep(named(), { deployment: { clusterReference: nativeCluster, ...onVlan } }),
+]
+const aBgp = async (app: TestApp): Promise<object> => {
+  const vpcReference = (await aVpc(app, { externalSubnets: [attachedTo('ext-routed')] })).slice(-36)
+  return { name: named(), vpcReference, services: localBgp }
+}
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'networking.createGateway': [creating(gateways, () => remote(named())), creating(gateways, () => vtep(named()))],
-  'networking.updateGatewayById': [updating(gateways, () => remote(named())), updating(gateways, () => vtep(named()))],
+  'networking.createGateway': [
+    ...ofServices.map((body) => creating(gateways, body)),
+    async (app) => ({ path: gateways, body: await aBgp(app) }),
+  ],
+  'networking.updateGatewayById': [
+    ...ofServices.map(
+      (body): FieldBase =>
+        async (app) => ({ path: await made(app, gateways, body()) }),
+    ),
+    async (app) => ({ path: await made(app, gateways, await aBgp(app)) }),
+  ],
+}
+
+const igp = (side: string): string => `services<${side}NetworkServices>/${side.toLowerCase()}VpnService/peerIgpConfig`
+const areaIds = ['createGateway', 'updateGatewayById'].flatMap((operation) =>
+  ['Local', 'Remote'].map((side) => [`networking.${operation} ${igp(side)}/ospfConfig/areaId`, ['0.0.0.1']] as const),
+)
+const free = 'deployment/managementInterface/address'
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  ...Object.fromEntries(areaIds),
+  [`networking.createGateway ${free}`]: [ip('10.10.100.192')],
+  [`networking.updateGatewayById ${free}`]: [ip('10.10.100.193')],
 }
 
 const ownedByGateways: FactOwner = ({ ids }) => ids('Gateway')

@@ -24,7 +24,7 @@ import {
 } from './entity.ts'
 import { type Interface, interfacesFor, type Placement, placementOf } from './placement.ts'
 import { migrateGateway, moveGateways, recoverGateway } from './recovery.ts'
-import { gatewayFaults, refuseUnbuilt } from './rules.ts'
+import { gatewayFaults } from './rules.ts'
 import { programPeers, serversFor, servicePhase } from './service.ts'
 import { upgrade, upgradeGateway } from './upgrade.ts'
 import { presentGateways } from './view.ts'
@@ -34,7 +34,6 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
   phases: [placePhase, diskPhase, powerPhase, agentPhase, servicePhase],
   cancelableUntil: 'power on',
   async resolve(ctx, body, stored) {
-    refuseUnbuilt(ctx.operation.id, body)
     if (stored !== undefined) refuseOtherService(body, stored)
     return placementOf(ctx, body, stored)
   },
@@ -47,7 +46,7 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
       ...placed(entity, interfaces),
       deployment: {
         ...entity.deployment,
-        ...(await serversFor(ctx.store, entity.deployment ?? {}, placement.clusterExtId)),
+        ...(await serversFor(ctx.store, entity.deployment ?? {}, placement.clusterExtId, stored?.deployment)),
         ...managed(entity, interfaces),
         clusterReference: placement.clusterExtId,
         interfaces,
@@ -85,8 +84,7 @@ const remotes = lifecycle<GatewayEntity, GatewayBody, undefined>(Gateway, {
       program: (ctx, gateway) => programPeers(ctx, gateway),
     },
   ],
-  async resolve(ctx, body, stored) {
-    refuseUnbuilt(ctx.operation.id, body)
+  async resolve(_, body, stored) {
     if (stored !== undefined) refuseOtherService(body, stored)
     return undefined
   },
@@ -107,8 +105,8 @@ export const gateway = implement(
   },
   {
     rules: {
-      createGateway: ({ body }) => gatewayFaults(body),
-      updateGatewayById: ({ body }) => gatewayFaults(body),
+      createGateway: ({ body }, { operation }) => gatewayFaults(body, operation.id),
+      updateGatewayById: ({ body }, { operation }) => gatewayFaults(body, operation.id),
     },
     tasks: [...locals.tasks, ...remotes.tasks, migrateGateway, recoverGateway, upgradeGateway],
     present: [[Gateway, presentGateways]],

@@ -14,7 +14,9 @@ import {
   vpcOf,
 } from './entity.ts'
 
-export function gatewayFaults(body: GatewayBody): readonly ApiError[] {
+export function gatewayFaults(body: GatewayBody, operation: string): readonly ApiError[] {
+  const unbuilt = unbuiltFault(operation, body)
+  if (unbuilt !== undefined) return [unbuilt]
   const found = servicesOf(body)
   const isLocal = localOf(body) !== undefined
   if (found.length !== 1) {
@@ -94,12 +96,12 @@ function vtepFaults(vteps: NonNullable<NonNullable<Remote['remoteVtepService']>[
 const required = (address: Parameters<typeof hostFaults>[0] | undefined, path: string): readonly ApiError[] =>
   address === undefined ? [fault(path, 'is required')] : hostFaults(address, path)
 
-/** @throws ApiError 501 naming the first field that has no behaviour yet */
-export function refuseUnbuilt(operation: string, body: GatewayBody): void {
+/** A 501 that names the first field without behaviour. */
+function unbuiltFault(operation: string, body: GatewayBody): ApiError | undefined {
   const igp = localOf(body)?.localVpnService?.peerIgpConfig ?? remoteOf(body)?.remoteVpnService?.peerIgpConfig
   const unbuilt =
     (igp !== undefined && 'peerIgpConfig of a VPN service') ||
     (body.cloudNetworkReference !== undefined && 'cloudNetworkReference') ||
     (body.deployment?.vcenterDatastoreName !== undefined && 'deployment/vcenterDatastoreName')
-  if (unbuilt) throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${unbuilt}` })
+  return unbuilt ? new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${unbuilt}` }) : undefined
 }

@@ -1,14 +1,17 @@
 /** What the appliance of a gateway runs, and the BGP peers that follow from it. Source: behaviour networking.md 1.9, 1.10. */
 
+import { isDeepStrictEqual } from 'node:util'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { type ApiError, refuseAll } from '../../../core/api-error.ts'
 import { textOf } from '../../../core/ip-address.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { GatewayProgram, GatewayService } from '../../../drivers/gateways.ts'
 import type { Reader } from '../../../store/store.ts'
 import { programPeer } from '../bgp-peer.ts'
+import { fault } from '../ip-config.ts'
 import type { Phase } from '../lifecycle.ts'
 import { applianceOf } from './appliance.ts'
 import { type GatewayEntity, type Local, localOf, vpcOf } from './entity.ts'
@@ -72,16 +75,33 @@ const v4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
 const publicDns = [v4('8.8.8.8'), v4('4.4.4.4')]
 const publicNtp = [0, 1, 2, 3].map((index) => ({ fqdn: { value: `${index}.pool.ntp.org` } }))
 
-/** Servers of its cluster, if they are to be synchronised: as they are now. */
+/** Servers of its cluster, if they are to be synchronised: as they are now. @throws ApiError 400 for others beside them */
 export async function serversFor(
   store: Reader,
-  { dnsServers, ntpServers, shouldSynchronizeSystemDnsServers, shouldSynchronizeSystemNtpServers }: Deployment,
+  given: Deployment,
   clusterExtId: string,
+  stored: Deployment | undefined,
 ): Promise<Pick<Deployment, 'dnsServers' | 'ntpServers'>> {
   const { nameServerIpList = [], ntpServerIpList = [] } = (await store.get(Cluster, clusterExtId))?.network ?? {}
   const nameServers = nameServerIpList.flatMap(({ fqdn, ...address }) => (fqdn === undefined ? [address] : []))
+  const isDnsSynchronized = given.shouldSynchronizeSystemDnsServers === true
+  const isNtpSynchronized = given.shouldSynchronizeSystemNtpServers === true
+  refuseAll([
+    ...(isDnsSynchronized ? differing('dnsServers', given, [{ dnsServers: nameServers }, stored]) : []),
+    ...(isNtpSynchronized ? differing('ntpServers', given, [{ ntpServers: ntpServerIpList }, stored]) : []),
+  ])
   return {
-    dnsServers: shouldSynchronizeSystemDnsServers === true ? nameServers : (dnsServers ?? publicDns),
-    ntpServers: shouldSynchronizeSystemNtpServers === true ? ntpServerIpList : (ntpServers ?? publicNtp),
+    dnsServers: isDnsSynchronized ? nameServers : (given.dnsServers ?? publicDns),
+    ntpServers: isNtpSynchronized ? ntpServerIpList : (given.ntpServers ?? publicNtp),
   }
+}
+
+/** Clients send back what they read, so those of the cluster and the stored ones are no other servers. */
+function differing(
+  name: 'dnsServers' | 'ntpServers',
+  given: Deployment,
+  known: readonly (Deployment | undefined)[],
+): readonly ApiError[] {
+  if (given[name] === undefined || known.some((each) => isDeepStrictEqual(each?.[name], given[name]))) return []
+  return [fault(`deployment/${name}`, 'expected none, because they are synchronised with the system')]
 }
