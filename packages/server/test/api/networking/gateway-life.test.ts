@@ -10,7 +10,7 @@ import { hostOfAppliance, vtep } from '../../kinds/networking/gateway.ts'
 import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
-import { demoRoutes, put } from '../../support/vpcs.ts'
+import { changed, demoRoutes, ip, made, put, removed } from '../../support/vpcs.ts'
 
 const gateways = '/networking/v4.3/config/gateways'
 const session = `/networking/v4.3/config/bgp-sessions/${seedId('bgp-session/prod-tor-a')}`
@@ -89,12 +89,33 @@ test('an appliance leaves a host that is in maintenance without an interruption 
 
 test('a gateway on a failed host is not upgraded, but changed and deleted', () =>
   withApp({}, async (app) => {
-    // Without another host that is up, the appliance stays where it was.
-    for (const { extId } of await app.store.findWhere(Host, { 'cluster/uuid': cluster }))
-      await happen(app, { type: 'HOST_FAILS', host: extId })
-    const upgrade = await app.call('POST', `${gateway}/$actions/upgrade`)
+    const path = await made(app, gateways, vtep('stranded'))
+    const host = await hostOfAppliance(app, path.slice(-36))
+    await happen(app, { type: 'HOST_FAILS', host })
+    const upgrade = await app.call('POST', `${path}/$actions/upgrade`)
     assert.equal(upgrade.status, 409)
-    assert.match(upgrade.errors[0]!.message, /is DOWN/)
+    assert.match(upgrade.errors[0]!.message, /is DOWN: the host of the gateway does not answer/)
+    const managementInterface = { subnetReference: seedId('subnet/vlan-100-app'), address: ip('10.10.100.185') }
+    await changed(app, path, { deployment: { managementInterface } })
+    // The change cut the appliance off from its host: its recovery starts it elsewhere.
+    await app.clock.advance(5000)
+    await app.runner.idle()
+    assert.deepEqual((await read(app, path)).status, { state: 'UP' })
+    assert.notEqual(await hostOfAppliance(app, path.slice(-36)), host)
+    await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app, path.slice(-36)) })
+    await removed(app, path)
+  }))
+
+test('an update that waits for a recovery leaves nothing of it in the status', () =>
+  withApp({ config: { durations: 'natural' } }, async (app) => {
+    await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app) })
+    for (let second = 0; second < 10; second++) await app.clock.advance(1000)
+    assert.match((await read(app, gateway)).status.state, /^RECOVERY_/)
+    const accepted = await put(app, gateway, { description: 'changed meanwhile' })
+    assert.equal(accepted.status, 202)
+    await app.clock.advance(120_000)
+    assert.equal((await app.task(accepted)).status, 'SUCCEEDED')
+    assert.deepEqual((await read(app, gateway)).status, { state: 'UP' })
   }))
 
 test('an upgrade takes the session down for a while, and changes the version and the disk', () =>

@@ -54,6 +54,8 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
       vmReference,
       installedSoftwareVersion,
       supportedSoftwareVersion: supportedVersion,
+      // An update waits for a recovery that runs, and must not store its state again.
+      recovery: undefined,
     }
   },
   async task({ store }, entity) {
