@@ -29,6 +29,16 @@ export async function seedGatewaysDemo(ctx: SeedContext): Promise<void> {
   })
   const remoteBgp = { address: host(torAddress), asn: 65001 }
   await create('Gateway', 'gateway/tor-a', { name: 'tor-a', services: remote({ remoteBgpService: remoteBgp }) })
+  const remoteVpn = {
+    serviceAddress: host('203.0.113.20'),
+    ebgpConfig: { asn: 65003, shouldRedistributeRoutes: false },
+  }
+  await create('Gateway', 'gateway/branch', {
+    name: 'branch',
+    services: remote({ remoteVpnService: { ...remoteVpn, shouldInstallXiRoute: false } }),
+  })
+  const remoteVtep = { vteps: [{ address: host('10.46.1.30') }], vxlanPort: 4789 }
+  await create('Gateway', 'gateway/vtep-dr', { name: 'vtep-dr', services: remote({ remoteVtepService: remoteVtep }) })
   await seedOldAppliance(ctx, seedId('gateway/bgp-prod'), applianceVersion)
   const session = 'bgp-session/prod-tor-a'
   await create('BgpSession', session, {
