@@ -263,3 +263,17 @@ test('when the host fails on the way, the task ends, and high availability takes
   await setFault(slow, host)
   assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
 })
+
+test('a host that fails in maintenance leaves it only after its return', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  const vm = await running(cluster, host)
+  assert.equal((await done('enter', cluster, host)).status, 'SUCCEEDED')
+  await setFault(app, host, { isDown: true, hasLostPower: true, since: app.clock.now() })
+  assert.equal(await refusal('exit', cluster, host), '409 HOST_UNREACHABLE')
+  await app.clock.advance(5 * 60_000)
+  await setFault(app, host)
+  assert.equal((await hostOf(cluster, host)).maintenanceState, 'in_maintenance')
+  assert.equal((await done('exit', cluster, host)).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, vm.extId)).host.extId, host)
+})

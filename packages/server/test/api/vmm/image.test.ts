@@ -132,11 +132,6 @@ describe('creating an image', () => {
     }
   })
 
-  test('an object store bucket as source is refused as not implemented', async () => {
-    const source = { $objectType: 'vmm.v4.content.ObjectsLiteSource', key: 'key' }
-    assert.equal((await create(anImage({ source }))).status, 501)
-  })
-
   test('a creation with a wrong checksum fails, names both digests and leaves no image and no file', async () => {
     const files = app.world.collection('content.files').all()
     const before = files.size

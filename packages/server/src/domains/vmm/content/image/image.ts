@@ -17,10 +17,11 @@ import { findDisk } from '../../vm/create/disk-sources.ts'
 import { nameFaults } from '../../vm/rules.ts'
 import { fileAnswer } from '../file-answer.ts'
 import { distinct, holderOf, requireLocations } from '../locations.ts'
+import { keyFaults, noObjectStore, objectOf } from '../object-source.ts'
 import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
 import { importImages, startImport } from './image-import.ts'
 import { maximumImages, requirePlaces, roomiestCluster } from './image-space.ts'
-import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
+import { createImage, deleteImage, diskNotFound, requireUnread, unavailable, updateImage } from './image-tasks.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Body = BodyOf<typeof Image>
@@ -28,16 +29,14 @@ type Body = BodyOf<typeof Image>
 const rel = 'vmm:content:image'
 
 export const diskSourceType = 'vmm.v4.content.VmDiskSource'
-const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
 
 export const image = implement(
   imageOperations,
   {
     async createImage(ctx, { body }) {
       const source = body.source as NonNullable<Body['source']>
-      if (source.$objectType === bucketSourceType) {
-        throw new ApiError('NOT_IMPLEMENTED', { operation: 'createImage with an ObjectsLiteSource' })
-      }
+      const isObject = objectOf(Image.kind, source) !== undefined
+      if (isObject && !ctx.drivers.contentSource.readsObjects) throw unavailable(body, noObjectStore)
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
       await requirePlaces(ctx, 1)
@@ -142,7 +141,7 @@ export const image = implement(
 
 function sourceFaults({ source, checksum }: Body): ApiError[] {
   if (source === undefined) return [fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)]
-  if (source.$objectType !== diskSourceType || checksum === undefined) return []
+  if (source.$objectType !== diskSourceType || checksum === undefined) return keyFaults(source)
   return [fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', checksum)]
 }
 

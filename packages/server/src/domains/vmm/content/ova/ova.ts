@@ -19,6 +19,7 @@ import { nameFaults, overrideFaults } from '../../vm/rules.ts'
 import { refuseUnbuilt } from '../../vm/unbuilt.ts'
 import { fileAnswer } from '../file-answer.ts'
 import { distinct, holderOf, requireLocations } from '../locations.ts'
+import { keyFaults, noObjectStore, objectOf, pathOf } from '../object-source.ts'
 import { createOvaOfUrl, createOvaOfVm, deleteOva, maximumOvas, requirePlace, updateOva } from './ova-tasks.ts'
 import { blueprintOf, type OvaEntity } from './vm-config.ts'
 
@@ -27,7 +28,6 @@ type Source = NonNullable<Body['source']>
 type Deployment = typeof ovaOperations.deployOva extends Declared<infer B> ? B : never
 
 const vmSourceType = 'vmm.v4.content.OvaVmSource'
-const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
 
 const affectedOva = ({ extId, name }: OvaEntity): AffectedEntity => ({ extId, name, rel: Ova.rel as string })
 
@@ -49,12 +49,13 @@ export const ova = implement(
   {
     async createOva(ctx, { body, prepared }) {
       const source = body.source as Source
-      if (source.$objectType === bucketSourceType)
-        throw new ApiError('NOT_IMPLEMENTED', { operation: 'createOva with an ObjectsLiteSource' })
+      const object = objectOf(Ova.kind, source)
+      if (object !== undefined && !ctx.drivers.contentSource.readsObjects)
+        throw new ApiError('OVA_UPLOAD_FAILED', { name: body.name, source: pathOf(object), cause: noObjectStore })
       await requirePlace(ctx)
       return source.$objectType === vmSourceType
         ? createOfVm(ctx, body, source as FromVm)
-        : createOfUrl(ctx, body, prepared === true)
+        : createFromOutside(ctx, body, object !== undefined || prepared === true)
     },
 
     async updateOvaById(ctx, { body }) {
@@ -104,8 +105,8 @@ function sourceFaults({ source, checksum, clusterLocationExtIds = [] }: Body): A
     return [fault('source', 'one of OvaVmSource, OvaUrlSource and ObjectsLiteSource', undefined)]
   if (source.$objectType !== vmSourceType)
     return clusterLocationExtIds.length > 0
-      ? []
-      : [fault('clusterLocationExtIds', 'the clusters that get the OVA', undefined)]
+      ? keyFaults(source)
+      : [...keyFaults(source), fault('clusterLocationExtIds', 'the clusters that get the OVA', undefined)]
   if (checksum === undefined) return []
   return [fault('checksum', 'none: the archive of a VM has no digest beforehand', checksum)]
 }
@@ -123,7 +124,8 @@ async function insertOva(ctx: WriteContext, body: Body, clusterLocationExtIds: r
   return ova
 }
 
-async function createOfUrl(ctx: WriteContext, body: Body, isReachable: boolean): Promise<TaskStarted> {
+/** From a URL or an object. */
+async function createFromOutside(ctx: WriteContext, body: Body, isReachable: boolean): Promise<TaskStarted> {
   const locations = distinct(body.clusterLocationExtIds ?? [])
   await requireLocations(ctx, locations)
   if (!isReachable) {
