@@ -1,6 +1,7 @@
 /**
  * Appliances of gateways leave hosts that do not run guests any more: they restart elsewhere when the host failed, and
- * are migrated when it is in maintenance. An appliance without power is started again. Source: behaviour networking.md 1.9 (status).
+ * are migrated when it is in maintenance. An appliance without power is started again.
+ * Source: behaviour networking.md 1.9 (status).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
