@@ -1,14 +1,18 @@
-/** A local appliance, or a remote device. Source: catalogue networking.json; behaviour networking.md 1.9. */
-import { resource } from '../operation.ts'
+/** A local appliance, or a remote device. Source: catalogue networking.json; behaviour networking.md 1.9, 2. */
+import { names } from '../names.ts'
+import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
+import { gatewayReaders, gatewayWriters, getRate, listRate, slowMutationRate } from './roles.ts'
 import {
   autonomousSystemNumber,
+  changeHolding,
   descriptionText,
   EntityMetadata,
   IPSubnet,
   nameText,
   ownAttributes,
+  State,
   Status,
 } from './shapes.ts'
 import { Vpc } from './vpc.ts'
@@ -61,7 +65,7 @@ export const LocalNetworkServices = s.object('networking.v4.config.LocalNetworkS
   localBgpService: s.optional(
     s.object('networking.v4.config.LocalBgpService', {
       asn: autonomousSystemNumber(),
-      vpcReference: s.optional(s.referenceTo('Vpc')),
+      vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
       isBgpAddPathEnabled: s.withDefault(s.boolean(), false),
     }),
   ),
@@ -130,25 +134,23 @@ export const GatewayDeployment = s.object('networking.v4.config.GatewayDeploymen
   vcenterDatastoreName: s.optional(s.text()),
 })
 
+const ApplianceVm = s.object('networking.v4.config.Vm', { name: s.optional(s.text()) })
+
 export const Gateway = resource(
   'networking.v4.config.Gateway',
   {
     name: nameText(),
     description: s.optional(descriptionText()),
-    services: s.optional(s.oneOf(RemoteNetworkServices, LocalNetworkServices)),
+    services: s.oneOf(RemoteNetworkServices, LocalNetworkServices),
     vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
     vpc: s.readOnly(Vpc.schema),
     deployment: s.optional(GatewayDeployment),
     cloudNetworkReference: s.optional(s.uuid()),
     gatewayDeviceVendor: s.optional(s.text()),
     highAvailabilityGroup: s.optional(HighAvailabilityGroup),
-    /** Hidden from VM lists. */
+    /** The appliance of a local gateway, which no list of VMs shows. */
     vmReference: s.readOnly(s.uuid()),
-    vm: s.visibleWith(
-      'Vm',
-      'vmReference',
-      s.readOnly(s.object('networking.v4.config.Vm', { name: s.optional(s.text()) })),
-    ),
+    vm: s.readOnly(ApplianceVm),
     installedSoftwareVersion: s.readOnly(s.text()),
     supportedSoftwareVersion: s.readOnly(s.text()),
     isActive: s.readOnly(s.boolean()),
@@ -156,6 +158,12 @@ export const Gateway = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
+    internal: {
+      /** `addresses`: of the interfaces that the update will set. */
+      change: s.optional(changeHolding({ addresses: s.optional(s.arrayOf(s.text())) })),
+      /** Progress of the task that restarts the appliance on another host. */
+      recovery: s.optional(State),
+    },
     iam: {
       name: 'gateway',
       attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
@@ -166,3 +174,28 @@ export const Gateway = resource(
     ofCluster: { stays: 'a gateway keeps the cluster that it names registered' },
   },
 )
+
+const mutation = { roles: gatewayWriters, rateLimit: slowMutationRate }
+const view = { roles: gatewayReaders }
+
+export const gatewayOperations = {
+  listGateways: list('/config/gateways', Gateway, {
+    ...view,
+    rateLimit: listRate,
+    filter: names(`
+      cloudNetworkReference, gatewayDeviceVendor, installedSoftwareVersion, name, supportedSoftwareVersion, vmReference,
+      vpcReference
+    `),
+    orderby: ['name'],
+    expand: { vm: { shape: ApplianceVm }, vpc: { kind: 'Vpc', by: 'vpcReference' } },
+  }),
+  createGateway: create('/config/gateways', Gateway, mutation),
+  getGatewayById: get('/config/gateways/{extId}', Gateway, { ...view, rateLimit: getRate }),
+  updateGatewayById: update('/config/gateways/{extId}', Gateway, { ...mutation, ifMatch: 'required' }),
+  deleteGatewayById: remove('/config/gateways/{extId}', Gateway, mutation),
+  upgradeGatewayById: action('/config/gateways/{extId}/$actions/upgrade', {
+    ...mutation,
+    of: Gateway,
+    deployments: ['on-prem'],
+  }),
+}

@@ -1,7 +1,6 @@
 import { namespace } from '../operation.ts'
 import { AddressLease, AddressRun, AddressTally } from './address-lease.ts'
 import { networkingErrors } from './errors.ts'
-import { Gateway } from './gateway.ts'
 import * as kinds from './kinds.ts'
 import { unimplemented } from './unimplemented.ts'
 
@@ -10,7 +9,7 @@ export const networking = namespace({
   versions: ['v4.3'],
   label: '1.0.0',
   kinds,
-  resources: [AddressLease, AddressRun, AddressTally, Gateway],
+  resources: [AddressLease, AddressRun, AddressTally],
   taskEnvelope: 'TaskReferenceApiResponse',
   unimplemented,
   errors: networkingErrors,

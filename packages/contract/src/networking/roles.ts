@@ -28,6 +28,9 @@ export const controllerReaders: readonly RoleName[] = names(`
 `)
 export const controllerWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin']
 
+export const gatewayReaders = controllerReaders
+export const gatewayWriters: readonly RoleName[] = ['Network Infra Admin', ...controllerWriters, 'VPC Admin']
+
 /** Source: specification 5 (listBgpSessions); get, and the routes of a session, by decision. */
 export const bgpReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
 

@@ -51,7 +51,7 @@ export const KVStringPair = s.object('common.v1.config.KVStringPair', {
   value: s.optional(s.text()),
 })
 
-const changeFields = { taskExtId: s.uuid(), verb: s.enumeration(['create', 'update', 'delete']) } as const
+const changeFields = { taskExtId: s.uuid(), verb: s.enumeration(['create', 'update', 'upgrade', 'delete']) } as const
 /** The running task of the row; internal. Written with the task, so that concurrent requests cannot both start one. */
 export const Change = s.object('', changeFields)
 /** With values that the update will store; they are reserved while the task runs. */

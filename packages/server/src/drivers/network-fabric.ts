@@ -1,10 +1,11 @@
+import type { Gateways } from './gateways.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
 
 /**
  * Switches on hosts, DHCP responders, routing peers. Changing calls are idempotent; they resolve when the fabric stored
  * the configuration. Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
  */
-export interface NetworkFabric extends VirtualRouting {
+export interface NetworkFabric extends Gateways, VirtualRouting {
   /**
    * A repeated call programs differences, and removes the subnet from hosts that are no longer listed.
    * @throws DriverError, retryable, when a host's agent does not answer within 30 s
@@ -63,6 +64,8 @@ export interface Vlan {
 
 export interface BgpPeer {
   readonly sessionExtId: string
+  /** The local gateway, which speaks while it is up. */
+  readonly gatewayExtId: string
   /** The VPC whose router takes and advertises routes. */
   readonly vpcExtId: string
   readonly local: { readonly address: string; readonly autonomousSystemNumber: number }

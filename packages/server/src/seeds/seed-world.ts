@@ -21,6 +21,7 @@ import { fillRouting } from './declared/routing.ts'
 import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/settings.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
+import { seedGatewaysDemo } from './demo/gateways.ts'
 import { seedDemo as seedVmmDemo } from './demo/machines.ts'
 import { seedManyVms } from './demo/many-vms.ts'
 import { seedDemo as seedNetworkingDemo } from './demo/networks.ts'
@@ -109,6 +110,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedVolumesDemo(ctx)
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)
+  await seedGatewaysDemo(ctx)
 }
 
 async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: Layer): Promise<void> {

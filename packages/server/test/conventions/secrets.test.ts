@@ -117,6 +117,16 @@ async function made(...given: Parameters<typeof send>): Promise<string> {
 }
 
 const sources = '/platform/v4.3/management/restore-sources'
+const gateways = '/networking/v4.3/config/gateways'
+const vpnServices = (password?: string): object => ({
+  services: {
+    $objectType: 'networking.v4.config.RemoteNetworkServices',
+    remoteVpnService: {
+      serviceAddress: { ipv4: { value: '203.0.113.77' } },
+      ebgpConfig: { asn: 65077, ...(password !== undefined && { password }) },
+    },
+  },
+})
 const name = (): string => `secretive-${randomUUID().slice(0, 8)}`
 const address = { ipv4: { value: '10.6.6.6' } }
 const withSmtp = (): object => ({
@@ -306,6 +316,13 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const session = body(name())
     const own = `${path}/${await made('POST', path, session)}`
     await made('PUT', own, { ...session, password: secret() }, { tagOf: own })
+  },
+  'networking.createGateway': async () => {
+    await made('POST', gateways, { name: name(), ...vpnServices(secret()) })
+  },
+  'networking.updateGatewayById': async () => {
+    const own = `${gateways}/${await made('POST', gateways, { name: name(), ...vpnServices() })}`
+    await made('PUT', own, { name: name(), ...vpnServices(secret()) }, { tagOf: own })
   },
   'platform.createBackupTarget': async () => {
     await made('POST', targets, { location: withPolicy(await aBucketLocation()) })

@@ -35,6 +35,8 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
+  'networking.update-remote-gateway': 'its sessions were ended, and are established again',
+  'networking.upgrade-gateway': 'the appliance was rebooted',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'vmm.migrate-vm-disks': 'disks that were moved stay there',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',

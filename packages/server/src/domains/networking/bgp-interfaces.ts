@@ -6,8 +6,8 @@ import type { Transaction } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { addressOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
-import type { GatewayEntity } from './bgp-peer.ts'
 import type { SessionEntity } from './bgp-view.ts'
+import type { GatewayEntity } from './gateway/entity.ts'
 
 const attributePath = 'localGatewayInterfaceIpAddress'
 
@@ -28,14 +28,14 @@ export async function interfaceFor(
   return leaseAddress(ctx, uplink, address === undefined ? terms : { ...terms, address })
 }
 
-/** Releases interfaces at which no session speaks any more. */
+/** Releases interfaces that neither the gateway nor a session of it uses any more. */
 export async function keepInterfaces(
   store: Transaction,
   gatewayExtId: string,
-  { settled, released }: { readonly settled?: SessionEntity; readonly released?: string },
+  { settled, released }: { readonly settled?: SessionEntity; readonly released?: string } = {},
 ): Promise<void> {
   const sessions = await store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId: gatewayExtId } })
-  const used = new Set([textOf(settled?.localGatewayInterfaceIpAddress)])
+  const used = new Set([textOf(settled?.localGatewayInterfaceIpAddress), ...(await ownAddresses(store, gatewayExtId))])
   for (const { extId, localGatewayInterfaceIpAddress, change } of sessions) {
     // A session whose update failed still holds what it did not get.
     if (extId === released || extId === settled?.extId) continue
@@ -46,4 +46,10 @@ export async function keepInterfaces(
     store,
     leases.filter((lease) => !used.has(textOfLease(lease))),
   )
+}
+
+/** Includes those that a running update of the gateway will set. */
+async function ownAddresses(store: Transaction, gatewayExtId: string): Promise<readonly (string | undefined)[]> {
+  const { change, deployment } = (await store.get(Gateway, gatewayExtId)) ?? {}
+  return [...(deployment?.interfaces ?? []).map(({ ipAddress }) => textOf(ipAddress)), ...(change?.addresses ?? [])]
 }

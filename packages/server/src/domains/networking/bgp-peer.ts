@@ -1,30 +1,45 @@
 /** What a session's gateways configure at the fabric. Source: behaviour networking.md 1.10. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
-import type { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { Gateway, type LocalNetworkServices, type RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { formatPrefix, textOf } from '../../core/ip-address.ts'
+import type { StepContext } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
 import type { BgpPeer } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
+import type { SessionEntity } from './bgp-view.ts'
+import { type GatewayEntity, localBgpOf, remoteBgpOf, vpcOf } from './gateway/entity.ts'
 import { prefixOfSubnet } from './ip-subnet.ts'
 
-export type GatewayEntity = EntityOf<typeof Gateway>
-
-export const localBgpOf = ({ services }: GatewayEntity) =>
-  (services as ValueOf<typeof LocalNetworkServices> | undefined)?.localBgpService
-export const remoteBgpOf = ({ services }: GatewayEntity) =>
-  (services as ValueOf<typeof RemoteNetworkServices> | undefined)?.remoteBgpService
+/** @param gateway one of its gateways as a running update configures it */
+export async function programPeer(
+  { drivers, secrets, store }: StepContext<Drivers>,
+  session: SessionEntity,
+  gateway?: GatewayEntity,
+): Promise<void> {
+  const { password: given, extId } = session
+  const password =
+    typeof given === 'string' ? given : secrets.open(BgpSession.kind, extId, 'password', given as unknown)
+  const peer = await peerOf(store, session, gateway)
+  await drivers.networkFabric.addBgpPeer({ ...peer, ...(password !== undefined && { password }) })
+}
 
 /** Without the password, which the row has sealed. */
-export async function peerOf(store: Reader, session: EntityOf<typeof BgpSession>): Promise<Omit<BgpPeer, 'password'>> {
+export async function peerOf(
+  store: Reader,
+  session: SessionEntity,
+  changed?: GatewayEntity,
+): Promise<Omit<BgpPeer, 'password'>> {
   const { localGatewayReference, remoteGatewayReference, dynamicRoutePriority = 700 } = session
-  const local = (await store.get(Gateway, localGatewayReference)) as GatewayEntity
-  const remote = (await store.get(Gateway, remoteGatewayReference)) as GatewayEntity
+  const gatewayAt = async (extId: string): Promise<GatewayEntity> =>
+    changed?.extId === extId ? changed : ((await store.get(Gateway, extId)) as GatewayEntity)
+  const [local, remote] = [await gatewayAt(localGatewayReference), await gatewayAt(remoteGatewayReference)]
   const [own, other] = [localBgpOf(local)!, remoteBgpOf(remote)!]
   const listed = session.externallyRoutablePrefixesToAdvertise
   const isAll = session.shouldAdvertiseAllExternallyRoutablePrefixes ?? listed === undefined
   return {
     sessionExtId: session.extId,
-    vpcExtId: (local.vpcReference ?? own.vpcReference) as string,
+    gatewayExtId: local.extId,
+    vpcExtId: vpcOf(local) as string,
     local: { address: textOf(session.localGatewayInterfaceIpAddress) as string, autonomousSystemNumber: own.asn },
     remote: { address: textOf(other.address) as string, autonomousSystemNumber: other.asn },
     priority: dynamicRoutePriority,

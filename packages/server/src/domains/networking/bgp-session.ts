@@ -5,15 +5,14 @@ import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
 import { type Address, formatPrefix, readAddress, writeAddress } from '../../core/ip-address.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { interfaceFor, keepInterfaces } from './bgp-interfaces.ts'
-import { type GatewayEntity, localBgpOf, peerOf, remoteBgpOf } from './bgp-peer.ts'
+import { programPeer } from './bgp-peer.ts'
 import { type SessionEntity, viewOf } from './bgp-view.ts'
-import { refuseDuringCreationOrDeletion } from './busy.ts'
+import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
+import { type GatewayEntity, localBgpOf, remoteBgpOf, vpcOf } from './gateway/entity.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { prefixOfSubnet, readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
@@ -40,7 +39,7 @@ const sessions = lifecycle<SessionEntity, SessionBody, SessionReferences>(BgpSes
       create: ['add peer', 100, [0.7, 1.8]],
       update: ['configure peer', 100, [0.7, 1.8]],
       delete: ['withdraw routes and remove peer', 100, [0.7, 1.8]],
-      program: configurePeer,
+      program: (ctx, session) => programPeer(ctx, session),
       remove: (ctx, { extId }) => ctx.drivers.networkFabric.removeBgpPeer(extId),
     },
   ],
@@ -62,7 +61,11 @@ const sessions = lifecycle<SessionEntity, SessionBody, SessionReferences>(BgpSes
   },
   async task(ctx, { localGatewayReference, remoteGatewayReference }) {
     const gateways = await ctx.store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
-    return { affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })) }
+    return {
+      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })),
+      // An update of a gateway programs its peers.
+      locks: gateways.map(({ extId }) => extId),
+    }
   },
   held: ({ name, localGatewayInterfaceIpAddress }) => ({ name, localGatewayInterfaceIpAddress }),
   unique: { fields: ['name'], among: (ctx) => ctx.store.find(BgpSession), text: () => 'name' },
@@ -108,6 +111,7 @@ function sessionFaults(body: SessionBody): readonly ApiError[] {
 async function referencesOf(ctx: WriteContext, body: SessionBody): Promise<SessionReferences> {
   const local = (await ctx.store.get(Gateway, body.localGatewayReference)) as GatewayEntity
   const remote = (await ctx.store.get(Gateway, body.remoteGatewayReference)) as GatewayEntity
+  for (const gateway of [local, remote]) refuseWhileChanging('Gateway', gateway)
   const [own, other] = [localBgpOf(local), remoteBgpOf(remote)]
   refuseAll([
     ...(own === undefined ? [fault('localGatewayReference', 'expected a local gateway with a BGP service')] : []),
@@ -120,7 +124,7 @@ async function referencesOf(ctx: WriteContext, body: SessionBody): Promise<Sessi
   const requested = body.localGatewayInterfaceIpAddress && (readAddress(body.localGatewayInterfaceIpAddress) as Address)
   if (requested !== undefined && requested.family !== peer.family)
     throw fault('localGatewayInterfaceIpAddress', 'expected an address of the family of the remote gateway')
-  const vpc = (await ctx.store.get(Vpc, (local.vpcReference ?? own?.vpcReference) as string)) as VpcEntity
+  const vpc = (await ctx.store.get(Vpc, vpcOf(local) as string)) as VpcEntity
   refuseDuringCreationOrDeletion('VPC', vpc)
   const uplink = (await reachOf(ctx.store, vpc)).external.find(({ isNatEnabled }) => isNatEnabled !== true)
   if (uplink !== undefined) return { local, peer, vpc, uplink }
@@ -139,12 +143,4 @@ function foreignPrefixes(
     const expected = `expected an externally routable prefix of the VPC ${name}, found ${prefix}`
     return own.has(prefix) ? [] : [fault(path, expected)]
   })
-}
-
-async function configurePeer(ctx: StepContext<Drivers>, session: SessionEntity): Promise<void> {
-  const { password: given, extId } = session
-  const password =
-    typeof given === 'string' ? given : ctx.secrets.open(BgpSession.kind, extId, 'password', given as unknown)
-  const peer = await peerOf(ctx.store, session)
-  await ctx.drivers.networkFabric.addBgpPeer({ ...peer, ...(password !== undefined && { password }) })
 }

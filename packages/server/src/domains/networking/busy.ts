@@ -3,7 +3,7 @@ import { ApiError } from '../../core/api-error.ts'
 
 interface Changing {
   readonly name: string
-  readonly change?: { readonly taskExtId: string; readonly verb: 'create' | 'update' | 'delete' }
+  readonly change?: { readonly taskExtId: string; readonly verb: 'create' | 'update' | 'upgrade' | 'delete' }
 }
 
 export function refuseWhileChanging(kind: string, { name, change }: Changing): void {
@@ -14,5 +14,5 @@ export function refuseWhileChanging(kind: string, { name, change }: Changing): v
 
 /** For requests that add something to the entity. @throws ApiError 409 while it is being created or deleted */
 export function refuseDuringCreationOrDeletion(kind: string, entity: Changing): void {
-  if (entity.change?.verb !== 'update') refuseWhileChanging(kind, entity)
+  if (entity.change?.verb === 'create' || entity.change?.verb === 'delete') refuseWhileChanging(kind, entity)
 }

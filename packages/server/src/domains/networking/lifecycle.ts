@@ -16,7 +16,7 @@ import { type Limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { metadataOf, type Owner, ownedBy, ownerOf } from './metadata.ts'
 
-type Verb = ValueOf<typeof Change>['verb']
+type Verb = Exclude<ValueOf<typeof Change>['verb'], 'upgrade'>
 type AnyRow = EntityOf<AnyResource>
 type Metadata = ValueOf<typeof EntityMetadata>
 
@@ -28,8 +28,8 @@ interface Row {
   readonly change?: ValueOf<typeof Change> | undefined
 }
 
-/** Seconds: median and p95. */
-type StepTerms = readonly [name: string, progress: number, seconds: readonly [number, number]]
+/** Seconds: median and p95; absent: as long as its call takes. */
+type StepTerms = readonly [name: string, progress: number, seconds?: readonly [number, number]]
 
 /** Programmed in order, undone and removed in reverse order. An absent verb skips the phase. */
 export interface Phase<E> {
@@ -37,12 +37,18 @@ export interface Phase<E> {
   readonly update?: StepTerms
   readonly delete?: StepTerms
   /** `before`: the stored row, in updates. The result is that of the step. */
-  program(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
+  program?(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
   remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
+  /** What a creation writes with this step. What `release` removes as well needs no `unrecord`. */
+  record?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
 }
 
 export interface Lifecycle<E extends Row, B, A> {
+  /** In the names of its tasks. Default: from the kind. */
+  readonly noun?: string
   readonly phases: readonly Phase<E>[]
+  /** Step of the creation before which it can be cancelled. Default: none. */
+  readonly cancelableUntil?: string
   /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
   resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
   /** Values that differ from those of the body, or that it cannot express. Takes addresses. @throws ApiError 409, 422 */
@@ -150,8 +156,9 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
   }
 }
 
-function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, release }: Lifecycle<E, B, A>) {
-  const name = (verb: Verb): string => `networking.${verb}-${(kind.rel as string).split(':').at(-1)}`
+function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A>) {
+  const { cancelableUntil, noun = (kind.rel as string).split(':').at(-1), phases, settle, release } = life
+  const name = (verb: Verb): string => `networking.${verb}-${noun}`
   /** Read again: another request may have detached the row since this task began. */
   const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
     (await ctx.store.get(kind, extId)) as E | undefined
@@ -162,9 +169,10 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   const create = stepsOf<E, OfRow<E>>(
     phases,
     'create',
-    ({ program, remove }) => ({
-      run: (ctx, { entity }) => program(ctx, entity),
+    ({ program, remove, record }) => ({
+      ...(program !== undefined && { run: (ctx, { entity }) => program(ctx, entity) }),
       ...(remove !== undefined && { undo: (ctx, { entity }) => remove(ctx, entity) }),
+      ...(record !== undefined && { record: (ctx, { entity }) => record(ctx, entity) }),
     }),
     async (ctx, { entity }) => void (await ctx.store.update(kind, entity.extId, { change: undefined })),
   )
@@ -172,10 +180,10 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     phases,
     'update',
     ({ program }) => ({
-      run: async (ctx, { after }) => program(ctx, after, await storedOf(ctx, after)),
+      run: async (ctx, { after }) => program?.(ctx, after, await storedOf(ctx, after)),
       undo: async (ctx, { after }) => {
         const stored = await storedOf(ctx, after)
-        if (stored !== undefined) await program(ctx, stored)
+        if (stored !== undefined) await program?.(ctx, stored)
       },
     }),
     async (ctx, { after }, result) => {
@@ -190,7 +198,12 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
     leave,
   )
   return {
-    create: defineTask<OfRow<E>>({ name: name('create'), steps: create, onUndone: leave }),
+    create: defineTask<OfRow<E>>({
+      name: name('create'),
+      steps: create,
+      onUndone: leave,
+      ...(cancelableUntil !== undefined && { cancelableUntil }),
+    }),
     update: defineTask<Update<E>>({
       name: name('update'),
       steps: update,
@@ -198,8 +211,9 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
         const stored = await storedOf(ctx, after)
         // Unregistering the cluster removes rows.
         if (stored === undefined) return
-        await settle?.(ctx, stored)
+        // First: `settle` releases what `change` holds.
         await ctx.store.update(kind, stored.extId, { change: undefined })
+        await settle?.(ctx, stored)
       },
     }),
     delete: defineTask<OfRow<E>>({
@@ -210,16 +224,18 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, { phases, settle, relea
   }
 }
 
-/** The last step records the end of the task. */
+/** The last step records the end of the task, and nothing else. */
 function stepsOf<E, I>(
   phases: readonly Phase<E>[],
   verb: Verb,
-  calls: (phase: Phase<E>) => Pick<Step<Drivers, I>, 'run' | 'undo'>,
+  calls: (phase: Phase<E>) => Pick<Step<Drivers, I>, 'record' | 'run' | 'undo'>,
   end: (ctx: RecordContext<Drivers>, input: I, result: unknown) => Promise<void>,
 ): readonly Step<Drivers, I>[] {
   const steps = phases.flatMap((phase) => {
     const terms = phase[verb]
-    return terms === undefined ? [] : [{ name: terms[0], progress: terms[1], seconds: terms[2], ...calls(phase) }]
+    return terms === undefined
+      ? []
+      : [{ name: terms[0], progress: terms[1], ...(terms[2] && { seconds: terms[2] }), ...calls(phase) }]
   })
   return steps.map((step, index) => (index === steps.length - 1 ? { ...step, record: end } : step))
 }

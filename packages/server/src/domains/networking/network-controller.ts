@@ -1,5 +1,6 @@
 /** Source: behaviour networking.md 1.1, 1.20. */
 import type { BodyOf } from '@hyperplane/contract'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { NetworkController, networkControllerOperations } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
@@ -13,6 +14,7 @@ import type { ControllerEntity } from '../admission/network-controllers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { growNodes, growthShortfall, type NodeSize } from '../scheduling/manager-nodes.ts'
 import { agentHosts, controllerPhases } from './controller-tasks.ts'
+import { vpcOf } from './gateway/entity.ts'
 import { inUse } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { clashesOf } from './vpc-prefixes.ts'
@@ -112,6 +114,11 @@ async function usersOf(store: Reader): Promise<readonly string[]> {
     ...(await store.find(Subnet, advanced)),
   ])
     users.push(`subnet ${name}`)
+  // Those of VPCs are deleted before their VPC.
+  const gateways = (await store.find(Gateway)).filter(
+    (each) => each.vmReference !== undefined && vpcOf(each) === undefined,
+  )
+  users.push(...gateways.map(({ name }) => `gateway ${name}`))
   return [...new Set(users)]
 }
 

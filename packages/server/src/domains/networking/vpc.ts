@@ -8,7 +8,9 @@ import { Vpc, vpcOperations } from '@hyperplane/contract/networking/vpc'
 import { ApiError } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { created, replaced } from '../../core/updates.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { floatingIpsInVpc } from '../addressing/floating-ips.ts'
+import { leasesOf } from '../addressing/leases.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
@@ -157,8 +159,7 @@ async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcE
     staying.has(each.subnetReference) ? [] : each.subnetReference,
   )
   for (const subnet of await ctx.store.getMany(Subnet, detached)) {
-    // BGP peers are on the external subnet without NAT.
-    const users = subnet.isNatEnabled === true ? [] : [...(await sessionsOf(ctx, before.extId))]
+    const users = [...(await gatewayUsersOf(ctx, before.extId, subnet))]
     for (const route of await ctx.store.find(Route, { refersTo: { kind: Subnet.kind, extId: subnet.extId } }))
       if (route.vpcReference === before.extId) users.push(`route ${nameOfRoute(route)}`)
     for (const { externalSubnetReference, name } of await floatingIpsInVpc(ctx.store, before.extId))
@@ -169,10 +170,19 @@ async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcE
 
 const nameOfRoute = ({ name, extId }: { readonly name?: string; readonly extId: string }): string => name ?? extId
 
-async function sessionsOf(ctx: WriteContext, vpcExtId: string): Promise<readonly string[]> {
-  const gateways = await ctx.store.find(Gateway, { refersTo: { kind: 'Vpc', extId: vpcExtId } })
-  const sessions = await Promise.all(
-    gateways.map(({ extId }) => ctx.store.find(BgpSession, { refersTo: { kind: 'Gateway', extId } })),
-  )
-  return sessions.flat().map(({ name }) => `BGP session ${name}`)
+/** Gateways with an address in the subnet, and the BGP sessions of gateways if the subnet is without NAT. */
+async function gatewayUsersOf(
+  ctx: WriteContext,
+  vpcExtId: string,
+  { extId: subnetExtId, isNatEnabled }: SubnetEntity,
+): Promise<readonly string[]> {
+  const users: string[] = []
+  for (const { extId, name } of await ctx.store.find(Gateway, { refersTo: { kind: 'Vpc', extId: vpcExtId } })) {
+    const leases = await leasesOf(ctx.store, extId)
+    if (leases.some((lease) => lease.subnetExtId === subnetExtId)) users.push(`gateway ${name}`)
+    if (isNatEnabled === true) continue
+    const sessions = await ctx.store.find(BgpSession, { refersTo: { kind: 'Gateway', extId } })
+    users.push(...sessions.map((session) => `BGP session ${session.name}`))
+  }
+  return users
 }

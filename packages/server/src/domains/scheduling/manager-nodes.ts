@@ -1,4 +1,7 @@
-/** Nodes of domain managers run on hosts as system VMs that no list shows. Source: behaviour platform.md 4, 5, 13. */
+/**
+ * Nodes of domain managers and appliances of gateways run on hosts as system VMs that no list shows. Source: behaviour
+ * platform.md 4, 5, 13; networking.md 1.9.
+ */
 
 import { ApiError } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -11,6 +14,8 @@ import { candidatesOf } from './scheduler.ts'
 export interface NodeSize {
   readonly vcpus: number
   readonly memoryBytes: number
+  /** Virtual switches that its host must have. */
+  readonly switchExtIds?: readonly string[]
 }
 
 interface Asking<S extends Reader = Reader> {
@@ -18,7 +23,7 @@ interface Asking<S extends Reader = Reader> {
   readonly drivers: Pick<Drivers, 'hardware'>
 }
 
-/** @param taken hosts with another node of the manager @returns a host, or the reasons against each one */
+/** @param taken hosts that are not to run it @returns a host, or the reasons against each one */
 export async function hostForNode(
   ctx: Asking,
   clusterExtId: string,
@@ -90,11 +95,11 @@ async function heldBy(store: Reader, nodeExtIds: readonly string[]) {
   return held.flat()
 }
 
-const demandOf = ({ vcpus, memoryBytes }: NodeSize): Demand => ({
+const demandOf = ({ vcpus, memoryBytes, switchExtIds = [] }: NodeSize): Demand => ({
   vcpus,
   memoryBytes,
   isPinned: false,
-  switchExtIds: [],
+  switchExtIds,
 })
 
 export const doesNotFit = (shortfall: string): ApiError => new ApiError('DOMAIN_MANAGER_DOES_NOT_FIT', { shortfall })

@@ -3,6 +3,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { parseAddress, toSortable } from '../../core/ip-address.ts'
@@ -67,12 +68,13 @@ async function* macLeasesHaveNics(store: Reader): AsyncGenerator<Broken> {
   }
 }
 
-/** Nodes of domain managers have reservations too, but no row of the kind `Vm`. */
+/** Nodes of domain managers and appliances of gateways have reservations too, but no row of the kind `Vm`. */
 async function* hostsCarryTheirVms(store: Reader, held: ReadonlySet<string>): AsyncGenerator<Broken> {
   const managers = await store.find(DomainManager)
   // A manager that is being deployed is a pending row, whose id is in `held` because its task has locked it.
   for (const extId of held) managers.push(...[(await store.pending(DomainManager, extId)) ?? []].flat())
-  const nodes = new Set(managers.flatMap(({ nodeExtIds = [] }) => nodeExtIds))
+  const appliances = (await store.find(Gateway)).flatMap(({ vmReference }) => vmReference ?? [])
+  const nodes = new Set([...managers.flatMap(({ nodeExtIds = [] }) => nodeExtIds), ...appliances])
   for await (const vm of rowsOf(store, Vm)) {
     if (vm.host === undefined) continue
     const hostExtId = vm.host.extId as string

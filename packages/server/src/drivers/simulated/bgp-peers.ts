@@ -5,6 +5,7 @@ import { reasonsToIgnore } from '../bgp-filter.ts'
 import { secretDigest } from '../hardware.ts'
 import type { BgpPeer, BgpPeerView, BgpState, NetworkFabric, ReceivedRoute } from '../network-fabric.ts'
 import { type OfferedRoute, offeredRoutes } from './bgp-router.ts'
+import { serviceOf } from './gateways.ts'
 import { advertisedOf, surroundingsOf } from './router-surroundings.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -109,6 +110,14 @@ const originated = ({ remote }: BgpPeerFact, prefixes: readonly string[]): Offer
   }))
 
 function stateOfPeer(world: SimulatedWorld, peer: BgpPeerFact): { readonly state: BgpState; readonly reason?: string } {
+  const { upSince, reason } = serviceOf(world, peer.gatewayExtId)
+  return upSince === undefined
+    ? { state: 'Idle', reason }
+    : stateSince(world, { ...peer, since: Math.max(peer.since, upSince) })
+}
+
+/** @param peer a peer of a gateway that is up */
+function stateSince(world: SimulatedWorld, peer: BgpPeerFact): { readonly state: BgpState; readonly reason?: string } {
   const { silentSince } = bgpFacts(world).bgpFaults.get(peer.sessionExtId) ?? {}
   const now = world.clock.now()
   const wasUp = silentSince !== undefined && progressOf(peer, silentSince) === 'Established'

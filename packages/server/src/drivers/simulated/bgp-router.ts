@@ -9,10 +9,37 @@ export interface OfferedRoute extends ExchangedRoute {
 /** Share of the routes that the receiver must ignore. */
 const troubledPart = 1 / 8
 
+type PickNumber = (from: number, to: number) => number
+
+/** `foreign`: a nexthop on no subnet of the VPC. */
+interface Offers {
+  readonly fallback: string
+  readonly count: readonly [number, number]
+  readonly prefixAt: (index: number, pick: PickNumber) => string
+  readonly hostAt: (index: number) => string
+  readonly foreign: string
+}
+
+const ipv4Offers: Offers = {
+  fallback: '0.0.0.0/0',
+  count: [4, 16],
+  // Sixteen apart, so that prefixes of any of these lengths do not overlap.
+  prefixAt: (index, pick) => `10.200.${16 * index}.0/${pick(20, 28)}`,
+  hostAt: (index) => `10.200.${16 * index}.1/32`,
+  foreign: '198.51.100.1',
+}
+const ipv6Offers: Offers = {
+  fallback: '::/0',
+  count: [2, 4],
+  prefixAt: (index) => `fd00:200:${index + 1}::/48`,
+  hostAt: (index) => `fd00:200:${index + 1}::1/128`,
+  foreign: '2001:db8:ffff::1',
+}
+
 export function offeredRoutes(peer: Pick<BgpPeer, 'local' | 'remote'>): readonly OfferedRoute[] {
   const { address, autonomousSystemNumber } = peer.remote
   const draw = drawsFrom(`bgp router ${address} ${autonomousSystemNumber}`)
-  const pick = (from: number, to: number): number => from + Math.floor(draw() * (to - from + 1))
+  const pick: PickNumber = (from, to) => from + Math.floor(draw() * (to - from + 1))
   const communities = (): OfferedRoute['communities'] =>
     Array.from({ length: pick(0, 3) }, (_, index) => ({
       autonomousSystemNumber: autonomousSystemNumber & 0xffff,
@@ -24,21 +51,21 @@ export function offeredRoutes(peer: Pick<BgpPeer, 'local' | 'remote'>): readonly
     ...Array.from({ length: pick(0, 3) }, () => 4_200_000_000 + pick(0, 9999)),
   ]
 
+  const { fallback, count, prefixAt, hostAt, foreign } = address.includes(':') ? ipv6Offers : ipv4Offers
   const routes: OfferedRoute[] = [
-    { prefix: '0.0.0.0/0', nexthop: address, autonomousSystemPath: path(), communities: communities() },
+    { prefix: fallback, nexthop: address, autonomousSystemPath: path(), communities: communities() },
   ]
-  const count = pick(4, 16)
-  for (let index = 0; index < count; index++) {
+  const routeCount = pick(...count)
+  for (let index = 0; index < routeCount; index++) {
     const route = {
-      // Sixteen apart, so that prefixes of any of these lengths do not overlap.
-      prefix: `10.200.${16 * index}.0/${pick(20, 28)}`,
+      prefix: prefixAt(index, pick),
       nexthop: address,
       autonomousSystemPath: path(),
       communities: communities(),
     }
     const trouble = draw() < troubledPart ? pick(0, 2) : undefined
-    if (trouble === 0) routes.push({ ...route, prefix: `10.200.${16 * index}.1/32` })
-    else if (trouble === 1) routes.push({ ...route, nexthop: '198.51.100.1' })
+    if (trouble === 0) routes.push({ ...route, prefix: hostAt(index) })
+    else if (trouble === 1) routes.push({ ...route, nexthop: foreign })
     else if (trouble === 2) {
       const { autonomousSystemNumber: local } = peer.local
       routes.push({ ...route, autonomousSystemPath: [...route.autonomousSystemPath, local] })

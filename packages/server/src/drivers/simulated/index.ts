@@ -24,7 +24,7 @@ export interface SimulatedSettings {
 export type SimulatedDrivers = Drivers & { readonly objectStore: KnowingObjectStore }
 
 export function createSimulatedDrivers(world: SimulatedWorld, settings: SimulatedSettings): SimulatedDrivers {
-  const networkFabric = createNetworkFabric(world)
+  const networkFabric = createNetworkFabric(world, { durations: settings.durations })
   return {
     blockStorage: createBlockStorage(world, { durations: settings.durations }),
     contentSource: createContentSource(world, settings),

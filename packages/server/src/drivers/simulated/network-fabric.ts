@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
+import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -20,12 +21,16 @@ export const fabricFacts = (
   ...bgpFacts(world),
 })
 
-export function createNetworkFabric(world: SimulatedWorld): NetworkFabric {
+export function createNetworkFabric(
+  world: SimulatedWorld,
+  settings: { readonly durations: 'instant' | 'natural' },
+): NetworkFabric {
   const { subnets, dhcp } = fabricFacts(world)
   const hosts = world.collection<HardwareFault>('hardware.faults')
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
+    ...createGateways(world, settings.durations === 'instant'),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.

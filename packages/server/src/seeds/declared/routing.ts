@@ -1,5 +1,5 @@
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { Gateway, LocalNetworkServices, RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -7,7 +7,7 @@ import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { writeAddress } from '../../core/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
-import { seedEstablished, seedGateway } from '../demo/networks.ts'
+import { seedEstablished, seedOldAppliance } from '../demo/gateways.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn, bodyOf, prefixIn } from '../readable.ts'
 import type { Filling } from './filling.ts'
@@ -114,17 +114,26 @@ const fillRoutes = (filling: Filling, routes: Declared['routes']): Promise<void>
     })
   })
 
-/** No operation creates gateways yet, so their rules are checked here. Source: networking.md 1.9. */
 const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
   filling.each('gateways', gateways, async (item, path) => {
-    const { name, extId = seedId(`gateway/${name}`), description, asn, address } = item
+    const { name, extId = seedId(`gateway/${name}`), description, asn, address, softwareVersion } = item
     if ((item.vpc === undefined) === (address === undefined))
       filling.refuse(path, "expected either vpc, of a local gateway, or address, of somebody else's device")
-    if (address !== undefined) addressIn(address, `${path}.address`, filling, 'IPV4')
-    const vpc = item.vpc === undefined ? undefined : await filling.vpc(item.vpc, `${path}.vpc`)
+    const [vpc, host] = await filling.all([
+      async () => (item.vpc === undefined ? undefined : filling.vpc(item.vpc, `${path}.vpc`)),
+      async () => (address === undefined ? undefined : addressIn(address, `${path}.address`, filling)),
+    ])
+    if (host !== undefined && softwareVersion !== undefined)
+      filling.refuse(`${path}.softwareVersion`, 'expected none: only a local gateway has an appliance')
     const present = await filling.ctx.store.find(Gateway)
     if (present.some((each) => each.name === name)) filling.refuse(`${path}.name`, `there is a gateway ${name} already`)
-    await seedGateway(filling.ctx, { extId, name, asn, ...defined({ description, vpcExtId: vpc?.extId, address }) })
+    const services =
+      host === undefined
+        ? { $objectType: LocalNetworkServices.objectType, localBgpService: { asn } }
+        : { $objectType: RemoteNetworkServices.objectType, remoteBgpService: { address: writeAddress(host), asn } }
+    const body = { name, ...defined({ description, vpcReference: vpc?.extId }), services }
+    await filling.perform(path, 'networking.createGateway', { called: `gateway/${name}`, extId, body })
+    if (vpc !== undefined) await seedOldAppliance(filling.ctx, extId, softwareVersion)
   })
 
 const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Promise<void> =>

@@ -3,8 +3,6 @@
 import { createHash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import { AwsSubnet } from '@hyperplane/contract/networking/aws-subnet'
-import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { defined } from '../../core/defined.ts'
@@ -12,8 +10,7 @@ import { seedId } from '../../core/ids/named-id.ts'
 import { type Address, parseAddress, writeAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { planOf } from '../../domains/addressing/address-plan.ts'
-import { leaseAddress, syncOwnLeases } from '../../domains/addressing/leases.ts'
-import { peerOf } from '../../domains/networking/bgp-peer.ts'
+import { syncOwnLeases } from '../../domains/addressing/leases.ts'
 import { programmingOf } from '../../domains/networking/subnet-tasks.ts'
 import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
 import type { SeedContext } from '../context.ts'
@@ -93,7 +90,6 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   const place = { clusterReference: cluster, virtualSwitchReference: seedId('virtual-switch/vs0') }
   for (const described of inventory) subnets.set(described.name, await seedSubnet(ctx, described, place))
   await seedVpcs(ctx, subnets)
-  await seedBgp(ctx, subnets.get('ext-routed')!)
   await seedCloudSubnets(ctx)
 }
 
@@ -185,73 +181,6 @@ export async function seedSubnet(
   await facts.subnets.put(subnet.extId, program)
   if (dhcp !== undefined) await facts.dhcp.put(subnet.extId, dhcp)
   return subnet
-}
-
-/** For this address the simulated router offers 10 routes, one of which must be ignored. */
-const torAddress = '10.44.4.21'
-const localAsn = 65010
-const remoteAsn = 65001
-
-async function seedBgp(ctx: SeedContext, uplink: SubnetEntity): Promise<void> {
-  const local = seedId('gateway/bgp-prod')
-  const remote = seedId('gateway/tor-a')
-  const own = await leaseAddress(ctx, uplink, { kind: 'GATEWAY_INTERFACE', holder: local })
-  await seedGateway(ctx, { extId: local, name: 'bgp-prod', asn: localAsn, vpcExtId: seedId('vpc/prod') })
-  await seedGateway(ctx, { extId: remote, name: 'tor-a', asn: remoteAsn, address: torAddress })
-  const session = {
-    ...owned(ctx),
-    extId: seedId('bgp-session/prod-tor-a'),
-    name: 'prod-tor-a',
-    localGatewayReference: local,
-    remoteGatewayReference: remote,
-    localGatewayInterfaceIpAddress: writeAddress(own),
-    dynamicRoutePriority: 700,
-    shouldAdvertiseAllExternallyRoutablePrefixes: true,
-    advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
-  }
-  await ctx.store.insert(BgpSession, session)
-  const since = ctx.clock.now()
-  await fabricFacts(ctx.world).bgpPeers.put(session.extId, { ...(await peerOf(ctx.store, session)), since })
-  await seedEstablished(ctx, session.extId)
-}
-
-interface SeedGateway {
-  readonly extId: string
-  readonly name: string
-  readonly description?: string
-  readonly asn: number
-  readonly vpcExtId?: string
-  readonly address?: string
-}
-
-export async function seedGateway(ctx: SeedContext, described: SeedGateway): Promise<void> {
-  const { extId, name, description, asn, vpcExtId, address: text } = described
-  const services =
-    text === undefined
-      ? {
-          $objectType: 'networking.v4.config.LocalNetworkServices',
-          localBgpService: { asn, vpcReference: vpcExtId, isBgpAddPathEnabled: false },
-        }
-      : {
-          $objectType: 'networking.v4.config.RemoteNetworkServices',
-          remoteBgpService: { address: writeAddress(address(text)), asn },
-        }
-  await ctx.store.insert(Gateway, {
-    ...owned(ctx),
-    extId,
-    name,
-    ...defined({ description, vpcReference: vpcExtId }),
-    services,
-    ...(text === undefined ? { isActive: true } : {}),
-    status: { state: 'UP' },
-  })
-}
-
-/** As if the session had been there for days. */
-export async function seedEstablished(ctx: SeedContext, sessionExtId: string): Promise<void> {
-  const { bgpPeers } = fabricFacts(ctx.world)
-  const since = ctx.clock.now() - 9 * 86_400_000
-  await bgpPeers.put(sessionExtId, { ...bgpPeers.get(sessionExtId)!, since })
 }
 
 /** Two VPCs of the cloud account, with six subnets each, in two zones. */

@@ -119,12 +119,15 @@ export const Route = object('', {
   nexthopIpAddress: optional(about('A router in a subnet that the VPC reaches.', address())),
 })
 
+const softwareVersion = () => text({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+$' })
+
 export const Gateway = object('', {
   ...named(128),
   description: description(),
   vpc: optional(about('Of a local one: the VPC that it speaks for.', name())),
   asn: about('Its autonomous system.', autonomousSystemNumber()),
   address: optional(about("Of somebody else's device: where it is.", address())),
+  softwareVersion: optional(about('Of a local one: what its appliance runs; default: the newest.', softwareVersion())),
 })
 
 export const Session = object('', {

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
-import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { bgpFacts } from '../../../src/drivers/simulated/bgp-peers.ts'
@@ -14,6 +13,8 @@ import { attachedTo, aVpc, changed, demoRoutes, demoVpc, ip, made, prefix, put, 
 
 const sessions = '/networking/v4.3/config/bgp-sessions'
 const local = seedId('gateway/bgp-prod')
+/** 10.44.4.51, which the gateway has from its creation on. */
+const ownInterface = '0a2c0433'
 /** `<task definition> <step>` whose run fails. */
 let failing: string | undefined
 let app: TestApp
@@ -35,8 +36,11 @@ afterEach(async () => {
 })
 after(() => app.close())
 
+/** Interfaces that sessions have leased, beside that of the gateway itself. */
 const interfaces = async (): Promise<readonly (string | undefined)[]> =>
-  (await app.store.findWhere(AddressLease, { kind: 'GATEWAY_INTERFACE' })).map(({ address }) => address)
+  (await app.store.findWhere(AddressLease, { kind: 'GATEWAY_INTERFACE' }))
+    .map(({ address }) => address)
+    .filter((address) => address !== ownInterface)
 const session = (more: object = {}): object => ({
   name: 'to a rack',
   localGatewayReference: local,
@@ -54,14 +58,13 @@ const routes = async (path: string, type: string): Promise<any[]> =>
 const dynamic = async (): Promise<any[]> =>
   (await app.call('GET', `${demoRoutes('prod')}?$limit=100&$filter=routeType eq 'DYNAMIC'`)).data
 
-/** No operation makes gateways yet. */
+const gateways = '/networking/v4.3/config/gateways'
+const remoteServices = (address: string, asn: number): object => ({
+  $objectType: 'networking.v4.config.RemoteNetworkServices',
+  remoteBgpService: { address: ip(address), asn },
+})
 async function aRemoteGateway(address: string, asn = 65002): Promise<string> {
-  const extId = randomUUID()
-  const remoteBgpService = { address: ip(address) as { ipv4: { value: string } }, asn }
-  const services = { $objectType: 'networking.v4.config.RemoteNetworkServices', remoteBgpService }
-  const row = (await app.store.get(Gateway, seedId('gateway/tor-a')))!
-  await app.store.transaction((store) => store.insert(Gateway, { ...row, extId, name: extId, services }))
-  return extId
+  return (await made(app, gateways, { name: address, services: remoteServices(address, asn) })).slice(-36)
 }
 
 test('a session that was created is UP within ten seconds, and its RECEIVED routes are the DYNAMIC routes of its VPC', async () => {
@@ -151,14 +154,14 @@ test('a name and a pair of gateways have one session each, also among requests a
   assert.equal((await put(app, other, { remoteGatewayReference: seedId('gateway/tor-a') })).status, 400)
 })
 
-test('sessions of a gateway share its interface, which is released with the last of them', async () => {
+test('sessions share the interface of their gateway, and another one that a session asks for goes with it', async () => {
   const one = await made(app, sessions, session())
   const remoteGatewayReference = await aRemoteGateway('10.44.4.32')
   const two = await made(app, sessions, session({ name: 'second', remoteGatewayReference }))
   const addressOf = async (path: string) => (await read(path)).localGatewayInterfaceIpAddress
   assert.deepEqual(await addressOf(one), await addressOf(two))
   await removed(app, one)
-  assert.equal((await interfaces()).length, 1)
+  assert.deepEqual(await interfaces(), [])
   const moved = await changed(app, two, { localGatewayInterfaceIpAddress: ip('10.44.4.180') })
   assert.equal(moved.localGatewayInterfaceIpAddress.ipv4.value, '10.44.4.180')
   assert.equal((await interfaces()).length, 1)
@@ -182,7 +185,7 @@ test('a creation or an update that fails leaves session, interfaces and peer as 
   assert.equal((await app.task(await put(app, path, change))).status, 'FAILED')
   failing = undefined
   assert.deepEqual(await read(path), before)
-  assert.equal((await interfaces()).length, 1)
+  assert.deepEqual(await interfaces(), [])
 })
 
 test('two sessions with the same priority: the older one forwards, and the other takes over when it goes', async () => {
@@ -207,14 +210,9 @@ test('two sessions with the same priority: the older one forwards, and the other
 
 test('a gateway whose VPC has no external subnet without NAT has no place to speak', async () => {
   const vpcReference = (await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] })).slice(-36)
-  const row = (await app.store.get(Gateway, local))!
-  const extId = randomUUID()
-  const services = {
-    $objectType: 'networking.v4.config.LocalNetworkServices',
-    localBgpService: { asn: 65020, vpcReference },
-  }
-  await app.store.transaction((store) => store.insert(Gateway, { ...row, extId, name: extId, vpcReference, services }))
-  assert.deepEqual(await refusal({ localGatewayReference: extId }), [
+  const services = { $objectType: 'networking.v4.config.LocalNetworkServices', localBgpService: { asn: 65020 } }
+  const gateway = await made(app, gateways, { name: 'without a place', vpcReference, services })
+  assert.deepEqual(await refusal({ localGatewayReference: gateway.slice(-36) }), [
     400,
     'NETWORKING-10001',
     ['localGatewayReference'],

@@ -1,10 +1,12 @@
 /** Requests by which suites that cover every kind reach VMs. */
 
 import assert from 'node:assert/strict'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
+import { diskOf } from '../../../src/domains/networking/gateway/appliance.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
@@ -434,7 +436,12 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
-  domains: async ({ ids, managerNodes }) => new Set([...(await ids('Vm')), ...(await managerNodes())]),
+  domains: async ({ all, ids, managerNodes }) =>
+    new Set([
+      ...(await ids('Vm')),
+      ...(await managerNodes()),
+      ...(await all(Gateway)).flatMap(({ vmReference }) => vmReference ?? []),
+    ]),
   virtualDisks: async ({ all, managerNodes }) =>
     new Set([
       ...(await all(Vm)).flatMap((vm) => [
@@ -443,6 +450,9 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
       ]),
       ...(await all(TemplateVersion)).flatMap(({ copies = [] }) => copies.map((copy: any) => copy.diskExtId)),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
+      ...(await all(Gateway)).map(({ vmReference, installedSoftwareVersion }) =>
+        diskOf(vmReference, installedSoftwareVersion),
+      ),
       ...(await all(VmRecoveryPoint)).flatMap(({ diskRecoveryPoints = [], driveRecoveryPoints = [] }) =>
         [...diskRecoveryPoints, ...driveRecoveryPoints].map(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId),
       ),

@@ -1,0 +1,34 @@
+/** Source: behaviour networking.md 1.9. */
+import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
+import type { Gateway, LocalNetworkServices, RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
+
+export type GatewayEntity = EntityOf<typeof Gateway>
+export type GatewayBody = BodyOf<typeof Gateway>
+export type Local = ValueOf<typeof LocalNetworkServices>
+export type Remote = ValueOf<typeof RemoteNetworkServices>
+type OfServices = Pick<GatewayBody, 'services'>
+
+export const localServices = ['localBgpService', 'localVpnService', 'localVtepService'] as const
+export const remoteServices = ['remoteBgpService', 'remoteVpnService', 'remoteVtepService'] as const
+const localType = 'networking.v4.config.LocalNetworkServices'
+
+/** Undefined: the gateway is remote. */
+export function localOf({ services }: OfServices): Local | undefined {
+  const isLocal = services.$objectType === localType || localServices.some((name) => name in services)
+  return isLocal ? (services as Local) : undefined
+}
+export const remoteOf = (of: OfServices): Remote | undefined =>
+  localOf(of) === undefined ? (of.services as Remote) : undefined
+
+/** The names of its services; the rules allow one. */
+export const servicesOf = ({ services }: OfServices): readonly string[] =>
+  [...localServices, ...remoteServices].filter((name) => (services as Record<string, unknown>)[name] !== undefined)
+
+export const vpcOf = (gateway: GatewayBody): string | undefined =>
+  gateway.vpcReference ?? localOf(gateway)?.localBgpService?.vpcReference
+
+/** The software that appliances of this version of the service run. */
+export const supportedVersion = '6.2.0'
+
+export const localBgpOf = (gateway: OfServices) => localOf(gateway)?.localBgpService
+export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgpService

@@ -1,0 +1,186 @@
+/** Source: behaviour networking.md 1.9. */
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway, gatewayOperations } from '@hyperplane/contract/networking/gateway'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { ApiError } from '../../../core/api-error.ts'
+import { readAddress, textOf } from '../../../core/ip-address.ts'
+import { releaseHolder } from '../../addressing/leases.ts'
+import { implement, type WriteContext } from '../../context.ts'
+import { releaseNodes } from '../../scheduling/manager-nodes.ts'
+import { keepInterfaces } from '../bgp-interfaces.ts'
+import { inUse, namesOf, usersOf } from '../in-use.ts'
+import { fault } from '../ip-config.ts'
+import { lifecycle } from '../lifecycle.ts'
+import { agentPhase, applianceOf, clusterOf, diskPhase, placePhase, powerPhase } from './appliance.ts'
+import {
+  type GatewayBody,
+  type GatewayEntity,
+  localBgpOf,
+  localOf,
+  remoteBgpOf,
+  servicesOf,
+  supportedVersion,
+  vpcOf,
+} from './entity.ts'
+import { type Interface, interfacesFor, type Placement, placementOf } from './placement.ts'
+import { migrateGateway, moveGateways, recoverGateway } from './recovery.ts'
+import { gatewayFaults } from './rules.ts'
+import { programPeers, serversFor, servicePhase } from './service.ts'
+import { upgrade, upgradeGateway } from './upgrade.ts'
+import { presentGateways } from './view.ts'
+
+const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
+  noun: 'gateway',
+  phases: [placePhase, diskPhase, powerPhase, agentPhase, servicePhase],
+  cancelableUntil: 'power on',
+  async resolve(ctx, body, stored) {
+    if (stored !== undefined) refuseOtherService(body, stored)
+    return placementOf(ctx, body, stored)
+  },
+  async configure(ctx, { references: placement, entity, stored }) {
+    if (stored !== undefined) await refuseOtherAsn(ctx, entity, stored)
+    const interfaces = await interfacesFor(ctx, entity, placement, stored)
+    const vmReference = stored?.vmReference ?? ctx.ids.uuid()
+    const { installedSoftwareVersion = supportedVersion } = stored ?? {}
+    return {
+      ...placed(entity, interfaces),
+      deployment: {
+        ...entity.deployment,
+        ...(await serversFor(ctx.store, entity.deployment ?? {}, placement.clusterExtId, stored?.deployment)),
+        ...managed(entity, interfaces),
+        clusterReference: placement.clusterExtId,
+        interfaces,
+      },
+      vmReference,
+      installedSoftwareVersion,
+      supportedSoftwareVersion: supportedVersion,
+      // An update waits for a recovery that runs, and must not store its state again.
+      recovery: undefined,
+    }
+  },
+  async task({ store }, entity) {
+    const vpc = await store.get(Vpc, vpcOf(entity) ?? '')
+    return {
+      affected: vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }],
+      clusterExtIds: [clusterOf(entity)],
+    }
+  },
+  held: ({ deployment }) => ({
+    addresses: (deployment?.interfaces ?? []).flatMap(({ ipAddress }) => textOf(ipAddress) ?? []),
+  }),
+  refuseRemoval: refuseInUse,
+  settle: (ctx, { extId }) => keepInterfaces(ctx.store, extId),
+  async release(ctx, gateway) {
+    await releaseHolder(ctx.store, gateway.extId)
+    await releaseNodes(ctx.store, [applianceOf(gateway)])
+  },
+})
+
+const remotes = lifecycle<GatewayEntity, GatewayBody, undefined>(Gateway, {
+  noun: 'remote-gateway',
+  phases: [
+    {
+      create: ['store', 100, [0.05, 0.15]],
+      update: ['configure peers', 100, [0.05, 0.15]],
+      delete: ['remove', 100, [0.05, 0.15]],
+      program: (ctx, gateway) => programPeers(ctx, gateway),
+    },
+  ],
+  async resolve(_, body, stored) {
+    if (stored !== undefined) refuseOtherService(body, stored)
+    return undefined
+  },
+  async configure(ctx, { entity, stored }) {
+    if (stored !== undefined) await refuseUnfitForSessions(ctx, entity)
+    return {}
+  },
+  refuseRemoval: refuseInUse,
+})
+
+export const gateway = implement(
+  gatewayOperations,
+  {
+    createGateway: (ctx, request) => (localOf(request.body) === undefined ? remotes : locals).create(ctx, request),
+    updateGatewayById: (ctx, request) => (localOf(ctx.target) === undefined ? remotes : locals).update(ctx, request),
+    deleteGatewayById: (ctx) => (localOf(ctx.target) === undefined ? remotes : locals).remove(ctx),
+    upgradeGatewayById: upgrade,
+  },
+  {
+    rules: {
+      createGateway: ({ body }, { operation }) => gatewayFaults(body, operation.id),
+      updateGatewayById: ({ body }, { operation }) => gatewayFaults(body, operation.id),
+    },
+    tasks: [...locals.tasks, ...remotes.tasks, migrateGateway, recoverGateway, upgradeGateway],
+    present: [[Gateway, presentGateways]],
+    schedules: [moveGateways],
+  },
+)
+
+/** The VPC in both places, and the addresses at which the service answers. */
+function placed(entity: GatewayEntity, interfaces: readonly Interface[]) {
+  const services = localOf(entity)
+  const vpcReference = vpcOf(entity)
+  const addresses = interfaces.flatMap(({ ipAddress }) => ipAddress ?? [])
+  const [serviceAddress] = addresses
+  return {
+    ...(vpcReference !== undefined && { vpcReference }),
+    services: {
+      ...services,
+      $objectType: 'networking.v4.config.LocalNetworkServices',
+      ...(services?.localBgpService !== undefined && {
+        localBgpService: { ...services.localBgpService, ...(vpcReference !== undefined && { vpcReference }) },
+      }),
+      ...(serviceAddress !== undefined && { serviceAddress, serviceAddresses: addresses }),
+    },
+  }
+}
+
+/** Fills what the request left to the subnet. */
+function managed({ deployment }: GatewayEntity, [own]: readonly Interface[]) {
+  const given = deployment?.managementInterface
+  if (given === undefined || own === undefined) return {}
+  const { ipAddress: address, defaultGatewayAddress: defaultGateway, mtu } = own
+  return { managementInterface: { ...given, address, defaultGateway, mtu } }
+}
+
+/** @throws ApiError 400 */
+function refuseOtherService(body: GatewayBody, stored: GatewayEntity): void {
+  const [found, expected] = [servicesOf(body).join(), servicesOf(stored).join()]
+  if (found !== expected)
+    throw new ApiError('NETWORKING_IMMUTABLE_ATTRIBUTE', { attributePath: 'services', expected, found })
+}
+
+const sessionsOf = (ctx: WriteContext, { extId }: GatewayEntity) =>
+  ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId } })
+
+/** @throws ApiError 409 while BGP sessions use the AS number */
+async function refuseOtherAsn(ctx: WriteContext, entity: GatewayEntity, stored: GatewayEntity): Promise<void> {
+  if (localBgpOf(entity)?.asn === localBgpOf(stored)?.asn) return
+  const users = (await sessionsOf(ctx, stored)).map(({ name }) => `BGP session ${name}`)
+  if (users.length > 0) throw inUse('AS number of the gateway', stored.name, users)
+}
+
+/** @throws ApiError 400 for an AS number or address with which its BGP sessions cannot work */
+async function refuseUnfitForSessions(ctx: WriteContext, entity: GatewayEntity): Promise<void> {
+  const service = remoteBgpOf(entity)
+  if (service === undefined) return
+  const address = readAddress(service.address)
+  const path = 'services/remoteBgpService'
+  for (const { name, localGatewayReference, localGatewayInterfaceIpAddress: own } of await sessionsOf(ctx, entity)) {
+    const local = (await ctx.store.get(Gateway, localGatewayReference)) as GatewayEntity
+    if (localBgpOf(local)?.asn === service.asn)
+      throw fault(
+        `${path}/asn`,
+        `expected another AS number than ${service.asn}, that of the local gateway of the BGP session ${name}`,
+      )
+    const family = own?.ipv4 === undefined ? 'IPV6' : 'IPV4'
+    if (typeof address === 'object' && address.family !== family)
+      throw fault(`${path}/address`, `expected an address of the family ${family}, as the BGP session ${name} has`)
+  }
+}
+
+/** @throws ApiError 409 */
+async function refuseInUse(ctx: WriteContext, { extId, name }: GatewayEntity): Promise<void> {
+  const users = await usersOf(ctx, Gateway.kind, extId, () => true)
+  if (users.length > 0) throw inUse('gateway', name, await namesOf(ctx, users))
+}

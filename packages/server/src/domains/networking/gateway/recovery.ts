@@ -1,0 +1,192 @@
+/**
+ * Appliances of gateways leave hosts that do not run guests any more: they restart elsewhere when the host failed, and
+ * are migrated when it is in maintenance. An appliance without power is started again.
+ * Source: behaviour networking.md 1.9 (status).
+ */
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
+import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask } from '../../context.ts'
+import { closedBecause } from '../../scheduling/host-state.ts'
+import { holdNode, releaseNodes } from '../../scheduling/manager-nodes.ts'
+import { allocationsOf, giveBack } from '../../scheduling/scheduler.ts'
+import { applianceOf, applianceSize, clusterOf, hostFor, hostOf } from './appliance.ts'
+import type { GatewayEntity } from './entity.ts'
+
+interface Leaving {
+  readonly extId: string
+  readonly fromHostExtId: string
+}
+interface Found extends Leaving {
+  /** It runs on a host that answers, but is in maintenance. */
+  readonly isMovable: boolean
+}
+type Running = StepContext<Drivers>
+type Recording = RecordContext<Drivers>
+
+export const moveGateways: Schedule<Drivers> = {
+  name: 'networking.move-gateways',
+  everySeconds: 5,
+  watch({ drivers, store }, changed) {
+    const ends = [drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)]
+    return () => {
+      for (const end of ends) end()
+    }
+  },
+  async run(ctx) {
+    let isWaiting = false
+    for (const gateway of await ctx.store.find(Gateway)) {
+      const leaving = await leavingOf(ctx, gateway)
+      if (leaving !== undefined && !(await accept(ctx, leaving))) isWaiting = true
+    }
+    if (isWaiting) return 'again'
+  },
+}
+
+/** Undefined: the appliance runs on a host on which it may stay. */
+async function leavingOf(
+  { drivers: { hardware, networkFabric }, store }: ScheduleContext<Drivers>,
+  gateway: GatewayEntity,
+): Promise<Found | undefined> {
+  const { change, extId, vmReference } = gateway
+  if (vmReference === undefined || change !== undefined || !hardware.isReachable(clusterOf(gateway))) return undefined
+  const host = await store.get(Host, (await hostOf(store, gateway)) ?? '')
+  if (host === undefined) return undefined
+  const isUp = hardware.isHostUp(host.extId)
+  const isOff = (await networkFabric.gateway(extId))?.isOff === true
+  if (!isOff && closedBecause(host, isUp) === undefined) return undefined
+  return { extId, fromHostExtId: host.extId, isMovable: isUp && !isOff }
+}
+
+/** @returns false when it has to wait for a task of the gateway, or for room on another host */
+async function accept(ctx: ScheduleContext<Drivers>, { isMovable, ...leaving }: Found): Promise<boolean> {
+  const { extId, fromHostExtId } = leaving
+  if (ctx.runner.queueLength(extId) > 0) return false
+  let isAccepted = false
+  await startingTasks(ctx, async (store, startTask) => {
+    const gateway = await store.get(Gateway, extId)
+    if (gateway === undefined || gateway.change !== undefined) return
+    if ('reasons' in (await hostFor({ ...ctx, store }, gateway, [fromHostExtId]))) return
+    await startTask(isMovable ? migrateGateway : recoverGateway, leaving, {
+      operation: isMovable ? 'kGatewayMigrate' : 'kGatewayRecover',
+      description: `${isMovable ? 'Migrate' : 'Recover'} gateway ${gateway.name}`,
+      affected: [{ extId, name: gateway.name, rel: Gateway.rel! }],
+      clusterExtIds: [clusterOf(gateway)],
+      locks: [extId],
+      background: true,
+    })
+    isAccepted = true
+  })
+  return isAccepted
+}
+
+const storedOf = async ({ store }: Pick<Running, 'store'>, { extId }: Leaving): Promise<GatewayEntity> =>
+  (await store.get(Gateway, extId)) as GatewayEntity
+const observe = async ({ store }: Recording, { extId }: Leaving, recovery: GatewayEntity['recovery']): Promise<void> =>
+  void (await store.observe(Gateway, extId, { recovery }))
+
+/** @returns the host @throws DriverError when none has room */
+async function holdElsewhere(ctx: Recording, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
+  const choice = await hostFor(ctx, gateway, taken)
+  if ('reasons' in choice) throw new DriverError(`no host can run the gateway ${gateway.name}`, { retryable: true })
+  const { hostExtId } = choice
+  const held = { extId: applianceOf(gateway), hostExtId, clusterExtId: clusterOf(gateway) }
+  await holdNode(ctx.store, held, applianceSize)
+  return hostExtId
+}
+
+const elsewhere = async ({ store }: Pick<Running, 'store'>, gateway: GatewayEntity, { fromHostExtId }: Leaving) =>
+  (await allocationsOf(store, applianceOf(gateway))).find(({ hostExtId }) => hostExtId !== fromHostExtId)?.hostExtId
+
+async function leaveElsewhere(ctx: Recording, input: Leaving): Promise<void> {
+  const gateway = await storedOf(ctx, input)
+  const host = await elsewhere(ctx, gateway, input)
+  if (host !== undefined) await giveBack(ctx.store, applianceOf(gateway), host)
+}
+
+export const migrateGateway = defineTask<Leaving>({
+  name: 'networking.migrate-gateway',
+  steps: [
+    {
+      name: 'reserve',
+      progress: 10,
+      record: async (ctx, input) => void (await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])),
+      unrecord: leaveElsewhere,
+    },
+    {
+      name: 'move',
+      progress: 100,
+      isIrreversible: true,
+      run: async (ctx, input) => {
+        const gateway = await storedOf(ctx, input)
+        await ctx.drivers.hypervisor.migrateVm(applianceOf(gateway), (await elsewhere(ctx, gateway, input)) as string)
+      },
+      record: async (ctx, input) => giveBack(ctx.store, applianceOf(await storedOf(ctx, input)), input.fromHostExtId),
+    },
+  ],
+})
+
+export const recoverGateway = defineTask<Leaving>({
+  name: 'networking.recover-gateway',
+  pointOfNoReturn: 'fence',
+  steps: [
+    {
+      name: 'reserve',
+      progress: 10,
+      record: async (ctx, input) => {
+        await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])
+        await observe(ctx, input, 'RECOVERY_STARTED')
+      },
+      unrecord: leaveElsewhere,
+    },
+    {
+      name: 'fence',
+      progress: 30,
+      seconds: [3, 8],
+      /** @returns whether the appliance is without power now: the host may have come back with it */
+      run: async (ctx, input): Promise<boolean> => {
+        const vmExtId = applianceOf(await storedOf(ctx, input))
+        const isFenced = (await ctx.drivers.hypervisor.fenceVm(vmExtId, input.fromHostExtId)) !== undefined
+        return isFenced || (await ctx.drivers.networkFabric.gateway(input.extId))?.isOff === true
+      },
+      record: async (ctx, input, isOff) => {
+        if (isOff !== true) return leaveElsewhere(ctx, input)
+        await giveBack(ctx.store, applianceOf(await storedOf(ctx, input)), input.fromHostExtId)
+        await observe(ctx, input, 'RECOVERY_IN_PROGRESS')
+      },
+    },
+    {
+      name: 'restart',
+      progress: 90,
+      seconds: [3, 8],
+      run: async (ctx, input) => {
+        if (ctx.outputs['fence'] === true) await restart(ctx, await storedOf(ctx, input))
+      },
+      record: async (ctx, input) => observe(ctx, input, 'RECOVERY_COMPLETED'),
+    },
+    {
+      name: 'confirm',
+      progress: 100,
+      seconds: [2, 4],
+      record: async (ctx, input) => observe(ctx, input, undefined),
+    },
+  ],
+})
+
+/** Runs again until the appliance answers, on another host if the chosen one fails as well. */
+async function restart(ctx: Running, gateway: GatewayEntity): Promise<void> {
+  const { hypervisor, networkFabric } = ctx.drivers
+  const vmExtId = applianceOf(gateway)
+  let host = (await hostOf(ctx.store, gateway)) as string
+  if (!ctx.drivers.hardware.isHostUp(host)) {
+    await hypervisor.fenceVm(vmExtId, host)
+    await ctx.checkpoint(undefined, async (record) => {
+      await releaseNodes(record.store, [vmExtId])
+      host = await holdElsewhere(record, gateway, [])
+    })
+  }
+  await hypervisor.startVm(vmExtId, host)
+  await networkFabric.awaitAgent(gateway.extId, vmExtId)
+}

@@ -1,0 +1,107 @@
+/** What the appliance of a gateway runs, and the BGP peers that follow from it. Source: behaviour networking.md 1.9, 1.10. */
+
+import { isDeepStrictEqual } from 'node:util'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { type ApiError, refuseAll } from '../../../core/api-error.ts'
+import { textOf } from '../../../core/ip-address.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { GatewayProgram, GatewayService } from '../../../drivers/gateways.ts'
+import type { Reader } from '../../../store/store.ts'
+import { programPeer } from '../bgp-peer.ts'
+import { fault } from '../ip-config.ts'
+import type { Phase } from '../lifecycle.ts'
+import { applianceOf } from './appliance.ts'
+import { type GatewayEntity, type Local, localOf, vpcOf } from './entity.ts'
+
+type Running = StepContext<Drivers>
+type Deployment = NonNullable<GatewayEntity['deployment']>
+
+const passwordPath = 'services/localVpnService/ebgpConfig/password'
+
+export const servicePhase: Phase<GatewayEntity> = {
+  create: ['configure service', 100, [5, 10]],
+  update: ['configure service', 100, [2, 6]],
+  delete: ['stop service', 30, [1, 3]],
+  async program(ctx, gateway) {
+    await ctx.drivers.networkFabric.configureGateway(programOf(ctx, gateway))
+    await programPeers(ctx, gateway)
+  },
+  remove: ({ drivers }, { extId }) => drivers.networkFabric.removeGateway(extId),
+}
+
+/** Sessions that are being created program their peer themselves: their task waits for that of the gateway. */
+export async function programPeers(ctx: Running, gateway: GatewayEntity): Promise<void> {
+  const sessions = await ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId: gateway.extId } })
+  for (const session of sessions) if (session.change?.verb !== 'create') await programPeer(ctx, session, gateway)
+}
+
+function programOf(ctx: Running, gateway: GatewayEntity): GatewayProgram {
+  const { dnsServers = [], interfaces = [], ntpServers = [] } = gateway.deployment ?? {}
+  const vpcExtId = vpcOf(gateway)
+  return {
+    extId: gateway.extId,
+    vmExtId: applianceOf(gateway),
+    ...(vpcExtId !== undefined && { vpcExtId }),
+    addresses: interfaces.flatMap(({ ipAddress }) => textOf(ipAddress) ?? []),
+    service: serviceOf(ctx, gateway),
+    dnsServers: dnsServers.flatMap((address) => textOf(address) ?? []),
+    ntpServers: ntpServers.flatMap(({ fqdn, ...address }) => fqdn?.value ?? textOf(address) ?? []),
+  }
+}
+
+function serviceOf(ctx: Running, gateway: GatewayEntity): GatewayService {
+  const { localBgpService: bgp, localVpnService: vpn, localVtepService: vtep } = localOf(gateway) as Local
+  if (bgp !== undefined)
+    return { type: 'BGP', autonomousSystemNumber: bgp.asn, isMultipath: bgp.isBgpAddPathEnabled === true }
+  if (vpn === undefined) return { type: 'VTEP', port: vtep?.vxlanPort ?? 4789 }
+  if (vpn.ebgpConfig === undefined) return { type: 'VPN' }
+  const { asn, password: given, shouldRedistributeRoutes } = vpn.ebgpConfig
+  const password =
+    typeof given === 'string' ? given : ctx.secrets.open(Gateway.kind, gateway.extId, passwordPath, given as unknown)
+  return {
+    type: 'VPN',
+    bgp: {
+      ...(asn !== undefined && { autonomousSystemNumber: asn }),
+      ...(password !== undefined && { password }),
+      redistributesRoutes: shouldRedistributeRoutes === true,
+    },
+  }
+}
+
+const v4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
+const publicDns = [v4('8.8.8.8'), v4('4.4.4.4')]
+const publicNtp = [0, 1, 2, 3].map((index) => ({ fqdn: { value: `${index}.pool.ntp.org` } }))
+
+/** Servers of its cluster, if they are to be synchronised: as they are now. @throws ApiError 400 for others beside them */
+export async function serversFor(
+  store: Reader,
+  given: Deployment,
+  clusterExtId: string,
+  stored: Deployment | undefined,
+): Promise<Pick<Deployment, 'dnsServers' | 'ntpServers'>> {
+  const { nameServerIpList = [], ntpServerIpList = [] } = (await store.get(Cluster, clusterExtId))?.network ?? {}
+  const nameServers = nameServerIpList.flatMap(({ fqdn, ...address }) => (fqdn === undefined ? [address] : []))
+  const isDnsSynchronized = given.shouldSynchronizeSystemDnsServers === true
+  const isNtpSynchronized = given.shouldSynchronizeSystemNtpServers === true
+  refuseAll([
+    ...(isDnsSynchronized ? differing('dnsServers', given, [{ dnsServers: nameServers }, stored]) : []),
+    ...(isNtpSynchronized ? differing('ntpServers', given, [{ ntpServers: ntpServerIpList }, stored]) : []),
+  ])
+  return {
+    dnsServers: isDnsSynchronized ? nameServers : (given.dnsServers ?? publicDns),
+    ntpServers: isNtpSynchronized ? ntpServerIpList : (given.ntpServers ?? publicNtp),
+  }
+}
+
+/** Clients send back what they read, so those of the cluster and the stored ones are no other servers. */
+function differing(
+  name: 'dnsServers' | 'ntpServers',
+  given: Deployment,
+  known: readonly (Deployment | undefined)[],
+): readonly ApiError[] {
+  if (given[name] === undefined || known.some((each) => isDeepStrictEqual(each?.[name], given[name]))) return []
+  return [fault(`deployment/${name}`, 'expected none, because they are synchronised with the system')]
+}

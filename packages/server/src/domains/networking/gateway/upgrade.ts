@@ -1,0 +1,107 @@
+/** A failed upgrade boots the old image. Source: behaviour networking.md 1.9, 1.22. */
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { ApiError } from '../../../core/api-error.ts'
+import type { TaskStarted } from '../../../core/handlers.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask, type WriteContext } from '../../context.ts'
+import { refuseWhileChanging } from '../busy.ts'
+import { fault } from '../ip-config.ts'
+import { applianceOf, clusterOf, createDisk, diskOf, domainOf, fenceOnSilentHost } from './appliance.ts'
+import { type GatewayEntity, localOf, vpcOf } from './entity.ts'
+import { statusOf } from './view.ts'
+
+interface Upgrade {
+  readonly extId: string
+  readonly version: string
+}
+
+export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskStarted> {
+  const gateway = ctx.target
+  const { extId, name, installedSoftwareVersion: installed = '', supportedSoftwareVersion: version = '' } = gateway
+  if (localOf(gateway) === undefined) throw fault('extId', `expected a local gateway; ${name} is remote`)
+  refuseWhileChanging('Gateway', gateway)
+  const { state, message } = await statusOf(ctx, gateway)
+  if (state !== 'UP')
+    throw new ApiError('CONFLICT', { fault: `The gateway ${name} is ${state}: ${message}. Retry when it is UP.` })
+  if (installed.localeCompare(version, 'en', { numeric: true }) >= 0)
+    throw new ApiError('CONFLICT', { fault: `The gateway ${name} is already at ${installed}.` })
+  const vpc = await ctx.store.get(Vpc, vpcOf(gateway) ?? '')
+  const task = await ctx.startTask(
+    upgradeGateway,
+    { extId, version },
+    {
+      operation: 'kGatewayUpgrade',
+      description: `Upgrade gateway ${name}`,
+      affected: [
+        { extId, name, rel: Gateway.rel! },
+        ...(vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
+      ],
+      clusterExtIds: [clusterOf(gateway)],
+      locks: [extId],
+    },
+  )
+  await ctx.store.update(Gateway, extId, { change: { taskExtId: task.extId, verb: 'upgrade' } })
+  return task
+}
+
+const storedOf = async ({ store }: Pick<StepContext<Drivers>, 'store'>, { extId }: Upgrade): Promise<GatewayEntity> =>
+  (await store.get(Gateway, extId)) as GatewayEntity
+const upgraded = (gateway: GatewayEntity, { version }: Upgrade): GatewayEntity => ({
+  ...gateway,
+  installedSoftwareVersion: version,
+})
+
+export const upgradeGateway = defineTask<Upgrade>({
+  name: 'networking.upgrade-gateway',
+  pointOfNoReturn: 'delete old image',
+  steps: [
+    {
+      name: 'copy image',
+      progress: 40,
+      seconds: [80, 105],
+      run: async (ctx, input) => createDisk(ctx, upgraded(await storedOf(ctx, input), input)),
+      undo: async (ctx, input) =>
+        ctx.drivers.hypervisor.deleteDisk(diskOf(applianceOf(await storedOf(ctx, input)), input.version)),
+    },
+    {
+      name: 'boot new image',
+      progress: 50,
+      seconds: [1, 3],
+      run: async (ctx, input) => boot(ctx, upgraded(await storedOf(ctx, input), input), ctx.callKey),
+      undo: async (ctx, input) => boot(ctx, await storedOf(ctx, input), `${ctx.callKey} undone`),
+    },
+    {
+      name: 'wait for its agent',
+      progress: 70,
+      run: async (ctx, input) =>
+        ctx.drivers.networkFabric.awaitAgent(input.extId, applianceOf(await storedOf(ctx, input))),
+    },
+    {
+      name: 'check service',
+      progress: 90,
+      seconds: [25, 40],
+      // The appliance runs the service from its start on; this step only takes time.
+    },
+    {
+      name: 'delete old image',
+      progress: 100,
+      seconds: [2, 5],
+      run: async (ctx, input) => {
+        const gateway = await storedOf(ctx, input)
+        const disk = diskOf(applianceOf(gateway), gateway.installedSoftwareVersion as string)
+        await ctx.drivers.hypervisor.deleteDisk(disk)
+      },
+      record: async (ctx, { extId, version }) =>
+        void (await ctx.store.update(Gateway, extId, { installedSoftwareVersion: version, change: undefined })),
+    },
+  ],
+  onUndone: async (ctx, { extId }) => void (await ctx.store.update(Gateway, extId, { change: undefined })),
+})
+
+async function boot(ctx: StepContext<Drivers>, gateway: GatewayEntity, callKey: string): Promise<void> {
+  await fenceOnSilentHost(ctx, gateway)
+  await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, gateway))
+  await ctx.drivers.hypervisor.resetVm(applianceOf(gateway), callKey)
+}

@@ -1,0 +1,47 @@
+/**
+ * Services of gateway appliances, which are domains of the hypervisor. Calls are idempotent; they resolve when the fabric
+ * stored the change. Source: behaviour networking.md 1.9, 3.1.
+ */
+export interface Gateways {
+  /** The appliance applies it at once, or when it answers again. */
+  configureGateway(gateway: GatewayProgram): Promise<void>
+  /** An absent gateway is no fault. */
+  removeGateway(gatewayExtId: string): Promise<void>
+  /** Resolves when the agent in the appliance answers. @throws DriverError, retryable, when the appliance does not run */
+  awaitAgent(gatewayExtId: string, vmExtId: string): Promise<void>
+  /** Undefined: it is not configured. */
+  gateway(gatewayExtId: string): Promise<GatewayView | undefined>
+}
+
+export interface GatewayProgram {
+  readonly extId: string
+  readonly vmExtId: string
+  /** The VPC whose router it serves; absent: it is on a VLAN. */
+  readonly vpcExtId?: string
+  readonly addresses: readonly string[]
+  readonly service: GatewayService
+  readonly dnsServers: readonly string[]
+  /** Addresses and names. */
+  readonly ntpServers: readonly string[]
+}
+
+export type GatewayService =
+  | { readonly type: 'BGP'; readonly autonomousSystemNumber: number; readonly isMultipath: boolean }
+  | {
+      readonly type: 'VPN'
+      /** For BGP over its tunnels. */
+      readonly bgp?: {
+        readonly autonomousSystemNumber?: number
+        readonly password?: string
+        readonly redistributesRoutes: boolean
+      }
+    }
+  | { readonly type: 'VTEP'; readonly port: number }
+
+export interface GatewayView {
+  readonly isUp: boolean
+  /** Whether its appliance has no power. */
+  readonly isOff: boolean
+  /** Why it is not up. */
+  readonly reason?: string
+}

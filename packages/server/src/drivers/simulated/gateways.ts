@@ -1,0 +1,102 @@
+/** A gateway is up while its appliance runs on a host that answers. Source: behaviour networking.md 1.9, 3.1. */
+import { drawsFrom } from '../../core/ids/draws.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { GatewayProgram, GatewayService, Gateways } from '../gateways.ts'
+import { secretDigest } from '../hardware.ts'
+import type { HardwareFault } from './hardware.ts'
+import { domainFacts } from './hypervisor/facts.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+type ServiceFact =
+  | Exclude<GatewayService, { type: 'VPN' }>
+  | { readonly type: 'VPN'; readonly bgp?: Readonly<Record<string, unknown>> }
+
+export type GatewayFact = Omit<GatewayProgram, 'service'> & { readonly service: ServiceFact }
+
+/** By gateway id: the start of the appliance (milliseconds since 1970) from which its agent answered at once. */
+export interface AgentFact {
+  readonly startedAt: number
+}
+
+/** From the start of the appliance until its agent answers. */
+const bootSeconds = [10, 30] as const
+
+export const gatewayFacts = (
+  world: SimulatedWorld,
+): { readonly gateways: Collection<GatewayFact>; readonly agents: Collection<AgentFact> } => ({
+  gateways: world.collection('fabric.gateway'),
+  agents: world.collection('fabric.gateway-agent'),
+})
+
+export function createGateways(world: SimulatedWorld, isInstant: boolean): Gateways {
+  const { gateways, agents } = gatewayFacts(world)
+  const { clock } = world
+  return {
+    configureGateway: (program) => gateways.put(program.extId, factOf(program)),
+    async removeGateway(gatewayExtId) {
+      await gateways.remove(gatewayExtId)
+      await agents.remove(gatewayExtId)
+    },
+    async awaitAgent(gatewayExtId, vmExtId) {
+      for (;;) {
+        const { startedAt, isDown } = applianceOf(world, vmExtId)
+        if (startedAt === undefined || isDown)
+          throw new DriverError('the appliance of the gateway does not answer', { retryable: true })
+        if (isInstant) return agents.put(gatewayExtId, { startedAt })
+        const answersAt = agentAnswersAt(world, gatewayExtId, vmExtId, startedAt)
+        if (answersAt <= clock.now()) return
+        // Whole milliseconds: a clock that is moved by hand would not pass a shorter rest.
+        await clock.sleep(Math.ceil(answersAt - clock.now()))
+      }
+    },
+    async gateway(gatewayExtId) {
+      const program = gateways.get(gatewayExtId)
+      if (program === undefined) return undefined
+      const isOff = applianceOf(world, program.vmExtId).startedAt === undefined
+      const { reason } = serviceOf(world, gatewayExtId)
+      return { isUp: reason === undefined, isOff, ...(reason !== undefined && { reason }) }
+    },
+  }
+}
+
+function factOf({ service, ...program }: GatewayProgram): GatewayFact {
+  if (service.type !== 'VPN' || service.bgp?.password === undefined) return { ...program, service }
+  const { password, ...bgp } = service.bgp
+  return {
+    ...program,
+    service: { type: 'VPN', bgp: { ...bgp, passwordDigest: secretDigest(program.extId, password) } },
+  }
+}
+
+/** `startedAt`: milliseconds since 1970; absent: it is off. */
+function applianceOf(
+  world: SimulatedWorld,
+  vmExtId: string,
+): { readonly startedAt?: number; readonly isDown: boolean } {
+  const { state, hostExtId = '', startedAt = 0, restartedAt } = domainFacts(world).get(vmExtId) ?? { state: 'OFF' }
+  const isDown = world.collection<HardwareFault>('hardware.faults').get(hostExtId)?.isDown === true
+  return { ...(state === 'ON' && { startedAt: restartedAt ?? startedAt }), isDown }
+}
+
+function agentAnswersAt(world: SimulatedWorld, gatewayExtId: string, vmExtId: string, startedAt: number): number {
+  if (gatewayFacts(world).agents.get(gatewayExtId)?.startedAt === startedAt) return startedAt
+  const [least, most] = bootSeconds
+  const seconds = least + (most - least) * drawsFrom(`${world.seed}/appliance ${vmExtId} ${startedAt}`)()
+  return startedAt + 1000 * seconds
+}
+
+/** `upSince`: milliseconds since 1970; `reason`: why the gateway is not up. */
+export function serviceOf(
+  world: SimulatedWorld,
+  gatewayExtId: string,
+):
+  | { readonly upSince: number; readonly reason?: undefined }
+  | { readonly upSince?: undefined; readonly reason: string } {
+  const program = gatewayFacts(world).gateways.get(gatewayExtId)
+  if (program === undefined) return { reason: 'the gateway is not configured' }
+  const { startedAt, isDown } = applianceOf(world, program.vmExtId)
+  if (isDown) return { reason: 'the host of the gateway does not answer' }
+  if (startedAt === undefined) return { reason: 'the appliance of the gateway is off' }
+  const upSince = agentAnswersAt(world, gatewayExtId, program.vmExtId, startedAt)
+  return world.clock.now() < upSince ? { reason: 'the appliance of the gateway boots' } : { upSince }
+}

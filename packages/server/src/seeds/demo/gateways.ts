@@ -1,0 +1,80 @@
+/** Gateways of the demo, and the BGP session between two of them. Source: behaviour networking.md 4. */
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { defined } from '../../core/defined.ts'
+import { seedId } from '../../core/ids/named-id.ts'
+import { parseHost, type WireAddress, writeAddress } from '../../core/ip-address.ts'
+import { diskOf } from '../../domains/networking/gateway/appliance.ts'
+import { gatewayFacts } from '../../drivers/simulated/gateways.ts'
+import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor.ts'
+import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
+import { Acting, operationOf } from '../acting.ts'
+import type { SeedContext } from '../context.ts'
+
+const localAsn = 65010
+/** For this address the simulated router offers 10 routes, one of which must be ignored. */
+const torAddress = '10.44.4.21'
+/** Older than the version that new gateways get, so that an upgrade can be practised. */
+const applianceVersion = '6.1.2'
+
+export async function seedGatewaysDemo(ctx: SeedContext): Promise<void> {
+  const acting = new Acting(ctx)
+  const create = (kind: 'BgpSession' | 'Gateway', called: string, body: object) =>
+    acting.perform(operationOf(`networking.create${kind}`), { called, body })
+  const vpcReference = seedId('vpc/prod')
+  const localBgp = { asn: localAsn, isBgpAddPathEnabled: false }
+  await create('Gateway', 'gateway/bgp-prod', {
+    name: 'bgp-prod',
+    vpcReference,
+    services: local({ localBgpService: localBgp }),
+  })
+  const remoteBgp = { address: host(torAddress), asn: 65001 }
+  await create('Gateway', 'gateway/tor-a', { name: 'tor-a', services: remote({ remoteBgpService: remoteBgp }) })
+  const remoteVpn = {
+    serviceAddress: host('203.0.113.20'),
+    ebgpConfig: { asn: 65003, shouldRedistributeRoutes: false },
+  }
+  await create('Gateway', 'gateway/branch', {
+    name: 'branch',
+    services: remote({ remoteVpnService: { ...remoteVpn, shouldInstallXiRoute: false } }),
+  })
+  const remoteVtep = { vteps: [{ address: host('10.46.1.30') }], vxlanPort: 4789 }
+  await create('Gateway', 'gateway/vtep-dr', { name: 'vtep-dr', services: remote({ remoteVtepService: remoteVtep }) })
+  await seedOldAppliance(ctx, seedId('gateway/bgp-prod'), applianceVersion)
+  const session = 'bgp-session/prod-tor-a'
+  await create('BgpSession', session, {
+    name: 'prod-tor-a',
+    localGatewayReference: seedId('gateway/bgp-prod'),
+    remoteGatewayReference: seedId('gateway/tor-a'),
+    dynamicRoutePriority: 700,
+    advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
+  })
+  await seedEstablished(ctx, seedId(session))
+}
+
+const type = (name: string) => ({ $objectType: `networking.v4.config.${name}NetworkServices` })
+const local = (service: object): object => ({ ...type('Local'), ...service })
+const remote = (service: object): object => ({ ...type('Remote'), ...service })
+const host = (text: string): WireAddress => writeAddress(parseHost(text)!)
+
+const daysAgo = (ctx: SeedContext): number => ctx.clock.now() - 9 * 86_400_000
+
+/** As if the appliance had run for days. @param version default: that of a new one */
+export async function seedOldAppliance(ctx: SeedContext, gatewayExtId: string, version?: string): Promise<void> {
+  const { vmReference = '', installedSoftwareVersion = '' } = (await ctx.store.get(Gateway, gatewayExtId)) ?? {}
+  const startedAt = daysAgo(ctx)
+  const fact = domainFacts(ctx.world).get(vmReference)!
+  const present = diskOf(vmReference, installedSoftwareVersion)
+  const disk = diskOf(vmReference, version ?? installedSoftwareVersion)
+  await domainFacts(ctx.world).put(vmReference, { ...fact, startedAt, domain: { ...fact.domain, diskExtIds: [disk] } })
+  await gatewayFacts(ctx.world).agents.put(gatewayExtId, { startedAt })
+  if (disk === present) return
+  await diskFacts(ctx.world).put(disk, diskFacts(ctx.world).get(present)!)
+  await diskFacts(ctx.world).remove(present)
+  await ctx.store.update(Gateway, gatewayExtId, defined({ installedSoftwareVersion: version }))
+}
+
+/** As if the session had been there for days. */
+export async function seedEstablished(ctx: SeedContext, sessionExtId: string): Promise<void> {
+  const { bgpPeers } = fabricFacts(ctx.world)
+  await bgpPeers.put(sessionExtId, { ...bgpPeers.get(sessionExtId)!, since: daysAgo(ctx) })
+}
