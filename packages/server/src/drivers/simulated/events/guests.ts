@@ -36,6 +36,22 @@ export async function setGuestFault(world: SimulatedWorld, vm: Target, fault: Gu
   return true
 }
 
+/** Lasts over reboots. */
+export async function setPortClosed(
+  world: SimulatedWorld,
+  vm: Target,
+  port: number,
+  isClosed: boolean,
+): Promise<boolean> {
+  const fact = domainFacts(world).get(vm.extId)
+  if (fact === undefined) throw new CannotHappen(`No host knows the VM "${vm.name}".`)
+  const { closedPorts = [], ...rest } = fact
+  if (closedPorts.includes(port) === isClosed) return false
+  const ports = isClosed ? [...closedPorts, port] : closedPorts.filter((other) => other !== port)
+  await domainFacts(world).put(vm.extId, ports.length === 0 ? rest : { ...rest, closedPorts: ports })
+  return true
+}
+
 /** Ends a hang and all faults of the guest. */
 export async function recoverGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   const fact = domainFacts(world).get(vm.extId)

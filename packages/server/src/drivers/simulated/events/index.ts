@@ -5,7 +5,7 @@ import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
 import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
-import { crashGuest, endGuest, hangGuest, recoverGuest, setGuestFault } from './guests.ts'
+import { crashGuest, endGuest, hangGuest, recoverGuest, setGuestFault, setPortClosed } from './guests.ts'
 import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
 import { changeUplinks, setBgpPeerSilent, setControllerState, setRemoteFault } from './links.ts'
 import {
@@ -317,6 +317,19 @@ export const catalogue: Catalogue = {
   GUEST_RECOVERS: {
     about: ofVm,
     happen: ({ world, target }) => said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
+  },
+  GUEST_PORT_CLOSES: {
+    about: ofVm,
+    until: 'GUEST_PORT_OPENS',
+    part: ({ port }) => String(port),
+    happen: ({ world, target, event: { port } }) =>
+      said(setPortClosed(world, target, port, true), `The guest of ${target.name} does not answer on port ${port}.`),
+  },
+  GUEST_PORT_OPENS: {
+    about: ofVm,
+    part: ({ port }) => String(port),
+    happen: ({ world, target, event: { port } }) =>
+      said(setPortClosed(world, target, port, false), `The guest of ${target.name} answers on port ${port} again.`),
   },
   VM_JOINS_LEGACY_POLICY: {
     about: ofVm,

@@ -1,0 +1,92 @@
+/** Requests by which suites that cover every kind reach load balancer sessions. */
+import { seedId } from '../../../src/core/ids/named-id.ts'
+import { changing, deleting } from '../../restart/asked.ts'
+import { creating, named, once, updating } from '../../support/field-bases.ts'
+import {
+  balancerBody,
+  balancers,
+  demoBalancer,
+  nicOf,
+  port,
+  staticIp,
+  tcp,
+  toWebTier,
+} from '../../support/load-balancers.ts'
+import type { TestApp } from '../../support/start-app.ts'
+import { made } from '../../support/vpcs.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
+
+const broken = { listener: tcp({ portRanges: [port(90, 80)] }) }
+
+export const creations: Readonly<Record<string, Creation>> = {
+  'networking.createLoadBalancerSession': { path: balancers, body: (name) => balancerBody(name) },
+}
+
+export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'networking.createLoadBalancerSession': {
+    path: '/config/load-balancer-sessions',
+    body: balancerBody('by-order', { vpcReference: unknown }),
+    broken,
+  },
+  'networking.updateLoadBalancerSessionById': {
+    path: demoBalancer.slice('/networking/v4.3'.length),
+    body: balancerBody('by-order', { metadata: { categoryIds: [unknown] } }),
+    broken,
+  },
+}
+
+export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  'networking.create-load-balancer-session': async () => ({
+    method: 'POST',
+    path: balancers,
+    body: balancerBody('killed'),
+  }),
+  'networking.delete-load-balancer-session': async (app) =>
+    deleting(await made(app, balancers, balancerBody('killed'))),
+  // The virtual IP changes, and with it the lease.
+  'networking.update-load-balancer-session': async (app) =>
+    changing(app, await made(app, balancers, balancerBody('killed')), {
+      listener: tcp({ virtualIP: staticIp('192.168.10.6'), portRanges: [port(81)] }),
+      targetsConfig: toWebTier(8080),
+    }),
+}
+
+let lastAddress = 200
+const withStaticIp = () =>
+  balancerBody(named(), { listener: tcp({ virtualIP: staticIp(`192.168.10.${++lastAddress}`) }) })
+const toNic = async (app: TestApp, vm: string): Promise<object> => ({
+  nicTargets: [{ virtualNicReference: await nicOf(app, vm), port: 8080 }],
+})
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'networking.createLoadBalancerSession': [
+    creating(balancers, withStaticIp),
+    async (app) => ({
+      path: balancers,
+      body: balancerBody(named(), { targetsConfig: await toNic(app, 'web-01') }),
+    }),
+  ],
+  'networking.updateLoadBalancerSessionById': [
+    updating(balancers, withStaticIp),
+    async (app) => {
+      const path = await once(app, 'balancer of a NIC', () => made(app, balancers, balancerBody(named())))
+      return { path, body: balancerBody(named(), { targetsConfig: await toNic(app, 'db-01') }) }
+    },
+  ],
+}
+
+export const factOwners: Readonly<Record<string, FactOwner>> = {
+  'fabric.balancer': ({ ids }) => ids('LoadBalancerSession'),
+  'fabric.balancer-health': ({ ids }) => ids('LoadBalancerSession'),
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'networking.createFloatingIp loadBalancerSessionReference': [seedId('load-balancer-session/web-lb')],
+}
