@@ -28,6 +28,7 @@ export const LoadBalancerSessionStats = s.object('networking.v4.stats.LoadBalanc
 export const loadBalancerSessionStatsOperations = {
   getLoadBalancerSessionStats: read('/stats/load-balancer-sessions/{extId}', LoadBalancerSessionStats, {
     of: LoadBalancerSession,
+    iam: 'View_Load_Balancer_Session_Stats',
     roles: routingReaders,
     rateLimit: perSecond(2, 2, 4),
     query: sampledQuery,

@@ -68,7 +68,13 @@ export const LoadBalancerSession = resource(
     title: 'load balancer session',
     internal: {
       createdAt: s.optional(s.timestamp()),
-      change: s.optional(changeHolding({ name: s.optional(s.text()), listener: s.optional(Listener) })),
+      change: s.optional(
+        changeHolding({
+          name: s.optional(s.text()),
+          vpcReference: s.optional(s.uuid()),
+          listener: s.optional(Listener),
+        }),
+      ),
     },
     unique: [{ fields: ['vpcReference', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     iam: {

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { releaseHolder, releaseSubnet } from '../../src/domains/addressing/leases.ts'
+import { balancerFacts } from '../../src/drivers/simulated/balancers.ts'
 import { fabricFacts } from '../../src/drivers/simulated/network-fabric.ts'
 import { policyFacts } from '../../src/drivers/simulated/routing-policies.ts'
 import { routingFacts } from '../../src/drivers/simulated/virtual-routing.ts'
@@ -20,7 +22,7 @@ export async function forgetVpcs(app: TestApp): Promise<void> {
     for (const vm of await app.store.find(Vm, { refersTo: { kind: 'Subnet', extId } })) await deleteVm(app, vm.extId)
   }
   await app.store.transaction(async (store) => {
-    for (const kind of [BgpSession, Gateway, RouteTable, RoutingPolicy, Vpc]) {
+    for (const kind of [LoadBalancerSession, BgpSession, Gateway, RouteTable, RoutingPolicy, Vpc]) {
       for (const { extId } of await store.find(kind)) {
         await releaseHolder(store, extId as string)
         await store.remove(kind, extId as string)
@@ -36,7 +38,8 @@ export async function forgetVpcs(app: TestApp): Promise<void> {
     await subnets.remove(extId)
     await dhcp.remove(extId)
   }
-  for (const facts of [bgpPeers, policyFacts(app.world), routingFacts(app.world).routers]) {
+  const { balancers, health } = balancerFacts(app.world)
+  for (const facts of [balancers, health, bgpPeers, policyFacts(app.world), routingFacts(app.world).routers]) {
     for (const id of [...facts.all().keys()]) await facts.remove(id)
   }
 }

@@ -80,7 +80,7 @@ const sessions = lifecycle<BalancerEntity, BalancerBody, SubnetEntity>(LoadBalan
       ],
     }
   },
-  held: ({ name, listener }) => ({ name, listener }),
+  held: ({ name, vpcReference, listener }) => ({ name, vpcReference, listener }),
   unique: {
     fields: ['vpcReference', 'name'],
     among: (ctx, { vpcReference }) => ctx.store.findWhere(LoadBalancerSession, { vpcReference }),

@@ -6,6 +6,8 @@ import { seedId } from '../../core/ids/named-id.ts'
 import { parseAddress, writeAddress } from '../../core/ip-address.ts'
 import { leaseAddress } from '../../domains/addressing/leases.ts'
 import { balancerOf, checkOf } from '../../domains/networking/load-balancer-targets.ts'
+import type { BalancerTarget } from '../../drivers/load-balancing.ts'
+import { observed } from '../../drivers/simulated/balancer-health.ts'
 import { balancerFacts } from '../../drivers/simulated/balancers.ts'
 import type { SeedContext } from '../context.ts'
 
@@ -55,26 +57,9 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
 /** As if the checks had begun days ago and the guests had answered ever since. */
 export async function seedHealthy(ctx: SeedContext, sessionExtId: string): Promise<void> {
   const { balancers, health } = balancerFacts(ctx.world)
-  const { check, targets } = balancers.get(sessionExtId)!
+  const balancer = balancers.get(sessionExtId)!
   const since = ctx.clock.now() - daysHealthy * 24 * 3600 * 1000
-  const on = new Set(
-    (
-      await ctx.store.getMany(
-        Vm,
-        targets.map(({ vmExtId }) => vmExtId),
-      )
-    )
-      .filter(({ powerState }) => powerState === 'ON')
-      .map(({ extId }) => extId),
-  )
-  await health.put(sessionExtId, {
-    ...(check && { check }),
-    targets: targets.map((target) => ({
-      ...target,
-      since,
-      silentSince: since,
-      ...(on.has(target.vmExtId) && { answersFrom: since }),
-      healthy: [],
-    })),
-  })
+  const guests = await ctx.drivers.hypervisor.observeGuests(balancer.targets.map(({ vmExtId }) => vmExtId))
+  const upSince = ({ vmExtId }: BalancerTarget): number | undefined => guests.get(vmExtId)?.upSince
+  await health.put(sessionExtId, observed({ targets: [] }, balancer, since, upSince))
 }

@@ -6,6 +6,7 @@ import { catalogueId, seedId } from '../../../src/core/ids/named-id.ts'
 import { balancerFacts } from '../../../src/drivers/simulated/balancers.ts'
 import { routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'
 import { ids } from '../../support/clustermgmt.ts'
+import { happen } from '../../support/events.ts'
 import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
@@ -30,6 +31,10 @@ let app: TestApp
 let failing: string | undefined
 /** The same of one whose run waits for a promise. */
 let waiting: { readonly at: string; readonly until: Promise<void> } | undefined
+let release = (): void => undefined
+function hold(at: string): void {
+  waiting = { at, until: new Promise((done) => (release = done)) }
+}
 before(async () => {
   app = await startApp({
     logLevel: 'silent',
@@ -42,6 +47,7 @@ before(async () => {
 })
 afterEach(async () => {
   failing = undefined
+  release()
   waiting = undefined
   for (const collection of [floatingIps, balancers])
     for (const { extId, name } of (await app.call('GET', `${collection}?$limit=100`)).data)
@@ -168,18 +174,14 @@ test('unknown references are not found, and neither are NICs that the caller may
 test('a name is unique in its VPC, also against an update that is running', async () => {
   const path = await aBalancer()
   assert.deepEqual(refusal(await create({ listener: tcp({ portRanges: [port(81)] }) })), [409, 'ENTITY_ALREADY_EXISTS'])
-  let go = (): void => undefined
-  waiting = {
-    at: 'networking.update-load-balancer-session configure balancer',
-    until: new Promise((done) => (go = done)),
-  }
+  hold('networking.update-load-balancer-session configure balancer')
   const renaming = await put(app, path, { name: 'renamed' })
   assert.equal(renaming.status, 202)
   const other = balancerBody('renamed')
   assert.deepEqual(refusal(await app.call('POST', balancers, { body: other })), [409, 'ENTITY_ALREADY_EXISTS'])
   for (const again of [await put(app, path), await app.call('DELETE', path)])
     assert.deepEqual(refusal(again), [409, 'ENTITY_BUSY'])
-  go()
+  release()
   await app.task(renaming)
   assert.equal((await read(path)).name, 'renamed')
 })
@@ -273,12 +275,18 @@ test('a failed update puts address, listener and targets back, and a second one 
   assert.equal((await changed(app, path, change)).healthCheckConfig.intervalSecs, 10)
 })
 
-test('a deletion that fails is not undone: its second attempt ends it', async () => {
+test('a deletion waits while the network controller is down, and ends when it is back', async () => {
   const path = await aBalancer()
-  failing = 'networking.delete-load-balancer-session remove balancer'
-  const task = await app.task(await app.call('DELETE', path))
-  assert.equal(task.status, 'FAILED')
-  failing = undefined
+  hold('networking.delete-load-balancer-session remove balancer')
+  const deleting = await app.call('DELETE', path)
+  await happen(app, { type: 'NETWORK_CONTROLLER_FAILS' })
+  assert.equal((await create({ name: 'meanwhile' })).status, 503)
+  release()
+  await app.clock.advance(1000)
+  assert.deepEqual([(await app.call('GET', path)).status, programOf(path)?.extId], [200, idOf(path)])
+  await happen(app, { type: 'NETWORK_CONTROLLER_RETURNS' })
+  assert.equal((await app.task(deleting)).status, 'SUCCEEDED')
+  assert.equal(programOf(path), undefined)
 })
 
 test('a deleted NIC and the NIC of a deleted VM leave the targets', async () => {
@@ -310,16 +318,12 @@ test('a deleted NIC and the NIC of a deleted VM leave the targets', async () => 
 test('a VM that is deleted during an update is no target afterwards', async () => {
   const vm = await aGuest()
   const path = await aBalancer()
-  let go = (): void => undefined
-  waiting = {
-    at: 'networking.update-load-balancer-session configure balancer',
-    until: new Promise((done) => (go = done)),
-  }
+  hold('networking.update-load-balancer-session configure balancer')
   const nics = [await nicOf(app, 'web-01'), vm.nics[0].extId]
   const updating = await put(app, path, { targetsConfig: toNics(...nics) })
   assert.equal(updating.status, 202, JSON.stringify(updating.errors))
   await changedVm(app, vm.extId, 'delete')
-  go()
+  release()
   assert.equal((await app.task(updating)).status, 'SUCCEEDED')
   assert.deepEqual(
     (await nicTargetsOf(path)).map(({ virtualNicReference }) => virtualNicReference),

@@ -1,5 +1,4 @@
 /** Requests by which suites that cover every kind reach load balancer sessions. */
-import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import { creating, named, once, updating } from '../../support/field-bases.ts'
 import {
@@ -85,8 +84,4 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.balancer': ({ ids }) => ids('LoadBalancerSession'),
   'fabric.balancer-health': ({ ids }) => ids('LoadBalancerSession'),
-}
-
-export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  'networking.createFloatingIp loadBalancerSessionReference': [seedId('load-balancer-session/web-lb')],
 }

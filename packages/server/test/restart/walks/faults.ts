@@ -127,6 +127,7 @@ const happenings = fc.oneof(
   happening('GUEST_HALTS', { vm }),
   happening('GUEST_HANGS', { vm }),
   happening('GUEST_FAILS', { vm, fault: fc.constantFrom(...guestFaults) }),
+  happening('GUEST_PORT_CLOSES', { vm, port: fc.constantFrom(80, 443) }),
   happening('VM_JOINS_LEGACY_POLICY', { vm }),
   drift('VM', 'batch-01', 'powerState', 'OFF'),
   drift('VM', 'web-02', 'memoryBytes', 1024 ** 3),
