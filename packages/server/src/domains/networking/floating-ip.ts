@@ -100,7 +100,8 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
         ...(nic === undefined ? [] : [{ extId: nic, rel: 'networking:config:vnic' }]),
         ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
       ],
-      // Deletions of the VM, which locks its NICs, and of the session wait for this task. A lock of the VM would stop all its tasks while the controller is down.
+      // The deletion of the VM locks its NICs, too, and that of the session the session. A lock of the VM would stop all
+      // its tasks while the controller is down.
       locks: [...nics, ...sessions.flatMap((session) => session ?? [])],
     }
   },

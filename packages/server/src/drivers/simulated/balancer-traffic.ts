@@ -35,6 +35,8 @@ export async function readBalancer(
   const healthyTargets = healthyOfNics(world)
   const found: TargetTraffic[] = []
   for (const target of targets) {
+    // Long spans have thousands of readings for each target, so the event loop gets a turn.
+    await new Promise(setImmediate)
     const vm = vms.get(target.vmExtId)
     if (vm === undefined) continue
     const periods = healthyPeriods(target, check, world.clock.now())
