@@ -67,19 +67,16 @@ export function observed(
   now: number,
   reachableSince: (target: BalancerTarget) => number | undefined,
 ): BalancerHealth {
-  const present = before.targets.filter(({ until }) => until === undefined)
+  const added = new Map(program.targets.map((target) => [keyOf(target), target]))
+  const settled = (target: TargetHistory): readonly Period[] => recent(healthyPeriods(target, before.check, now), now)
   const known = before.targets.map((target): TargetHistory => {
     if (target.until !== undefined) return target
-    const healthy = recent(healthyPeriods(target, before.check, now), now)
-    const isListed = program.targets.some((listed) => isSameTarget(listed, target))
-    if (!isListed) return { ...target, healthy: closed(healthy, now), until: now }
+    if (!added.delete(keyOf(target))) return { ...target, healthy: closed(settled(target), now), until: now }
     const reachable = reachableSince(target)
-    return reachable === target.reachable ? target : changed({ ...target, healthy }, reachable, now)
+    return reachable === target.reachable ? target : changed({ ...target, healthy: settled(target) }, reachable, now)
   })
-  const added = program.targets.filter((listed) => !present.some((target) => isSameTarget(listed, target)))
   const isCheckSame = JSON.stringify(before.check) === JSON.stringify(program.check)
-  if (isCheckSame && added.length === 0 && known.every((target, index) => target === before.targets[index]))
-    return before
+  if (isCheckSame && added.size === 0 && known.every((target, index) => target === before.targets[index])) return before
   const targets = isCheckSame
     ? known
     : known.map((target) => ({ ...target, healthy: healthyPeriods(target, before.check, now) }))
@@ -87,10 +84,12 @@ export function observed(
     check: program.check,
     targets: [
       ...targets.filter(({ until = now }) => until > now - keptMillis),
-      ...added.map((target) => firstSeen(target, reachableSince(target), now)),
+      ...[...added.values()].map((target) => firstSeen(target, reachableSince(target), now)),
     ],
   })
 }
+
+const keyOf = ({ nicExtId, port }: BalancerTarget): string => `${nicExtId} ${port}`
 
 const firstSeen = (target: BalancerTarget, reachable: number | undefined, now: number): TargetHistory =>
   defined({ ...target, since: now, silentSince: now, reachable, answersFrom: reachable, healthy: [] })

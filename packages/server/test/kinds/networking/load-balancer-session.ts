@@ -1,10 +1,12 @@
 /** Requests by which suites that cover every kind reach load balancer sessions. */
 import { changing, deleting } from '../../restart/asked.ts'
+import * as walk from '../../restart/walks/request-parts.ts'
 import { creating, named, once, updating } from '../../support/field-bases.ts'
 import {
   balancerBody,
   balancers,
   demoBalancer,
+  dynamic,
   nicOf,
   port,
   staticIp,
@@ -85,3 +87,19 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.balancer': ({ ids }) => ids('LoadBalancerSession'),
   'fabric.balancer-health': ({ ids }) => ids('LoadBalancerSession'),
 }
+
+export const walkRequests: Readonly<Record<string, walk.Builder>> = {
+  createLoadBalancer: (asking) =>
+    walk.post(balancers, balancerBody(walk.name(asking, 'balancer'), someListener(asking))),
+  changeLoadBalancer: (asking) =>
+    walk.put(asking, asking.model.path(asking.draw, walk.collections.loadBalancers), someListener(asking)),
+  deleteLoadBalancer: walk.removing(walk.collections.loadBalancers),
+}
+
+/** Few addresses and ports, so that sessions share and clash. */
+const someListener = ({ draw }: walk.Asking): object => ({
+  listener: tcp({
+    portRanges: [port(draw.of([80, 443]))],
+    virtualIP: draw.of([dynamic, staticIp('192.168.10.6'), staticIp('192.168.10.7')]),
+  }),
+})

@@ -24,7 +24,7 @@ import {
   releaseHolder,
   requireSubnetAttachable,
 } from '../../../addressing/leases.ts'
-import { detachTargets } from '../../../addressing/load-balancer-targets.ts'
+import { detachTargets } from '../../../addressing/lost-targets.ts'
 import type { Invariant } from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import { limit, limitOf } from '../../../limits.ts'
