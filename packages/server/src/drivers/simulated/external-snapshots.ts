@@ -37,7 +37,9 @@ export function createExternalSnapshots({ clock }: SimulatedWorld, { vms, reache
       const { history, ...fact } = await reached(vmExtId)
       if (history?.snapshots[snapshotExtId] === undefined) return
       const { [snapshotExtId]: _, ...snapshots } = history.snapshots
-      await vms.put(vmExtId, { ...fact, ...pruned({ ...history, snapshots }, fact.vm, clock.now()) })
+      const isLast = Object.keys(snapshots).length === 0 && history.renewedNicExtIds === undefined
+      const kept = isLast ? {} : pruned({ ...history, snapshots }, fact.vm, clock.now())
+      await vms.put(vmExtId, { ...fact, ...kept })
     },
     async revertToSnapshot(vmExtId, snapshotExtId, callKey) {
       const asked = await reached(vmExtId)

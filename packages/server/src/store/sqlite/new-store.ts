@@ -5,9 +5,9 @@ import { connect, makeTablesInSteps } from './schema.ts'
 /** Makes the file of a store, with its tables. A crash leaves a temporary file, which the next call replaces. */
 export async function createStoreFile(file: string, tables: ReadonlyMap<string, Table>): Promise<void> {
   const temporary = `${file}.new`
-  for (const former of [temporary, `${temporary}-wal`, `${temporary}-shm`, `${file}-wal`, `${file}-shm`])
-    await rm(former, { force: true })
-  const database = connect(temporary, { durable: false })
+  for (const former of [temporary, `${file}-wal`, `${file}-shm`]) await rm(former, { force: true })
+  // A write-ahead log that a full disk does not take back into the file would be lost with the new name.
+  const database = connect(temporary, { durable: false, isExclusive: true })
   try {
     await makeTablesInSteps(database, tables)
   } finally {

@@ -114,7 +114,7 @@ describe('createVmRecoveryPoint of an external VM', () => {
       await faults.remove(cluster)
       await polled(own)
       assert.equal((await own.task(await removing(extId, own))).status, 'SUCCEEDED')
-      assert.deepEqual(outsideVms(own.world).get(erp)?.history?.snapshots, {})
+      assert.equal(outsideVms(own.world).get(erp)?.history, undefined)
     } finally {
       await own.close()
     }
@@ -140,7 +140,7 @@ describe('createVmRecoveryPoint of an external VM', () => {
 })
 
 describe('layers of external VMs', () => {
-  test('a deleted recovery point gives its bytes to the next one, and the usage of the container stays', async () => {
+  test('a deleted recovery point gives its bytes to the next one, and the last one leaves the disks as before the first', async () => {
     const own = await startApp()
     try {
       const first = await aPoint(erp, {}, own)
@@ -152,8 +152,7 @@ describe('layers of external VMs', () => {
       assert.equal((await own.task(await removing(first, own))).status, 'SUCCEEDED')
       assert.ok((await bytes(second)) >= base)
       assert.equal((await own.task(await removing(second, own))).status, 'SUCCEEDED')
-      const { history } = outsideVms(own.world).get(erp) as any
-      assert.equal(Object.keys(history.layers).length, 2)
+      assert.equal('history' in (outsideVms(own.world).get(erp) ?? {}), false)
     } finally {
       await own.close()
     }
