@@ -65,11 +65,13 @@ const toTenant = () => ({
   privateIp: ip(`172.16.${++guest}.9`),
   vpcReference: seedId('vpc/tenant-a'),
 })
-const toSession = async (app: TestApp) => ({
-  $objectType: 'networking.v4.config.LoadBalancerSessionAssociation',
-  loadBalancerSessionReference: (await made(app, balancers, balancerBody(named()))).slice(-36),
-  vpcReference: seedId('vpc/prod'),
-})
+async function toSession(app: TestApp) {
+  const path = await made(app, balancers, balancerBody(named()))
+  const { extId, listener, vpcReference } = (await app.call('GET', path)).data
+  const privateIp = { ipv4: listener.virtualIP.ipAddress.ipv4 }
+  const $objectType = 'networking.v4.config.LoadBalancerSessionAssociation'
+  return { $objectType, loadBalancerSessionReference: extId, privateIp, vpcReference }
+}
 async function toNic(app: TestApp, vm: string) {
   const [{ extId, networkInfo }] = (await app.call('GET', `/vmm/v4.2/ahv/config/vms/${seedId(`vm/${vm}`)}`)).data.nics
   const privateIp = { ipv4: networkInfo.ipv4Config.ipAddress }

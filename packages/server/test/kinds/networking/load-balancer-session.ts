@@ -61,7 +61,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 let lastAddress = 200
 const withStaticIp = () =>
-  balancerBody(named(), { listener: tcp({ virtualIP: staticIp(`192.168.10.${++lastAddress}`) }) })
+  balancerBody(named(), {
+    type: 'NETWORK_LOAD_BALANCER',
+    algorithm: 'FIVE_TUPLE_HASH',
+    listener: tcp({ virtualIP: staticIp(`192.168.10.${++lastAddress}`) }),
+  })
 const toNic = async (app: TestApp, vm: string): Promise<object> => ({
   nicTargets: [{ virtualNicReference: await nicOf(app, vm), port: 8080 }],
 })
@@ -77,7 +81,19 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'networking.updateLoadBalancerSessionById': [
     updating(balancers, withStaticIp),
     async (app) => {
-      const path = await once(app, 'balancer of a NIC', () => made(app, balancers, balancerBody(named())))
+      const path = await once(app, 'balancer that is written anew', () => made(app, balancers, withStaticIp()))
+      return { path, body: withStaticIp() }
+    },
+    // Each turns NIC targets into category targets, or the reverse.
+    async (app) => {
+      const targetsConfig = await toNic(app, 'db-01')
+      const path = await once(app, 'balancer of a NIC', () =>
+        made(app, balancers, balancerBody(named(), { targetsConfig })),
+      )
+      return { path, body: balancerBody(named()) }
+    },
+    async (app) => {
+      const path = await once(app, 'balancer of a tier', () => made(app, balancers, balancerBody(named())))
       return { path, body: balancerBody(named(), { targetsConfig: await toNic(app, 'db-01') }) }
     },
   ],
