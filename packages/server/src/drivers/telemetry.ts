@@ -8,8 +8,8 @@ export interface Telemetry {
   /** Load of the hypervisor and the controller VM; undefined while the host was down. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
   /**
-   * What a load balancer sent to its targets and got back from them, those that have left included. A target whose VM is
-   * not among those that `measured` returns is left out.
+   * Traffic between a load balancer and its targets, also those that have left. A target whose VM `measured` does not
+   * return is left out.
    */
   readBalancer(
     sessionExtId: string,

@@ -13,7 +13,7 @@ import { combined, type Sampling, samplingOf } from '../statistics/samples.ts'
 const fields = { numBytes: 'bytes', numPackets: 'packets', numRequests: 'requests' } as const
 type Series = { readonly [N in keyof typeof fields]: readonly number[] }
 
-/** Of all targets of one answer. */
+/** Samples of all targets in one answer. */
 const maximumValues = 60_000
 /** Leaves the interval wide enough for all targets. */
 const samplesFor = (targets: number): number =>

@@ -1,4 +1,4 @@
-/** How the checks of a balancer judge its targets over time. All times are milliseconds since 1970. Source: networking.md 1.14. */
+/** Health of the targets of a balancer over time. All times are milliseconds since 1970. Source: networking.md 1.14. */
 import { defined } from '../../core/defined.ts'
 import type { BalancerProgram, BalancerTarget, HealthCheck } from '../load-balancing.ts'
 
@@ -7,7 +7,7 @@ export interface Period {
   readonly to?: number
 }
 
-/** Of one target, from its addition to the balancer to its removal. */
+/** One target, from its addition to the balancer to its removal. */
 export interface TargetHistory extends BalancerTarget {
   readonly since: number
   readonly until?: number

@@ -18,7 +18,7 @@ interface Request {
   readonly times: readonly number[]
 }
 
-/** Of the bytes of a NIC; the rest is its own traffic. */
+/** Share of the bytes of a NIC; the rest did not come through a balancer. */
 const balancedShare = 0.8
 const bytesPerPacket = [500, 1200] as const
 const packetsPerRequest = [8, 40] as const
@@ -66,7 +66,7 @@ function healthyOfNics(world: SimulatedWorld): ReadonlyMap<string, readonly (rea
 const rivals = (onNic: readonly (readonly Period[])[] = [], time: number): number =>
   Math.max(1, onNic.filter((periods) => healthyShare(periods, time) > 0).length)
 
-/** Of the reading that ends at `time`. */
+/** Healthy share of the reading that ends at `time`. */
 function healthyShare(periods: readonly Period[], time: number): number {
   const millis = 1000 * readingSeconds
   let healthy = 0

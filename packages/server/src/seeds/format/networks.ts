@@ -143,7 +143,7 @@ export const Balancer = object('', {
   ...named(128),
   description: description(),
   vpc: name(),
-  subnet: about('Of the VPC: where its virtual IP is.', name()),
+  subnet: about('A subnet of the VPC, which has the virtual IP.', name()),
   ipAddress: optional(about('Default: the lowest free one.', address())),
   ...written(Listener.fields, 'protocol'),
   portRanges: about('Numbers, or first-last.', arrayOf(portRange(), { minItems: 1, maxItems: 20 })),
