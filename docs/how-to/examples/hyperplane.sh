@@ -23,11 +23,12 @@ new_world() {
 }
 control() { hp "$1" "/control/v1/worlds/$world$2" "${@:3}"; }
 
-# ended: reads a 202 answer from the input, waits until its task has ended, and prints the task.
+# ended: reads a 202 answer from the input, waits until its task has ended, and prints the task. A refusal ends the script.
 # completed: prints only the state of the task.
 ended() {
-  local id task
-  id=$(jq -r .data.extId)
+  local answer id task
+  answer=$(cat)
+  id=$(jq -er .data.extId <<< "$answer") || { echo "$answer" >&2 && return 1; }
   until task=$(hp GET "/api/platform/v4.3/config/tasks/$id") &&
     jq -e '.data.status | IN("SUCCEEDED", "FAILED", "CANCELED")' <<< "$task" > /dev/null; do
     sleep 0.02

@@ -16,7 +16,7 @@ list | grep -q "db-01 UNDETERMINED $lost"
 wait_for PT45S
 list
 [ "$(hp GET "$vms/$(vm db-01)" | jq -r .data.powerState)" = ON ]
-! list | grep -q "$lost"
+[ "$(list | grep -c "$lost")" = 0 ]
 
 # Each restart is a task of the system; one that found no host has a warning that says why.
 hp GET "/api/platform/v4.3/config/tasks?\$filter=operation%20eq%20'VmHaRestart'" |

@@ -43,6 +43,7 @@ async function start(): Promise<void> {
   // Child processes must not inherit the secrets.
   delete process.env['HYPERPLANE_ADMIN_PASSWORD']
   delete process.env['HYPERPLANE_BACKUP_KEY']
+  delete process.env['HYPERPLANE_OBJECT_STORE_KEY']
 
   const { enableCompileCache } = await import('node:module')
   makeFolder(config.data)

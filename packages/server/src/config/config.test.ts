@@ -58,6 +58,10 @@ test('without options every setting has its default', () => {
     offline: false,
     adminPassword: undefined,
     backupKey: undefined,
+    objectStore: undefined,
+    objectStoreRegion: 'us-east-1',
+    objectStoreKeyFile: undefined,
+    objectStoreKey: undefined,
   })
 })
 
@@ -111,6 +115,7 @@ describe('values', () => {
     [['--host', '127.8.0.1', '--http'], { host: '127.8.0.1' }],
     [['--host', 'node-1.example'], { host: 'node-1.example' }],
     [['--public-url', 'https://hp.example:8443/'], { publicUrl: 'https://hp.example:8443' }],
+    [['--object-store-region', 'eu-west-1'], { objectStoreRegion: 'eu-west-1' }],
     [['--tls-cert', '/c.pem', '--tls-key', '/k.pem'], { tlsCert: '/c.pem', tlsKey: '/k.pem' }],
   ]
   for (const [argv, expected] of accepted) {
@@ -136,6 +141,20 @@ describe('values', () => {
     [['--public-url', 'hp.example'], /--public-url/],
     [['--public-url', 'ftp://hp.example'], /--public-url/],
     [['--public-url', 'https://hp.example/api'], /--public-url/],
+    [['--object-store', 'http://s3.example'], /--object-store is .*: give an https:\/\/ URL .* only for this machine/],
+    [['--object-store', 'https://s3.example/bucket'], /--object-store is .*without path/],
+    [['--object-store', 's3.example'], /--object-store is/],
+    [
+      ['--object-store', 'https://s3.example'],
+      /--object-store is given without an access key: .*HYPERPLANE_OBJECT_STORE_KEY/,
+    ],
+    [['--object-store', 'https://s3.example', '--offline'], /--object-store: s3\.example .*--offline/],
+    [
+      ['--object-store', 'http://127.0.0.1:9000'],
+      /--object-store: 127\.0\.0\.1 is a loopback address.*--allow-address/,
+    ],
+    [['--object-store-region', 'eu west'], /--object-store-region is "eu west"/],
+    [['--object-store-key-file', 'key'], /--object-store-key-file is given without --object-store/],
     [['--tls-cert', 'c.pem'], /--tls-cert is given without --tls-key/],
     [['--tls-key', 'k.pem'], /--tls-key is given without --tls-cert/],
     [['--http', '--host', '0.0.0.0'], /--http on 0\.0\.0\.0 would send passwords readable/],
@@ -232,6 +251,31 @@ test('--help and --version print text instead of starting, even if the environme
     'hyperplane.yaml',
   ]) {
     assert.ok(help.includes(word), word)
+  }
+})
+
+test('the access key of the object store is read from the environment or a file, and no message quotes it', () => {
+  const argv = ['--object-store', 'https://s3.example']
+  const key = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalr:XUtn/FEMI+K7' }
+  const written = `${key.accessKeyId}:${key.secretAccessKey}`
+  const env = { HYPERPLANE_OBJECT_STORE_KEY: written }
+  const ofVariable = readConfig(argv, env, cwd)
+  assert.deepEqual([ofVariable.objectStore, ofVariable.objectStoreKey], ['https://s3.example', key])
+  writeFileSync(join(cwd, 'access-key'), `${written}\n`)
+  const withFile = [...argv, '--object-store-key-file', 'access-key']
+  assert.deepEqual(readConfig(withFile, {}, cwd).objectStoreKey, key)
+  writeFileSync(join(cwd, 'malformed'), key.secretAccessKey.replace(':', ''))
+  assert.equal(readConfig([], env, cwd).objectStoreKey, undefined)
+  const refusals = [
+    refusal(() => readConfig(withFile, env, cwd)),
+    refusal(() => readConfig(argv, { HYPERPLANE_OBJECT_STORE_KEY: 'AKIDEXAMPLE' }, cwd)),
+    refusal(() => readConfig([...argv, '--object-store-key-file', 'absent'], {}, cwd)),
+    refusal(() => readConfig([...argv, '--object-store-key-file', 'malformed'], {}, cwd)),
+    refusal(() => readYaml(`object-store-key: ${written}\n`)),
+  ]
+  for (const message of refusals) {
+    assert.match(message, /object.store.key/i)
+    assert.doesNotMatch(message, /AKIDEXAMPLE|wJalr/)
   }
 })
 

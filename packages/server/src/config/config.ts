@@ -1,15 +1,16 @@
-import { isIP } from 'node:net'
 import { StartRefusal } from '../core/start-refusal.ts'
+import { readObjectStoreKey } from './object-store.ts'
 import { type Config, type SettingName, settingNames, settings } from './options.ts'
 import {
   backupKeyVariable,
   type Environment,
+  type EnvironmentValues,
   readCommandLine,
   readEnvironment,
   readFile,
   type WrittenValue,
 } from './sources.ts'
-import { BadValue } from './values.ts'
+import { BadValue, isLoopback } from './values.ts'
 
 export type { Config } from './options.ts'
 export { InformationRequest } from './sources.ts'
@@ -23,10 +24,9 @@ export function readConfig(argv: readonly string[], env: Environment, cwd: strin
   const environment = readEnvironment(env, cwd)
   const file = readFile(commandLine.configFile ?? environment.configFile, cwd)
   const sources = [commandLine.values, environment.values, file]
-  const { adminPassword, backupKey } = environment
   const writtenValue = (name: SettingName): WrittenValue | undefined =>
     sources.map((source) => source.get(name)).find((value) => value !== undefined)
-  return createConfig(writtenValue, { adminPassword, backupKey }, cwd)
+  return createConfig(writtenValue, environment, cwd)
 }
 
 /** @throws StartRefusal */
@@ -35,19 +35,19 @@ export function configOf(options: { readonly [Name in SettingName]?: unknown }, 
     const value = options[name]
     return value === undefined ? undefined : { text: String(value), where: name, folder: cwd }
   }
-  return createConfig(writtenValue, { adminPassword: undefined, backupKey: undefined }, cwd)
+  return createConfig(writtenValue, {}, cwd)
 }
 
 function createConfig(
   writtenValue: (name: SettingName) => WrittenValue | undefined,
-  secrets: Pick<Config, 'adminPassword' | 'backupKey'>,
+  { adminPassword, backupKey, objectStoreKey }: Partial<EnvironmentValues>,
   cwd: string,
 ): Config {
   const values = settingNames.map((name) => [name, parse(name, writtenValue(name), cwd)] as const)
   // TypeScript does not relate a name to its value type through a loop.
-  const config = { ...Object.fromEntries(values), ...secrets } as unknown as Config
+  const config = { ...Object.fromEntries(values), adminPassword, backupKey } as unknown as Config
   refuseContradictions(config)
-  return config
+  return { ...config, objectStoreKey: readObjectStoreKey(config, objectStoreKey) }
 }
 
 function parse(name: SettingName, written: WrittenValue | undefined, cwd: string): unknown {
@@ -83,8 +83,4 @@ function refuseContradictions(config: Config): void {
   if (config.http && config.tlsCert !== undefined) {
     throw new StartRefusal('--http uses no certificate: leave out either --http, or --tls-cert and --tls-key.')
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }

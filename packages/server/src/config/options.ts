@@ -3,12 +3,14 @@ import type { SeedSource } from '../seeds/read-seed.ts'
 import {
   choice,
   parseClock,
+  parseEndpoint,
   parseHost,
   parseImportMebibytes,
   parseNetworks,
   parseOrigin,
   parsePath,
   parsePort,
+  parseRegion,
   parseSeed,
   parseSwitch,
   type Setting,
@@ -49,14 +51,27 @@ export interface Config {
   readonly allowOutbound: boolean
   /** No other machine is called, whatever else is allowed. */
   readonly offline: boolean
+  /** Origin of the S3 service that images and OVAs are made from. */
+  readonly objectStore: string | undefined
+  readonly objectStoreRegion: string
+  readonly objectStoreKeyFile: string | undefined
+  /** Present if `objectStore` is. Secret: read only from the environment or the file, never quoted. */
+  readonly objectStoreKey: AccessKey | undefined
   /** Secret: read only from the environment, never quoted. */
   readonly adminPassword: string | undefined
   /** Base64. Secret, like `adminPassword`. */
   readonly backupKey: string | undefined
 }
 
+export interface AccessKey {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export type Secrets = Pick<Config, 'adminPassword' | 'backupKey' | 'objectStoreKey'>
+
 /** `rate-limits` on the command line and in the file, HYPERPLANE_RATE_LIMITS in the environment. */
-export type SettingName = Exclude<keyof Config, 'adminPassword' | 'backupKey'>
+export type SettingName = Exclude<keyof Config, keyof Secrets>
 
 export const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
   host: { argument: 'HOST', about: 'address to listen on', default: '127.0.0.1', parse: parseHost },
@@ -101,6 +116,22 @@ export const settings: { readonly [Name in SettingName]: Setting<Config[Name]> }
   backupKeyFile: {
     argument: 'FILE',
     about: 'key that encrypts backups, 32 bytes in base64 (default: backup.key in the data folder)',
+    parse: parsePath,
+  },
+  objectStore: {
+    argument: 'URL',
+    about: 'S3 service with the buckets vmm-images and vmm-ovas, from which images and OVAs are made',
+    parse: parseEndpoint,
+  },
+  objectStoreRegion: {
+    argument: 'REGION',
+    about: 'region of the object store',
+    default: 'us-east-1',
+    parse: parseRegion,
+  },
+  objectStoreKeyFile: {
+    argument: 'FILE',
+    about: 'access key of the object store, in one line: ACCESS-KEY-ID:SECRET',
     parse: parsePath,
   },
   allowAddress: {

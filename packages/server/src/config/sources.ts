@@ -30,6 +30,7 @@ export class InformationRequest extends Error {
 const configFileName = 'hyperplane.yaml'
 const passwordVariable = 'HYPERPLANE_ADMIN_PASSWORD'
 export const backupKeyVariable = 'HYPERPLANE_BACKUP_KEY'
+export const objectStoreKeyVariable = 'HYPERPLANE_OBJECT_STORE_KEY'
 const passwordRemedy = `the password of admin is taken only from the variable ${passwordVariable}`
 
 /** @throws InformationRequest; StartRefusal for an unknown or incomplete option */
@@ -90,6 +91,7 @@ function createCommand(print: (text: string) => void): Command {
         `\nThe command line wins over the environment, and the environment over the file.` +
         `\n${passwordVariable} sets the password of admin at the first start; otherwise one is generated and printed once.` +
         `\n${backupKeyVariable} holds the backup key itself, instead of a file.` +
+        `\n${objectStoreKeyVariable} holds the access key of the object store, instead of a file.` +
         `\n"${startCommand} restore --from PLACE --point ID" makes an empty data folder from a backup, and starts nothing.` +
         `\n"${startCommand} check-backup --from PLACE" restores a backup for trial. PLACE is a folder or s3://BUCKET?endpoint=URL.`,
     )
@@ -108,6 +110,8 @@ export interface EnvironmentValues {
   readonly configFile: string | undefined
   readonly adminPassword: string | undefined
   readonly backupKey: string | undefined
+  /** ACCESS-KEY-ID:SECRET */
+  readonly objectStoreKey: string | undefined
 }
 
 /** @throws StartRefusal for an unknown variable that begins with HYPERPLANE_ */
@@ -117,12 +121,14 @@ export function readEnvironment(env: Environment, cwd: string): EnvironmentValue
   let configFile: string | undefined
   let adminPassword: string | undefined
   let backupKey: string | undefined
+  let objectStoreKey: string | undefined
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith('HYPERPLANE_') || text === undefined) continue
     const name = byVariable.get(variable)
     if (name !== undefined) values.set(name, { text, where: variable, folder: cwd })
     else if (variable === passwordVariable) adminPassword = text
     else if (variable === backupKeyVariable) backupKey = text
+    else if (variable === objectStoreKeyVariable) objectStoreKey = text
     else if (variable === 'HYPERPLANE_CONFIG') configFile = text
     else {
       throw new StartRefusal(
@@ -131,7 +137,7 @@ export function readEnvironment(env: Environment, cwd: string): EnvironmentValue
     }
   }
   if (adminPassword === '') throw new StartRefusal(`${passwordVariable} is empty: give it a value or leave it out.`)
-  return { values, configFile, adminPassword, backupKey }
+  return { values, configFile, adminPassword, backupKey, objectStoreKey }
 }
 
 /** @param file undefined: `hyperplane.yaml` of the working directory, if any */

@@ -87,6 +87,24 @@ export function parseSwitch(text: string): boolean {
   return text === 'true'
 }
 
+/** Plain HTTP on this machine only: the content is not signed. */
+export function parseEndpoint(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  if (url === undefined || !isSafe || url.href !== `${url.origin}/`)
+    throw new BadValue('an https:// URL without path, user or password; http:// only for this machine')
+  return url.origin
+}
+
+export function parseRegion(text: string): string {
+  if (!/^[a-z0-9-]{1,64}$/i.test(text)) throw new BadValue('a region such as eu-west-1')
+  return text
+}
+
+export function isLoopback(host: string): boolean {
+  return ['localhost', '::1', '[::1]'].includes(host) || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
 export function parseOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // The comparison with the origin refuses path, query, fragment, user and password at once.

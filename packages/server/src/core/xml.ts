@@ -21,11 +21,14 @@ export class XmlFault extends Error {
 const maximumElements = 10_000
 const maximumDepth = 40
 const maximumAttributes = 100
+/** An element has up to two; comments have some too. */
+const maximumTags = 4 * maximumElements
 const declaration = /<!(?!--|\[CDATA\[)/
 
 export async function readXml(text: string): Promise<XmlElement> {
   if (declaration.test(text))
     throw new XmlFault('it has a document type (DOCTYPE) or another declaration; leave it out')
+  if (hasTooManyTags(text)) throw tooManyElements()
   const { parseXml } = await import('@rgrove/parse-xml')
   let root: ParsedElement | null
   try {
@@ -35,6 +38,15 @@ export async function readXml(text: string): Promise<XmlElement> {
   }
   if (root === null) throw new XmlFault('it has no element')
   return convert(root, new Map([['xml', 'http://www.w3.org/XML/1998/namespace']]), 1, { elements: 0 })
+}
+
+const tooManyElements = (): XmlFault => new XmlFault(`it has more than ${maximumElements} elements`)
+
+/** Counted first: the parser makes a tree of the whole text. */
+function hasTooManyTags(text: string): boolean {
+  let tags = 0
+  for (let at = text.indexOf('<'); at >= 0 && tags <= maximumTags; at = text.indexOf('<', at + 1)) tags++
+  return tags > maximumTags
 }
 
 function notWellFormed(error: unknown): XmlFault {
@@ -50,7 +62,7 @@ function convert(
   count: { elements: number },
 ): XmlElement {
   if (depth > maximumDepth) throw new XmlFault(`its elements nest deeper than ${maximumDepth} levels`)
-  if (++count.elements > maximumElements) throw new XmlFault(`it has more than ${maximumElements} elements`)
+  if (++count.elements > maximumElements) throw tooManyElements()
   const given = Object.entries(element.attributes)
   if (given.length > maximumAttributes) throw new XmlFault(`an element has more than ${maximumAttributes} attributes`)
   const scope = new Map(outer)

@@ -74,7 +74,7 @@ export const defineTask = <I>(definition: TaskDefinition<Drivers, I>): TaskDefin
 
 /** Whether the entity exists and a body of the caller may name it. */
 export async function mayRefer(
-  { caller, operation, services }: WriteContext,
+  { caller, operation, services }: Pick<WriteContext, 'caller' | 'operation' | 'services'>,
   kind: AnyResource,
   entity: { readonly extId: string } | undefined,
 ): Promise<boolean> {

@@ -1,10 +1,15 @@
 /**
- * Content of images, from URLs and disks: one file on each cluster with the image. Changing calls are idempotent and
+ * Content of images, from URLs, objects and disks: one file on each cluster with the image. Changing calls are idempotent and
  * resolve when durable. Source: behaviour vmm.md 1.8, 3.1, 3.6.
  */
 export interface ContentSource {
+  /** False: no object store is configured, so `ObjectOrigin` cannot be read. */
+  readonly readsObjects: boolean
   /** Does not transfer the content. @throws DriverError, final, with a cause for people, when it is unreachable */
-  look(origin: ContentOrigin): Promise<{ readonly sizeBytes: number }>
+  look(
+    origin: ContentOrigin,
+    stopping?: AbortSignal,
+  ): Promise<{ readonly sizeBytes: number; readonly version?: string }>
   /** A partial file stays until `remove`. */
   fetch(file: ImageFile, origin: ContentOrigin, transfer: Transfer): Promise<void>
   /** @throws DriverError, final, when the other cluster does not have the content */
@@ -61,8 +66,18 @@ export interface UrlAccess {
 
 export type ContentOrigin =
   | ({ readonly kind: 'url'; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' } & UrlAccess)
+  | ObjectOrigin
   /** A snapshot of the disk. */
   | { readonly kind: 'disk'; readonly diskExtId: string; readonly sizeBytes: number }
+
+/** In the operator's object store. */
+export interface ObjectOrigin {
+  readonly kind: 'object'
+  readonly bucket: string
+  readonly key: string
+  /** Of an earlier `look`: the object must still have it. */
+  readonly version?: string
+}
 
 export type DigestAlgorithm = 'sha1' | 'sha256'
 

@@ -20,6 +20,8 @@ export interface BucketPlace {
   /** PEM of a further authority for the service's certificate. */
   readonly certificate?: string
   readonly skipsCertificateValidation: boolean
+  /** Without TLS. */
+  readonly isPlain?: true
 }
 
 export interface StoredObject {

@@ -2,7 +2,7 @@
  * Files of OVAs: one archive on each cluster with the OVA. Changing calls are idempotent and resolve when durable.
  * Source: behaviour vmm.md 1.11, 3.6.
  */
-import type { ByteRange, Digest, Digests, Transfer, UrlAccess } from './content-source.ts'
+import type { ByteRange, Digest, Digests, ObjectOrigin, Transfer, UrlAccess } from './content-source.ts'
 
 export interface OvaFiles {
   /** Whether the server of the URL can be reached. Requests nothing from it. */
@@ -11,8 +11,8 @@ export interface OvaFiles {
   freeze(file: OvaFile, disks: readonly DiskToFreeze[]): Promise<readonly FrozenDisk[]>
   /** Writes the archive: the texts, then the frozen disks. */
   write(file: OvaFile, texts: readonly TextFile[], transfer: Transfer): Promise<Written>
-  /** A partial file stays until `remove`. @throws DriverError, final, with a cause for people, when the URL cannot be read */
-  fetch(file: OvaFile, access: UrlAccess, transfer: Transfer): Promise<Written>
+  /** A partial file stays until `remove`. @throws DriverError, final, with a cause for people, when it cannot be read */
+  fetch(file: OvaFile, origin: ObjectOrigin | UrlAccess, transfer: Transfer): Promise<Written>
   /** @throws DriverError, final, when the other cluster does not have the file */
   copy(from: OvaFile, to: OvaFile, transfer: Transfer): Promise<void>
   /** `areGiven`: those that an earlier caller expected of the URL take the place of the file's own. */

@@ -4,6 +4,7 @@ import type { AddressGuard } from '../core/access/address-guard.ts'
 import type { Faults } from '../core/faults.ts'
 import type { Clock } from '../core/time/clock.ts'
 import { amidFaults } from '../drivers/amid-faults.ts'
+import type { ContentStore } from '../drivers/content-store.ts'
 import { createDirectoryTries } from '../drivers/directory-tries.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createHttpWeb } from '../drivers/http/web.ts'
@@ -11,6 +12,7 @@ import { createLdapDirectory } from '../drivers/ldap/directory.ts'
 import { objectStoreByPlace } from '../drivers/object-stores.ts'
 import { createPeerManagers } from '../drivers/remote/peer-managers.ts'
 import { chooseRemotes } from '../drivers/remote-choice.ts'
+import { createS3ContentStore } from '../drivers/s3/content-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
@@ -43,7 +45,8 @@ function chooseDrivers({
   registrationGuard,
   real,
 }: DriverSettings): Drivers {
-  const simulated = createSimulatedDrivers(world, { folder, durations: config.durations })
+  const contentStore = contentStoreOf(config, { guard, real })
+  const simulated = createSimulatedDrivers(world, { folder, durations: config.durations, contentStore })
   const ldap = createLdapDirectory(guard)
   const managers = createPeerManagers({
     guard,
@@ -62,6 +65,25 @@ function chooseDrivers({
     objectStore: objectStoreByPlace([simulated.objectStore], createS3ObjectStore({ guard, real })),
     web: webByHost(simulated.web, createHttpWeb({ guard, real })),
   }
+}
+
+function contentStoreOf(
+  { objectStore, objectStoreRegion: region, objectStoreKey }: Config,
+  options: Pick<DriverSettings, 'guard' | 'real'>,
+): ContentStore | undefined {
+  if (objectStore === undefined) return undefined
+  const { protocol, hostname, port } = new URL(objectStore)
+  const isPlain = protocol === 'http:'
+  const service = {
+    endpoint: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(port || (isPlain ? 80 : 443)),
+    region,
+    style: hostname.endsWith('.amazonaws.com') ? 'host' : 'path',
+    skipsCertificateValidation: false,
+    ...objectStoreKey,
+    ...(isPlain ? { isPlain } : {}),
+  } as const
+  return createS3ContentStore(service, options)
 }
 
 /** Host under which other managers reach this one; undefined: the local address of the connection. */

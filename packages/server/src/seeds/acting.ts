@@ -72,7 +72,7 @@ export class Acting {
   async perform(operation: Operation, performance: Performance): Promise<readonly string[]> {
     const { path = {}, clusterId, body } = performance
     const world = this.#world(performance)
-    const tasks = new SeedTasks(world, this.#ctx)
+    const tasks = new SeedTasks(world, this.#ctx, this.#collected.tasks)
     const input: RequestInput = {
       path,
       query: { page: 0, limit: 50, expand: [], dryRun: false, parameters: {} },
@@ -190,17 +190,20 @@ interface WaitingTask {
 class SeedTasks {
   readonly #world: World<Drivers>
   readonly #ctx: SeedContext
+  readonly #definitions: ReadonlyMap<string, AnyTask<Drivers>>
   readonly #waiting: WaitingTask[] = []
   readonly #ends = new Map<string, TaskEnd>()
 
-  constructor(world: World<Drivers>, ctx: SeedContext) {
+  constructor(world: World<Drivers>, ctx: SeedContext, definitions: ReadonlyMap<string, AnyTask<Drivers>>) {
     this.#world = world
     this.#ctx = ctx
+    this.#definitions = definitions
   }
 
   readonly startTask: StartTask = async (definition, input, { affected }) => {
     const extId = this.#world.ids.of(`task ${this.#ends.size}`).uuid()
-    this.#waiting.push({ extId, definition, input })
+    // A task that another namespace defines has only its name.
+    this.#waiting.push({ extId, definition: this.#definitions.get(definition.name) ?? definition, input })
     this.#ends.set(extId, { extId, status: 'SUCCEEDED', errorMessages: [], entitiesAffected: affected })
     return { extId }
   }
@@ -225,6 +228,8 @@ class SeedTasks {
   }
 
   #step(taskExtId: string, step: string, outputs: Readonly<Record<string, unknown>>): RecordContext<Drivers> {
+    // One subtask at a time: all of them write in the same transaction.
+    let subtasks = Promise.resolve()
     const context: RecordContext<Drivers> & Pick<StepContext<Drivers>, 'checkpoint'> = {
       ...this.#world,
       store: this.#ctx.store,
@@ -237,7 +242,8 @@ class SeedTasks {
       progress: async () => undefined,
       checkpoint: async (_, write) => void (await write(context)),
       untilEnded: async (extIds) => {
-        await this.end()
+        subtasks = subtasks.then(() => this.end())
+        await subtasks
         return extIds.map((each) => this.#ends.get(each) as TaskEnd)
       },
       startTask: this.startTask,

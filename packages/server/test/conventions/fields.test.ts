@@ -7,7 +7,10 @@ import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
 import { creations, fileOf } from '../kinds/collected.ts'
+import { nativeCluster } from '../kinds/kind.ts'
 import { fieldOutcomes, isSettled } from '../support/field-outcomes.ts'
+import { anArchive } from '../support/ovas.ts'
+import { type S3Server, startS3Server, storedKey } from '../support/s3-server.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 const golden = `${import.meta.dirname}/../golden/fields-not-read-back.txt`
@@ -26,15 +29,20 @@ function linesFor(key: string, path: string): string[] {
   return [`${key} ${path}`, ...parents, `${key} *`]
 }
 
+let objects: S3Server
 let demo: TestApp
 let empty: TestApp
 before(async () => {
-  demo = await startApp()
+  objects = await startS3Server()
+  demo = await startApp({ config: objects.config })
+  const archive = await anArchive(demo, nativeCluster)
+  for (const bucket of ['vmm-images', 'vmm-ovas']) objects.objects.set(`${bucket}/${storedKey}`, archive)
   empty = await startApp({ config: { seed: 'empty' } })
 })
 after(async () => {
   await demo.close()
   await empty.close()
+  await objects.close()
 })
 
 test('every field that a body may hold is read back, or is listed with a reason in the golden list', async () => {

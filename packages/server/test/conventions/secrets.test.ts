@@ -27,6 +27,7 @@ import {
 import { type HttpResult, http } from '../support/http.ts'
 import { ofUrl, ovas } from '../support/ovas.ts'
 import { ownPath, registerBody } from '../support/registering.ts'
+import { type S3Server, secretAccessKey, startS3Server } from '../support/s3-server.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { fromVersion, fromVm, templates } from '../support/templates.ts'
 
@@ -40,6 +41,7 @@ const vms = '/vmm/v4.2/ahv/config/vms'
 
 let app: TestApp
 let url: string
+let objects: S3Server
 const log: string[] = []
 const { write, writeSync } = fs
 before(async () => {
@@ -55,7 +57,9 @@ before(async () => {
     const written = keep(text)
     setImmediate(() => rest.at(-1)(null, written, text))
   }) as never
+  objects = await startS3Server()
   app = await startApp({
+    config: objects.config,
     logLevel: 'trace',
     // A fault that nobody expected is logged: with the VM's whole request at hand.
     beforeStep: (definition, step, phase) => {
@@ -67,11 +71,12 @@ before(async () => {
 })
 after(async () => {
   await app.close()
+  await objects.close()
   Object.assign(fs, { write, writeSync })
 })
 let isFailing = false
 
-const secrets = new Set<string>()
+const secrets = new Set<string>([secretAccessKey])
 /** A new one, 13 characters long and unlike the one before: fit for a password and for CHAP. */
 const secret = (): string => {
   const number = secrets.size + 10
@@ -482,6 +487,15 @@ test('37 after creating every kind that has secrets no answer, log line, audit r
     await story()
     assert.ok(secrets.size > before, `${operation} sent no secret`)
   }
+  // The access key of the object store is sent to that store alone.
+  objects.objects.set('vmm-images/there.iso', Buffer.from('content'))
+  const stored = (key: string): object => ({
+    name: name(),
+    type: 'ISO_IMAGE',
+    source: { $objectType: 'vmm.v4.content.ObjectsLiteSource', key },
+  })
+  await made('POST', images, stored('there.iso'))
+  await send('POST', images, stored('missing.iso'))
   // The same through a batch, of which some fail, and with a body that is refused.
   const payload = [
     { data: { userType: 'LOCAL', username: name(), password: secret() } },

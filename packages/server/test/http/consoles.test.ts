@@ -6,11 +6,14 @@ import { after, before, test } from 'node:test'
 import WebSocket from 'ws'
 import { seedId } from '../../src/core/ids/named-id.ts'
 import { type Clock, realClock } from '../../src/core/time/clock.ts'
+import type { SecretReader } from '../../src/core/world.ts'
+import { Consoles } from '../../src/domains/vmm/vm/console.ts'
 import { ConsoleToken } from '../../src/domains/vmm/vm/console-token.ts'
 import { consoleLimits } from '../../src/http/consoles.ts'
 import { aFault, noFaults, unavailable } from '../support/faults.ts'
 import { http } from '../support/http.ts'
 import { aNativeCluster, aVm, bootDisk, changed, type NativeCluster } from '../support/native-cluster.ts'
+import { sealerFor } from '../support/sealer.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { aWorld, inside } from '../support/worlds.ts'
 
@@ -254,6 +257,35 @@ test('a token opens consoles of its own world only; its removal ends them; unkno
   await client.screen()
   assert.ok((await app.call('DELETE', '/control/v1/worlds/watched')).status < 300)
   assert.equal((await client.closed).code, 1001)
+})
+
+test('a console that is being opened while its service stops is refused, and its token stays', async () => {
+  const own = await startApp({ config: { seed: 'empty' }, logLevel: 'silent' })
+  try {
+    const vm = await running(own, await aNativeCluster(own))
+    const { token } = await tokenOf(vm, own)
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    const { clock, drivers, store } = own
+    const secrets: SecretReader = {
+      open: (kind, extId, path, value) =>
+        sealerFor(own).open((value as { $sealed: string }).$sealed, `${kind}/${extId}/${path}`),
+    }
+    const openConsole = async (): Promise<void> => {
+      ask()
+      await answered
+    }
+    const hypervisor = { ...drivers.hypervisor, openConsole }
+    const consoles = new Consoles({ clock, drivers: { hypervisor }, secrets, store })
+    const opening = consoles.open(vm, token)
+    await asked
+    consoles.close()
+    answer()
+    await assert.rejects(opening, { key: 'SERVICE_UNAVAILABLE' })
+    assert.equal(await own.store.count(ConsoleToken), 1)
+  } finally {
+    await own.close()
+  }
 })
 
 test('used tokens are removed from the store', async () => {

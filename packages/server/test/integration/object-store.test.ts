@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { createAddressGuard } from '../../src/core/access/address-guard.ts'
 import { realClock } from '../../src/core/time/clock.ts'
 import { type BucketPlace, type ObjectStore, ObjectStoreError } from '../../src/drivers/object-store.ts'
+import { createS3ContentStore } from '../../src/drivers/s3/content-store.ts'
 import { createS3ObjectStore } from '../../src/drivers/s3/object-store.ts'
 import { accessKeyId, bucket, domain, type S3Server, secretAccessKey, startS3Server } from './s3-server.ts'
 
@@ -95,6 +96,32 @@ test('wrong keys, a missing bucket, an untrusted certificate and a closed port h
 test('validation of the certificate can be disabled', async () => {
   const { certificate: _, ...trusting } = place({ skipsCertificateValidation: true })
   await store.list(trusting, '')
+})
+
+test('an object is read in parts, under its own name, for as long as it does not change', async () => {
+  const guard = createAddressGuard({ allowed: ['127.0.0.0/8'], resolve: async () => ['127.0.0.1'] })
+  const { kind: _, bucket: __, ...service } = place()
+  const object = { bucket, key: 'images/a disk + ü%2e.img' }
+  for (const style of [service, { ...service, endpoint: domain, style: 'host' } as const]) {
+    const content = randomBytes(1000)
+    await store.put(place(), object.key, content)
+    const objects = createS3ContentStore(style, { guard, real: realClock })
+    const { sizeBytes, version } = await objects.look(object)
+    assert.equal(sizeBytes, 1000)
+    const { signal } = new AbortController()
+    const read = (first: number, last: number) => objects.read(object, version, { first, last }, signal)
+    assert.ok(content.subarray(10, 20).equals(await read(10, 19)))
+    assert.ok(content.subarray(999).equals(await read(999, 999)))
+    await store.put(place(), object.key, randomBytes(1000))
+    await assert.rejects(read(0, 9), /the object changed while it was read/)
+    await assert.rejects(objects.look({ bucket, key: 'absent' }), /there is no such object/)
+    await store.put(place(), 'empty', Buffer.alloc(0))
+    await assert.rejects(objects.look({ bucket, key: 'empty' }), /the object is empty/)
+  }
+  const objects = createS3ContentStore(service, { guard, real: realClock })
+  await assert.rejects(objects.look({ bucket: 'vmm-images', key: 'x' }), /no such bucket/)
+  const strange = createS3ContentStore({ ...service, secretAccessKey: 'wrong' }, { guard, real: realClock })
+  await assert.rejects(strange.look(object), /refuses access/)
 })
 
 test('an address that is not allowed is not called', async () => {

@@ -2,12 +2,25 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, beforeEach, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { storeTables } from '../../src/domains/tables.ts'
+import { createStoreFile } from '../../src/store/sqlite/new-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { compiledSources } from '../support/compiled.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -138,6 +151,22 @@ async function untilRefused(service: Service, written: string[]): Promise<Awaite
   }
   assert.fail('the disk is never full')
 }
+
+test('a new data file is whole, or is not made, however little room there is', async () => {
+  const tables = storeTables()
+  const file = join(data, 'world.sqlite')
+  for (const kibibytes of [100, 500, 1500, 2500]) {
+    fillBut(kibibytes * 1024)
+    await assert.rejects(createStoreFile(file, tables), /full. Free room on it, then try again/)
+    assert.deepEqual(readdirSync(data), [])
+    free()
+  }
+  fillBut(8000 * 1024)
+  await createStoreFile(file, tables)
+  free()
+  assert.deepEqual(readdirSync(data), ['world.sqlite'])
+  await openSqliteStore({ file, tables, seal: (plain) => plain, durable: false }).close()
+})
 
 test('on a full disk a running service refuses writes with the cause and answers reads; writes succeed again when there is room', async () => {
   const service = await start()

@@ -32,15 +32,18 @@ import { Victims } from './victims.ts'
 const stays: Readonly<Record<string, string>> = {
   'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
   'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
+  'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'vmm.migrate-vm-disks': 'disks that were moved stay there',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
   'vmm.install-vm-guest-tools': 'the guest was rebooted',
+  'vmm.move-to-host': 'the maintenance that started it has ended, and the VM is on another host',
   'vmm.power-cycle-vm': 'the VM was powered off first',
   'vmm.start-held-vm': 'a VM that was started is to run',
   'vmm.revert-vm': 'the VM was powered off first',
+  'vmm.stop-for-maintenance': 'the journal of power says that other VMs moved and came back',
   'vmm.deploy-template': 'VMs that were made stay when another one fails',
   'vmm.upgrade-vm-guest-tools': 'the guest was rebooted',
   'vmm.install-guest-tools-of-external-vm': 'the guest was rebooted',
@@ -91,7 +94,7 @@ const firstMomentOf = ({ name: definition, steps }: TaskDefinition<any, any>): S
 
 /** What the task that was asked for becomes; it may have ended before the one that fails began. */
 const statusOf = (name: string): string => (startedByAnother.has(name) ? 'SUCCEEDED' : 'FAILED')
-const startedByAnother = new Set(['clustermgmt.copy-data', 'platform.back-up-domain-manager'])
+const startedByAnother = new Set(['clustermgmt.copy-data', 'platform.back-up-domain-manager', 'vmm.move-to-host'])
 
 /** Time passes only for tasks that the clock begins: otherwise, nothing but the task changes the world. */
 const startOf = (asked: Asked): number => (isOfTime(asked) ? anHourLater : beginning)

@@ -22,6 +22,14 @@ export async function anOva(app: TestApp, body: object): Promise<any> {
   return readOva(app, task.entitiesAffected[0].extId)
 }
 
+/** The bytes of an OVA from a URL. */
+export async function anArchive(app: TestApp, clusterExtId: string): Promise<Buffer> {
+  const { extId } = await anOva(app, ofUrl('https://images.example.com/archive.ova', clusterExtId))
+  const { bytes } = await downloadOf(app, extId)
+  await succeeded(app, deleteOva(app, extId))
+  return bytes
+}
+
 export const readOva = async (app: TestApp, extId: string): Promise<any> =>
   (await app.call('GET', `${ovas}/${extId}`)).data
 

@@ -107,6 +107,10 @@ const usual: Omit<Config, 'data'> = {
   offline: false,
   adminPassword,
   backupKey: undefined,
+  objectStore: undefined,
+  objectStoreRegion: 'us-east-1',
+  objectStoreKeyFile: undefined,
+  objectStoreKey: undefined,
 }
 
 /** Key of a reusable baseline; undefined if the world also depends on other settings or on chance. */

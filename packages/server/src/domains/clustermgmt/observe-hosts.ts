@@ -18,17 +18,23 @@ export const observeHosts = {
     const { hardware } = drivers
     // Hosts of an unreachable cluster keep their last known state.
     const reachable = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
-    const news = reachable.flatMap((host) => changesOf(host, hardware.conditionOf(host.extId)) ?? [])
+    const news = reachable.filter((host) => changesOf(host, hardware.conditionOf(host.extId)) !== undefined)
     if (news.length === 0) return
     await store.transaction(async (transaction) => {
-      for (const { extId, changes } of news) {
-        if ((await transaction.get(Host, extId)) !== undefined) await transaction.observe(Host, extId, changes)
+      // Read again: a task may have written the state of the host meanwhile.
+      for (const host of await transaction.getMany(
+        Host,
+        news.map(({ extId }) => extId),
+      )) {
+        const changes = changesOf(host, hardware.conditionOf(host.extId))
+        if (changes !== undefined) await transaction.observe(Host, host.extId, changes)
       }
     })
   },
 }
 
-function changesOf(host: HostRow, condition: HostCondition): { extId: string; changes: Partial<HostRow> } | undefined {
+/** undefined: nothing has changed. */
+function changesOf(host: HostRow, condition: HostCondition): Partial<HostRow> | undefined {
   const changes = {
     isDegraded: condition.isDegraded,
     ...(host.hypervisor === undefined
@@ -49,5 +55,5 @@ function changesOf(host: HostRow, condition: HostCondition): { extId: string; ch
     bootTimeUsecs: host.bootTimeUsecs,
   }
   const isSame = canonicalJson({ ...before, ...changes }) === canonicalJson(before)
-  return isSame ? undefined : { extId: host.extId, changes }
+  return isSame ? undefined : changes
 }

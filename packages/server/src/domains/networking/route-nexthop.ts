@@ -16,6 +16,7 @@ import {
 import type { RouteNexthop } from '../../drivers/virtual-routing.ts'
 import type { Reader } from '../../store/store.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import { mayRefer, type WriteContext } from '../context.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { prefixOfSubnet, readSubnet } from './ip-subnet.ts'
@@ -69,8 +70,33 @@ export async function reachOf(store: Reader, vpc: VpcEntity): Promise<Reach> {
   }
 }
 
-/** @returns the subnet through which packets leave the router @throws ApiError 400, 404 */
-export function subnetTowards(body: RouteBody, verb: string, { local, external }: Reach): SubnetEntity {
+/** @throws ApiError 404 when the caller may not refer to what the nexthop names, or there is no such entity */
+export async function requireSeen(ctx: WriteContext, body: RouteBody): Promise<void> {
+  const { nexthopType, nexthopReference } = body.nexthop as Nexthop
+  if (nexthopReference === undefined) return
+  const isOfSubnet = nexthopType === 'LOCAL_SUBNET' || nexthopType === 'EXTERNAL_SUBNET'
+  // There are no VPN connections and direct connections that a reference could name.
+  const found = isOfSubnet ? await ctx.store.get(Subnet, nexthopReference) : undefined
+  if (await mayRefer(ctx, Subnet, found)) return
+  const values = {
+    verb: ctx.operation.verb,
+    kind: 'route',
+    name: body.name ?? 'without a name',
+    referencedKind: referencedKinds[nexthopType] ?? nexthopType,
+    referencedExtId: nexthopReference,
+  }
+  throw new ApiError('NETWORKING_REFERENCE_NOT_FOUND', values, { extra: { attributePath: 'nexthop/nexthopReference' } })
+}
+
+const referencedKinds: { readonly [type in Nexthop['nexthopType']]?: string } = {
+  LOCAL_SUBNET: 'subnet',
+  EXTERNAL_SUBNET: 'subnet',
+  VPN_CONNECTION: 'VPN connection',
+  DIRECT_CONNECT_VIF: 'direct connection',
+}
+
+/** @returns the subnet through which packets leave the router @throws ApiError 400 */
+export function subnetTowards(body: RouteBody, { local, external }: Reach): SubnetEntity {
   const { nexthopType, nexthopReference, nexthopIpAddress } = body.nexthop as Nexthop
   const { family } = prefixOfSubnet(body.destination!)
   if (nexthopType === 'IP_ADDRESS') {
@@ -88,8 +114,6 @@ export function subnetTowards(body: RouteBody, verb: string, { local, external }
     nexthopType === 'LOCAL_SUBNET'
       ? ([local, 'a subnet of the VPC'] as const)
       : ([external, 'an external subnet that is attached to the VPC'] as const)
-  // There are no VPN connections and direct connections that a reference could name.
-  if (nexthopType === 'VPN_CONNECTION' || nexthopType === 'DIRECT_CONNECT_VIF') throw absent(body, verb)
   const subnet = candidates.find(({ extId }) => extId === nexthopReference)
   const path = 'nexthop/nexthopReference'
   if (subnet === undefined) throw fault(path, `expected ${what}, found ${nexthopReference}`)
@@ -103,15 +127,6 @@ export function subnetTowards(body: RouteBody, verb: string, { local, external }
 }
 
 const named: Readonly<Record<Family, string>> = { IPV4: 'IPv4', IPV6: 'IPv6' }
-
-const absent = ({ name, nexthop }: RouteBody, verb: string): ApiError =>
-  new ApiError('NETWORKING_REFERENCE_NOT_FOUND', {
-    verb,
-    kind: 'route',
-    name: name ?? 'without a name',
-    referencedKind: nexthop?.nexthopType === 'VPN_CONNECTION' ? 'VPN connection' : 'direct connection',
-    referencedExtId: nexthop?.nexthopReference ?? '',
-  })
 
 function gatewayOf(subnet: SubnetEntity, family: Family): Address | undefined {
   const value = planOf(subnet.ipConfig)[family]?.gateway

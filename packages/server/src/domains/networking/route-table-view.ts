@@ -3,6 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Route } from '@hyperplane/contract/networking/route'
 import type { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { matchesScope } from '../../core/access/scope.ts'
 import { routeId } from '../../core/ids/named-id.ts'
 import { formatPrefix, parseHost, parsePrefix, writeAddress } from '../../core/ip-address.ts'
 import type { TableRoute } from '../../drivers/virtual-routing.ts'
@@ -12,7 +13,8 @@ import { prefixOfSubnet, writeSubnet } from './ip-subnet.ts'
 import { type RouteEntity, shownNexthop } from './route-nexthop.ts'
 
 type Table = EntityOf<typeof RouteTable>
-type Viewing = Pick<ReadContext, 'store' | 'drivers'>
+/** Without `scopeOf` everything is seen. */
+type Viewing = Pick<ReadContext, 'store' | 'drivers'> & Partial<Pick<ReadContext, 'scopeOf'>>
 
 export async function routesOfTable(ctx: Viewing, table: Table): Promise<readonly RouteEntity[]> {
   const known = await ctx.drivers.networkFabric.routesOf(table.vpcReference as string)
@@ -27,13 +29,15 @@ export async function routesOfTable(ctx: Viewing, table: Table): Promise<readonl
   return [...fixed, ...known.flatMap((route) => derived(table, route, subnets))]
 }
 
-async function subnetsOf({ store }: Viewing, rows: readonly RouteEntity[], known: readonly TableRoute[]) {
+/** Those that the caller may see: nexthops repeat their names and gateways. */
+async function subnetsOf({ store, scopeOf }: Viewing, rows: readonly RouteEntity[], known: readonly TableRoute[]) {
   const named = [
     ...rows.map(({ nexthop }) => nexthop?.nexthopReference),
     ...known.map(({ nexthop }) => nexthop.subnetExtId),
   ]
   const subnets = await store.getMany(Subnet, [...new Set(named.flatMap((extId) => extId ?? []))])
-  return new Map(subnets.map((subnet) => [subnet.extId, subnet]))
+  const scope = await scopeOf?.(Subnet.kind)
+  return new Map(subnets.flatMap((subnet) => (matchesScope(scope, subnet) ? [[subnet.extId, subnet]] : [])))
 }
 
 /** LOCAL and DYNAMIC routes have no rows. Their ids survive restarts and sessions that flap. */

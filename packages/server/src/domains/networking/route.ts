@@ -1,12 +1,13 @@
 /** Source: behaviour networking.md 1.6, 1.22. */
 import { Route, routeOperations } from '@hyperplane/contract/networking/route'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { ApiError } from '../../core/api-error.ts'
 import { formatPrefix } from '../../core/ip-address.ts'
 import { listOf } from '../../core/standard.ts'
 import type { RouteProgram } from '../../drivers/virtual-routing.ts'
-import { implement, parentOf, type ReadContext, type WriteContext } from '../context.ts'
+import { implement, mayRefer, parentOf, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
@@ -20,6 +21,7 @@ import {
   type RouteBody,
   type RouteEntity,
   reachOf,
+  requireSeen,
   routeFaults,
   storedNexthop,
   subnetTowards,
@@ -47,6 +49,7 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
   ],
   async resolve(ctx, body, stored) {
     if (stored !== undefined) refuseDerived(stored)
+    await requireSeen(ctx, body)
     const vpc = await vpcOf(ctx)
     const { vpcReference } = body
     if (vpcReference !== undefined && vpcReference !== vpc.extId)
@@ -56,13 +59,13 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
   async configure(ctx, { body, references: { vpc, reach }, stored }) {
     const table = tableOf(ctx)
     const destination = prefixOfSubnet(body.destination!)
-    const subnet = subnetTowards(body, ctx.operation.verb, reach)
+    const subnet = subnetTowards(body, reach)
     const covering = coveringSubnet(destination, reach)
-    if (covering !== undefined)
-      throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', {
-        kind: 'route',
-        fields: `destination (${formatPrefix(destination)} belongs to the subnet ${covering.name})`,
-      })
+    if (covering !== undefined) {
+      const name = (await mayRefer(ctx, Subnet, covering)) ? `the subnet ${covering.name}` : 'a subnet of the VPC'
+      const fields = `destination (${formatPrefix(destination)} belongs to ${name})`
+      throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'route', fields })
+    }
     if (stored === undefined) {
       const found = (await ctx.store.findWhere(Route, { routeTableReference: table.extId })).length + 1
       refuseBeyond(ctx, maximumRoutes, `Static routes of VPC ${vpc.name}`, found)

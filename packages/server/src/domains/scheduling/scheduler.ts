@@ -172,7 +172,6 @@ async function hold(
   return held.hostExtId
 }
 
-/** For reasons: hosts that the owner of the task may not see are numbered. */
 /** The reasons name only what the owner of the task may see. */
 async function choose(ctx: Choosing, hosts: readonly HostCandidate[], loads: Loads, demand: Demand): Promise<Choice> {
   const choice = chooseByLoad(hosts, loads, demand)
@@ -180,6 +179,7 @@ async function choose(ctx: Choosing, hosts: readonly HostCandidate[], loads: Loa
   return chooseByLoad(await named(ctx, hosts), loads, await withSeenPolicy(ctx, demand))
 }
 
+/** Hosts that the owner of the task may not see are numbered. */
 async function named(ctx: Choosing, hosts: readonly HostCandidate[]): Promise<readonly HostCandidate[]> {
   const { owner, services, store } = ctx
   if (owner === undefined || services === undefined) return hosts

@@ -1,14 +1,17 @@
 /** `fetch` with own authority, checked addresses, limited size and time. Source: behaviour platform.md 7, 8. */
 import type { IncomingMessage } from 'node:http'
-import { request } from 'node:https'
+import { request as requestHttps } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { type AddressGuard, lookupOf } from '../../core/access/address-guard.ts'
+import { request as requestHttp } from '../../core/node-http.ts'
 import type { Clock } from '../../core/time/clock.ts'
 import type { BucketPlace } from '../object-store.ts'
 
 export interface TransportOptions {
   readonly guard: AddressGuard
   readonly real: Pick<Clock, 'setTimer'>
+  /** Ends a call with its reason. */
+  readonly stopping?: AbortSignal | undefined
 }
 
 /** Limit without any transferred byte. */
@@ -18,12 +21,14 @@ const leastBytesPerSecond = 64 * 1024
 /** Larger than any object of a backup and any page of a list. */
 const maximumAnswerBytes = 16 * 1024 * 1024
 
-export function createTransport(place: BucketPlace, { guard, real }: TransportOptions): typeof fetch {
+export function createTransport(place: BucketPlace, { guard, real, stopping }: TransportOptions): typeof fetch {
   const trust = place.skipsCertificateValidation
     ? { rejectUnauthorized: false }
     : place.certificate === undefined
       ? {}
       : { ca: [...rootCertificates, place.certificate] }
+
+  const request = place.isPlain === true ? requestHttp : requestHttps
 
   return async (input, init = {}) => {
     const url = new URL(String(input))
@@ -36,7 +41,7 @@ export function createTransport(place: BucketPlace, { guard, real }: TransportOp
     try {
       const answer = await new Promise<IncomingMessage>((resolve, reject) => {
         const headers = Object.fromEntries(new Headers(init.headers).entries())
-        const { signal } = patience
+        const signal = stopping === undefined ? patience.signal : AbortSignal.any([patience.signal, stopping])
         const sent = request(
           url,
           // No agent: a kept-alive connection would outlive the check of its address.

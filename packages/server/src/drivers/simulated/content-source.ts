@@ -2,15 +2,20 @@
  * Simulated content of images. Facts: `content.files` by `<image>/<cluster>`; those of URLs in `content/urls.ts`.
  * Source: behaviour vmm.md 3.6.
  */
+import { defined } from '../../core/defined.ts'
 import { drawsFrom } from '../../core/ids/draws.ts'
-import type { ContentOrigin, ContentSource, ImageFile } from '../content-source.ts'
+import type { ContentOrigin, ContentSource, Digests, ImageFile, ObjectOrigin } from '../content-source.ts'
+import type { ContentStore } from '../content-store.ts'
 import { bytesOf, type Content, digestsOf, knownSizes } from './content/bytes.ts'
+import { createObjectFiles } from './content/object-files.ts'
 import { createUrls, gone, type Move, moving } from './content/urls.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface FileFact {
   readonly content: Content
   readonly url?: string
+  /** Present: the bytes are in a file, and `content` only has their number. */
+  readonly own?: Required<Digests>
   /** What the cluster knows about an image that was made without this manager. */
   readonly record?: { readonly name: string; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' }
   /** The image with this record belongs to this manager. */
@@ -24,15 +29,21 @@ const sizes = { ISO_IMAGE: [40, 2048], DISK_IMAGE: [512, 20_480] } as const
 
 export const fileKey = ({ imageExtId, clusterExtId }: ImageFile): string => `${imageExtId}/${clusterExtId}`
 
-export function createContentSource(
-  world: SimulatedWorld,
-  settings: { readonly durations: 'instant' | 'natural' },
-): ContentSource {
+export interface ContentSettings {
+  readonly durations: 'instant' | 'natural'
+  /** Of the world's files. */
+  readonly folder: string
+  readonly contentStore?: ContentStore | undefined
+}
+
+export function createContentSource(world: SimulatedWorld, settings: ContentSettings): ContentSource {
   const move = moving(world, settings.durations, 'transfer of an image')
   const urls = createUrls(world, move)
   const files = world.collection<FileFact>('content.files')
+  const { folder, contentStore } = settings
+  const objectFiles = createObjectFiles({ store: contentStore, folder, move })
 
-  const contentOf = async (origin: ContentOrigin): Promise<Content> =>
+  const contentOf = async (origin: Exclude<ContentOrigin, ObjectOrigin>): Promise<Content> =>
     origin.kind === 'url'
       ? urls.contentAt(origin, () => ({ seed: origin.url, sizeBytes: sizeOf(origin.url, origin.type) * MiB }))
       : { seed: `disk/${origin.diskExtId}/${world.clock.now()}`, sizeBytes: origin.sizeBytes }
@@ -43,11 +54,18 @@ export function createContentSource(
   }
 
   return {
-    async look(origin) {
+    readsObjects: contentStore !== undefined,
+    async look(origin, stopping) {
+      if (origin.kind === 'object') return objectFiles.look(origin, stopping)
       return { sizeBytes: (await contentOf(origin)).sizeBytes }
     },
     async fetch(file, origin, transfer) {
       if (files.get(fileKey(file)) !== undefined) return
+      if (origin.kind === 'object') {
+        const { sizeBytes, own } = await objectFiles.fetch(fileKey(file), origin, transfer)
+        await files.put(fileKey(file), { content: { seed: '', sizeBytes }, own })
+        return
+      }
       const content = await contentOf(origin)
       if (origin.kind === 'disk') {
         await move(content.sizeBytes, transfer)
@@ -62,22 +80,33 @@ export function createContentSource(
     },
     async copy(from, to, transfer) {
       if (files.get(fileKey(to)) !== undefined) return
-      const { content, url } = known(from)
+      const { content, url, own } = known(from)
       await move(content.sizeBytes, transfer)
-      await files.put(fileKey(to), { content, ...(url === undefined ? {} : { url }) })
+      if (own !== undefined) await objectFiles.copy(fileKey(from), fileKey(to))
+      await files.put(fileKey(to), { content, ...defined({ url, own }) })
     },
     ...adoptions(files, move),
     async digests(file) {
-      const { content, url } = known(file)
+      const { content, url, own } = known(file)
+      if (own !== undefined) {
+        await objectFiles.require(fileKey(file))
+        return own
+      }
       // A caller's digest defines the content; a simulated digest would contradict it.
       return (await urls.givenDigests(url)) === undefined ? digestsOf(content) : {}
     },
     async verify(file, expected) {
-      const { content, url } = known(file)
-      return urls.verify(url, digestsOf(content)[expected.algorithm], expected)
+      const { content, url, own } = known(file)
+      return urls.verify(url, (own ?? digestsOf(content))[expected.algorithm], expected)
     },
-    read: (file, part) => bytesOf(known(file).content, part),
-    remove: (file) => files.remove(fileKey(file)),
+    read(file, part) {
+      const { content, own } = known(file)
+      return own === undefined ? bytesOf(content, part) : objectFiles.read(fileKey(file), part)
+    },
+    async remove(file) {
+      await objectFiles.remove(fileKey(file))
+      await files.remove(fileKey(file))
+    },
   }
 }
 

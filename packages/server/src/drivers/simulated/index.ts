@@ -1,3 +1,4 @@
+import type { ContentStore } from '../content-store.ts'
 import type { Drivers } from '../drivers.ts'
 import type { KnowingObjectStore } from '../object-stores.ts'
 import { createBlockStorage } from './block-storage.ts'
@@ -17,6 +18,7 @@ import type { SimulatedWorld } from './world.ts'
 export interface SimulatedSettings {
   readonly folder: string
   readonly durations: 'instant' | 'natural'
+  readonly contentStore?: ContentStore | undefined
 }
 
 export type SimulatedDrivers = Drivers & { readonly objectStore: KnowingObjectStore }
@@ -25,13 +27,13 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
   const networkFabric = createNetworkFabric(world)
   return {
     blockStorage: createBlockStorage(world, { durations: settings.durations }),
-    contentSource: createContentSource(world, { durations: settings.durations }),
+    contentSource: createContentSource(world, settings),
     directory: createSimulatedDirectory(world, { durations: settings.durations }),
     externalHypervisor: createExternalHypervisor(world, { durations: settings.durations }),
     hardware: createHardware(world),
     hypervisor: createHypervisor(world, { durations: settings.durations, networkFabric }),
     networkFabric,
-    ovaFiles: createOvaFiles(world, { durations: settings.durations }),
+    ovaFiles: createOvaFiles(world, settings),
     objectStore: createObjectStore(world, settings),
     remoteManagers: createSimulatedRemotes(world),
     telemetry: createTelemetry(world),

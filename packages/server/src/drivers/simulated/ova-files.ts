@@ -1,21 +1,25 @@
 /** Simulated files of OVAs. Facts: `content.ovas` by `<OVA>/<cluster>`. Source: behaviour vmm.md 1.11, 3.6. */
 import { createHash } from 'node:crypto'
 import type { ByteRange, Digests } from '../content-source.ts'
-import type { DiskFormat, FrozenDisk, OvaFile, OvaFiles, TextFile } from '../ova-files.ts'
+import type { DiskFormat, DiskToFreeze, FrozenDisk, OvaFile, OvaFiles, TextFile } from '../ova-files.ts'
 import { bytesOf, type Content, partOf } from './content/bytes.ts'
 import { foreignOva } from './content/foreign-ova.ts'
+import { createObjectFiles } from './content/object-files.ts'
 import { qcow2 } from './content/qcow2.ts'
 import { tarOf } from './content/tar.ts'
 import { createUrls, gone, moving } from './content/urls.ts'
 import { vmdk } from './content/vmdk.ts'
+import type { ContentSettings } from './content-source.ts'
 import { type DiskFact, diskFacts } from './hypervisor/facts.ts'
 import { contentBytes } from './hypervisor/layers.ts'
-import type { SimulatedWorld } from './world.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface OvaFact {
   /** Of the copies; milliseconds since 1970. */
   readonly at: number
   readonly url?: string
+  /** Of the object that it was read from; its bytes are in a file. */
+  readonly objectKey?: string
   readonly texts?: readonly TextFile[]
   readonly disks: readonly OvaDisk[]
   /** Content that is no archive. */
@@ -38,14 +42,12 @@ const noiseBytes = 256 * 1024
 export const ovaKey = ({ ovaExtId, clusterExtId }: OvaFile): string => `${ovaExtId}/${clusterExtId}`
 export const ovaFacts = (world: SimulatedWorld) => world.collection<OvaFact>('content.ovas')
 
-export function createOvaFiles(
-  world: SimulatedWorld,
-  settings: { readonly durations: 'instant' | 'natural' },
-): OvaFiles {
+export function createOvaFiles(world: SimulatedWorld, settings: ContentSettings): OvaFiles {
   const move = moving(world, settings.durations, 'transfer of an OVA')
   const urls = createUrls(world, move)
   const files = ovaFacts(world)
   const disks = diskFacts(world)
+  const objectFiles = createObjectFiles({ store: settings.contentStore, folder: settings.folder, move })
 
   const known = (file: OvaFile): OvaFact => {
     const fact = files.get(ovaKey(file))
@@ -60,14 +62,7 @@ export function createOvaFiles(
       if (fact !== undefined) return fact.disks.map(shownDisk)
       const at = world.clock.now()
       const frozen: OvaDisk[] = []
-      for (const { diskExtId, name, format, sizeBytes } of wanted) {
-        const disk = disks.get(diskExtId)
-        if (disk === undefined) throw gone(`the disk ${diskExtId} is not there`)
-        const guest = disk.os === undefined ? {} : { os: disk.os }
-        const content = { seed: `disk/${diskExtId}/${at}`, sizeBytes }
-        const heldBytes = contentBytes(disks, disk, at)
-        frozen.push(await measuredDisk({ name, format, content, heldBytes, ...guest }))
-      }
+      for (const disk of wanted) frozen.push(await frozenDisk(disks, disk, at))
       await files.put(ovaKey(file), { at, disks: frozen })
       return frozen.map(shownDisk)
     },
@@ -79,11 +74,16 @@ export function createOvaFiles(
       await files.put(ovaKey(file), whole)
       return { sizeBytes: whole.sizeBytes }
     },
-    async fetch(file, access, transfer) {
-      const { url } = access
+    async fetch(file, origin, transfer) {
       const held = files.get(ovaKey(file))?.sizeBytes
       if (held !== undefined) return { sizeBytes: held }
-      const noise = await urls.contentAt(access, () => ({ seed: url, sizeBytes: noiseBytes }))
+      if ('kind' in origin) {
+        const fetched = await objectFiles.fetch(ovaKey(file), origin, transfer)
+        await files.put(ovaKey(file), { at: 0, objectKey: origin.key, disks: [], ...fetched })
+        return { sizeBytes: fetched.sizeBytes }
+      }
+      const { url } = origin
+      const noise = await urls.contentAt(origin, () => ({ seed: url, sizeBytes: noiseBytes }))
       const fact = await foreignFact(url, noise)
       const { sizeBytes } = fact
       const received = await urls.receive(url, sizeBytes, transfer)
@@ -94,10 +94,12 @@ export function createOvaFiles(
       if (files.get(ovaKey(to)) !== undefined) return
       const fact = known(from)
       await move(fact.sizeBytes ?? 0, transfer)
+      if (fact.objectKey !== undefined) await objectFiles.copy(ovaKey(from), ovaKey(to))
       await files.put(ovaKey(to), fact)
     },
     async digests(file) {
-      const { url, own } = known(file)
+      const { url, own, objectKey } = known(file)
+      if (objectKey !== undefined) await objectFiles.require(ovaKey(file))
       const given = await urls.givenDigests(url)
       return { ...own, ...(given === undefined ? {} : { ...given, areGiven: true }) }
     },
@@ -105,9 +107,27 @@ export function createOvaFiles(
       const { url, own } = known(file)
       return urls.verify(url, own?.[expected.algorithm], expected)
     },
-    read: (file, part) => contentOf(known(file), part),
-    remove: (file) => files.remove(ovaKey(file)),
+    read(file, part) {
+      const fact = known(file)
+      return fact.objectKey === undefined ? contentOf(fact, part) : objectFiles.read(ovaKey(file), part)
+    },
+    async remove(file) {
+      await objectFiles.remove(ovaKey(file))
+      await files.remove(ovaKey(file))
+    },
   }
+}
+
+async function frozenDisk(
+  disks: Collection<DiskFact>,
+  { diskExtId, name, format, sizeBytes }: DiskToFreeze,
+  at: number,
+): Promise<OvaDisk> {
+  const disk = disks.get(diskExtId)
+  if (disk === undefined) throw gone(`the disk ${diskExtId} is not there`)
+  const guest = disk.os === undefined ? {} : { os: disk.os }
+  const content = { seed: `disk/${diskExtId}/${at}`, sizeBytes }
+  return measuredDisk({ name, format, content, heldBytes: contentBytes(disks, disk, at), ...guest })
 }
 
 const shownDisk = ({ name, sizeBytes, sha256 }: OvaDisk): FrozenDisk => ({ name, sizeBytes, sha256 })

@@ -2,7 +2,10 @@ import { open, rename, rm } from 'node:fs/promises'
 import type { Table } from '../tables.ts'
 import { connect, makeTablesInSteps } from './schema.ts'
 
-/** Makes the file of a store, with its tables. A crash leaves a temporary file, which the next call replaces. */
+/**
+ * Makes the file of a store, with its tables. A crash leaves a temporary file, which the next call replaces.
+ * @throws StoreRefusal when the disk is full
+ */
 export async function createStoreFile(file: string, tables: ReadonlyMap<string, Table>): Promise<void> {
   const temporary = `${file}.new`
   for (const former of [temporary, `${file}-wal`, `${file}-shm`]) await rm(former, { force: true })
@@ -10,9 +13,12 @@ export async function createStoreFile(file: string, tables: ReadonlyMap<string, 
   const database = connect(temporary, { durable: false, isExclusive: true })
   try {
     await makeTablesInSteps(database, tables)
-  } finally {
+  } catch (error) {
     database.close()
+    await rm(temporary, { force: true })
+    throw error
   }
+  database.close()
   await using handle = await open(temporary, 'r+')
   await handle.sync()
   await rename(temporary, file)

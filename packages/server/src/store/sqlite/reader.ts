@@ -42,12 +42,12 @@ export interface FoundRow {
 const isPublished = 'published = 1'
 const maximumStatements = 500
 
-const storedCounts = (publishedOnly = false): string => {
+const storedCounts = (publishedOnly: boolean): string => {
   const count = publishedOnly ? 'published' : 'total'
   return `SELECT from_kind AS kind, ${count} AS n FROM referrer_count
     WHERE to_kind = ? AND to_id = ? AND ${count} > 0 ORDER BY from_kind`
 }
-const computedCounts = (publishedOnly = false): string =>
+const computedCounts = (publishedOnly: boolean): string =>
   `SELECT from_kind AS kind, COUNT(DISTINCT from_id) AS n FROM reference
     WHERE to_kind = ? AND to_id = ?${publishedOnly ? ' AND published = 1' : ''} GROUP BY from_kind ORDER BY from_kind`
 
@@ -266,8 +266,12 @@ export class SqliteReader implements Reader {
     extId: string,
     options: { publishedOnly?: boolean } = {},
   ): Promise<ReadonlyMap<string, number>> {
+    return this.countedReferrers(kind, extId, options.publishedOnly === true)
+  }
+
+  protected countedReferrers(kind: string, extId: string, publishedOnly: boolean): ReadonlyMap<string, number> {
     const isCounted = this.tables.get(kind)?.resource.counted === true
-    const text = isCounted ? storedCounts(options.publishedOnly) : computedCounts(options.publishedOnly)
+    const text = isCounted ? storedCounts(publishedOnly) : computedCounts(publishedOnly)
     const rows = this.prepare(text).all(kind, extId) as { kind: string; n: number }[]
     return new Map(rows.map((row) => [row.kind, row.n]))
   }

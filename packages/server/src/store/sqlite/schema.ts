@@ -6,6 +6,7 @@ import { StoreRefusal } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
 import { registerFunctions } from './dialect.ts'
 import { keepSums } from './kept-sums.ts'
+import { keepReferences } from './known-references.ts'
 import { keepReferrerCounts } from './referrer-counts.ts'
 import type { TimeLimit } from './time-limit.ts'
 
@@ -92,9 +93,17 @@ export function migrate(
 
 /**
  * Makes the tables of a new file before `migrate`, which would create a thousand indexes in one turn of the event loop.
- * @throws the error of SQLite
+ * @throws StoreRefusal when the disk is full
  */
 export async function makeTablesInSteps(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
+  try {
+    await makeEachTable(database, tables)
+  } catch (cause) {
+    throw diskRefusal(cause) ?? cause
+  }
+}
+
+async function makeEachTable(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
   database.exec(createMeta)
   let began = performance.now()
   database.exec('BEGIN')
@@ -108,7 +117,7 @@ export async function makeTablesInSteps(database: DatabaseSync, tables: Readonly
     database.exec('BEGIN')
   }
   noteForms(database, tables)
-  keepTallies(database, tables)
+  keepDerived(database, tables)
   database.exec('COMMIT')
 }
 
@@ -137,13 +146,14 @@ function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>):
     createTables(database, tables)
     database.prepare("INSERT OR REPLACE INTO meta VALUES ('tables', ?)").run(form)
   }
-  keepTallies(database, tables)
+  keepDerived(database, tables)
   database.exec('COMMIT')
 }
 
-function keepTallies(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+function keepDerived(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   keepReferrerCounts(database, tables)
   keepSums(database, tables)
+  keepReferences(database, tables)
 }
 
 function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {

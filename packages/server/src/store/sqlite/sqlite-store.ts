@@ -81,7 +81,7 @@ interface Job {
 }
 
 class SqliteStore extends SqliteReader implements Store {
-  /** Since the last commit, so unchanged. */
+  /** Since the last commit, so unchanged. Read synchronously, so that no commit comes between reading and caching. */
   readonly #rows = new Map<string, FoundRow>()
   readonly #counts = new Map<string, ReadonlyMap<string, number>>()
   /** Since the last commit: clients that poll repeat the same query. */
@@ -145,7 +145,6 @@ class SqliteStore extends SqliteReader implements Store {
     return page
   }
 
-  /** Reads synchronously, so that no commit comes between reading and caching. */
   protected override readPage(query: PageQuery): FoundPage {
     const { select, count, offset, limit } = query
     const key = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
@@ -171,15 +170,15 @@ class SqliteStore extends SqliteReader implements Store {
     return found
   }
 
-  override async referrerCounts(
+  protected override countedReferrers(
     kind: string,
     extId: string,
-    options: { publishedOnly?: boolean } = {},
-  ): Promise<ReadonlyMap<string, number>> {
-    const key = `${kind} ${extId} ${options.publishedOnly === true}`
+    publishedOnly: boolean,
+  ): ReadonlyMap<string, number> {
+    const key = `${kind} ${extId} ${publishedOnly}`
     let counts = this.#counts.get(key)
     if (counts === undefined) {
-      counts = await super.referrerCounts(kind, extId, options)
+      counts = super.countedReferrers(kind, extId, publishedOnly)
       cache(this.#counts, key, counts)
     }
     return counts

@@ -132,13 +132,12 @@ export class SqliteWriter extends SqliteReader implements Transaction {
       dialect: sqliteDialect,
       references: referencesOf(table),
     })
-    const parameters = compiled.parameters as SQLInputValue[]
-    if (table.references.length > 0) {
-      this.prepare(
-        `DELETE FROM reference WHERE from_kind = ? AND from_id IN (SELECT ext_id FROM ${table.name} WHERE ${compiled.sql})`,
-      ).run(kind.kind, ...parameters)
-    }
-    return Number(this.prepare(`DELETE FROM ${table.name} WHERE ${compiled.sql}`).run(...parameters).changes)
+    const removed = this.prepare(`DELETE FROM ${table.name} WHERE ${compiled.sql} RETURNING ext_id`).all(
+      ...(compiled.parameters as SQLInputValue[]),
+    ) as { ext_id: string }[]
+    // Afterwards: the filter may look its rows up by their references.
+    if (table.references.length > 0) for (const { ext_id } of removed) this.#references.remove(kind.kind, ext_id)
+    return removed.length
   }
 
   #sealed(table: Table, entity: Doc): Doc {

@@ -160,6 +160,23 @@ test('VMs that moved already return when another one fails to move', async () =>
   assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
 })
 
+test('when a second attempt fails with a rollback, the VMs that the first one moved come back as well', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2, usableGiB: 10 })
+  const [host = '', other = ''] = cluster.hostExtIds
+  const small = await running(cluster, host)
+  const large = await running(cluster, host, { memorySizeBytes: 4 * GiB })
+  const final = { error: 'CONFLICT', arguments: { fault: 'The memory did not converge.' } }
+  await aFault(app, { driverCall: { driver: 'hypervisor', method: 'migrateVm' } }, final, { nth: 2 })
+  assert.equal((await done('enter', cluster, host, { shouldRollbackOnFailure: false })).status, 'FAILED')
+  await noFaults(app)
+  assert.equal((await readVm(app, small.extId)).host.extId, other)
+  await running(cluster, other, { memorySizeBytes: 8 * GiB })
+  const task = await done('enter', cluster, host)
+  assert.equal(task.errorMessages[0].code, 'VMM-40001')
+  for (const { extId } of [small, large]) assert.equal((await readVm(app, extId)).host.extId, host)
+  assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
+})
+
 test('bad requests name their faults', async () => {
   const cluster = await aNativeCluster(app, { hosts: 2 })
   const [host = ''] = cluster.hostExtIds
@@ -186,6 +203,20 @@ async function halfEmptied(
   while ((await readVm(slow, vms[0].extId)).host.extId === host) await slow.clock.advance(500)
   return { cluster, host, vms, task }
 }
+
+test('a VM that is deleted before its turn does not keep the others on the host', async () => {
+  const cluster = await aNativeCluster(slow, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  const vms = []
+  for (const GiBs of [1, 2, 3, 4, 5])
+    vms.push(await driven(aRunningVm(slow, cluster, { memorySizeBytes: GiBs * GiB, host })))
+  const [, , deleted, ...last] = vms
+  const task = await ask('enter', cluster, host, {}, {}, slow)
+  assert.equal((await driven(changed(slow, deleted.extId, 'delete'))).status, 'SUCCEEDED')
+  const { status, errorMessages } = await driven(slow.task(task))
+  assert.equal(status, 'SUCCEEDED', JSON.stringify(errorMessages))
+  for (const { extId } of last) assert.notEqual((await readVm(slow, extId)).host.extId, host)
+})
 
 test('a cancellation brings the VMs back that have moved already', async () => {
   const { cluster, host, vms, task } = await halfEmptied({})
@@ -231,4 +262,18 @@ test('when the host fails on the way, the task ends, and high availability takes
   }
   await setFault(slow, host)
   assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
+})
+
+test('a host that fails in maintenance leaves it only after its return', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 2 })
+  const [host = ''] = cluster.hostExtIds
+  const vm = await running(cluster, host)
+  assert.equal((await done('enter', cluster, host)).status, 'SUCCEEDED')
+  await setFault(app, host, { isDown: true, hasLostPower: true, since: app.clock.now() })
+  assert.equal(await refusal('exit', cluster, host), '409 HOST_UNREACHABLE')
+  await app.clock.advance(5 * 60_000)
+  await setFault(app, host)
+  assert.equal((await hostOf(cluster, host)).maintenanceState, 'in_maintenance')
+  assert.equal((await done('exit', cluster, host)).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, vm.extId)).host.extId, host)
 })

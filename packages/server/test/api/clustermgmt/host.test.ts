@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setState } from '../../../src/domains/clustermgmt/host-maintenance/states.ts'
+import { observeHosts } from '../../../src/domains/clustermgmt/observe-hosts.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -46,4 +49,23 @@ test('a host shows capacity, addresses and BMC as the demo declares them', async
   assert.equal(data.ipmi.ip.ipv4.value, '10.44.1.44')
   assert.equal(data.ipmi.username, 'ADMIN')
   assert.equal(data.maintenanceState, 'normal')
+})
+
+test('maintenance that begins while hosts are observed keeps its state of the hypervisor', async () => {
+  const extId = hostId('hp-n01-b')
+  const { store, clock } = app
+  const change = (to: Parameters<typeof setState>[2]) =>
+    store.transaction((transaction) => setState(transaction, extId, to))
+  const meanwhile: Pick<Store, 'find' | 'transaction'> = {
+    find: (kind, query) => store.find(kind, query),
+    transaction: async (work) => {
+      await change('entering_maintenance')
+      return store.transaction(work)
+    },
+  }
+  const hardware = { isReachable: () => true, conditionOf: (id: string) => ({ isUp: true, isDegraded: id === extId }) }
+  await observeHosts.run({ store: meanwhile, drivers: { hardware }, clock } as never)
+  const { hypervisor } = (await app.call('GET', `${hostsOf(ids.native)}/${extId}`)).data
+  assert.equal(hypervisor.state, 'ENTERING_MAINTENANCE_MODE')
+  await change('normal')
 })

@@ -21,6 +21,7 @@ import {
   routesIn,
   throughSubnet,
 } from '../../support/vpcs.ts'
+import { aUser, grant } from '../iam/people.ts'
 
 /** `<task definition> <step>` whose run fails. */
 let failing: string | undefined
@@ -197,6 +198,38 @@ test('nexthops that the VPC cannot reach are refused', async () => {
   const foreign = { vpcReference: seedId('vpc/transit') }
   const nexthop = { nexthopType: 'LOCAL_SUBNET', nexthopReference: seedId('subnet/web') }
   assert.deepEqual(await refused(nexthop, foreign), fault('vpcReference'))
+})
+
+test('a subnet that the caller may not see is missing as a nexthop, and its name shows nowhere', async () => {
+  const { extId, as } = await aUser(app)
+  for (const filter of [
+    { vpc: { '*': { eq: '*' } } },
+    { route_table: { '*': { eq: '*' } } },
+    { subnet: { uuid: { eq: seedId('subnet/ext-nat') } } },
+  ])
+    await grant(app, 'VPC Admin', extId, filter)
+  const { data } = await app.call('GET', `${prod}?$limit=100`, { as })
+  assert.deepEqual(
+    new Set(data.map(({ nexthop }: any) => nexthop.nexthopName)),
+    new Set(['ext-nat', undefined, '10.44.4.21']),
+  )
+  const refused = async (destination: string, nexthopReference: string) => {
+    const nexthop = { nexthopType: 'LOCAL_SUBNET', nexthopReference }
+    const body = { routeType: 'STATIC', destination: prefix(destination), nexthop }
+    const { status, errors } = await app.call('POST', prod, { body, as })
+    return [status, errors[0]?.code, errors[0]?.argumentsMap?.['attributePath'], errors[0]?.message]
+  }
+  for (const extId of [seedId('subnet/web'), randomUUID()])
+    assert.deepEqual((await refused('10.9.0.0/16', extId)).slice(0, 3), [
+      404,
+      'NETWORKING-10060',
+      'nexthop/nexthopReference',
+    ])
+  const nexthop = { nexthopType: 'EXTERNAL_SUBNET', nexthopReference: seedId('subnet/ext-nat') }
+  const body = { routeType: 'STATIC', destination: prefix('192.168.10.0/25'), nexthop }
+  const covered = await app.call('POST', prod, { body, as })
+  assert.equal(covered.status, 409)
+  assert.match(covered.errors[0]!.message, /belongs to a subnet of the VPC/)
 })
 
 test('a destination inside an overlay subnet is 409, one around it is accepted', async () => {

@@ -1,12 +1,15 @@
 /** Entries of the section `operations`: each performs an operation of the API while the world is made. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { SeedRefusal } from '../../../src/seeds/seed-refusal.ts'
 import { creations } from '../../kinds/collected.ts'
 import type { Creation } from '../../kinds/kind.ts'
+import { hostId, ids } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
+import { readVm } from '../../support/native-cluster.ts'
 import { entitiesOf, exported, factsOf } from '../../support/seeds.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -114,6 +117,26 @@ operations:
     t.after(() => copy.close())
     assert.deepEqual([...(await entitiesOf(copy))], [...(await entitiesOf(app))])
     assert.deepEqual([...(await factsOf(copy))], [...(await factsOf(app))])
+  })
+
+  test('empties a host for maintenance; its VMs return to it in an exported and imported copy', async (t) => {
+    const app = await worldOf(`extends: demo
+operations:
+  - { operation: clustermgmt.enterHostMaintenance, path: { clusterExtId: hp-native-01, extId: hp-n01-c }, body: {} }
+`)
+    t.after(() => app.close())
+    const [web, desktop] = [seedId('vm/web-02'), seedId('vm/desktop-01')]
+    const host = hostId('hp-n01-c')
+    const isThere = async (at: TestApp): Promise<boolean[]> =>
+      Promise.all([web, desktop].map(async (extId) => (await readVm(at, extId)).host.extId === host))
+    assert.deepEqual(await isThere(app), [false, false])
+    await checkInvariants(app)
+    const copy = await startApp({ config: { seed: { text: await exported(app) } }, startAt: app.clock.now() })
+    t.after(() => copy.close())
+    const path = `/clustermgmt/v4.2/operations/clusters/${ids.native}/hosts/${host}/$actions/exit-host-maintenance`
+    const left = await copy.task(await copy.call('POST', path, { body: {}, requestId: randomUUID() }))
+    assert.equal(left.status, 'SUCCEEDED', JSON.stringify(left.errorMessages))
+    assert.deepEqual(await isThere(copy), [true, true])
   })
 
   test('of an action, an update or a deletion changes what it names', async (t) => {

@@ -6,7 +6,10 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { LeftCopy, removeLeftCopies } from '../../../src/domains/vmm/vm/cross-cluster/left-copies.ts'
+import { joinGroup } from '../../../src/drivers/simulated/hypervisor/groups.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { setFault } from '../../support/clustermgmt.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
@@ -23,10 +26,13 @@ import {
   GiB,
   type NativeCluster,
   nicOn,
+  postVm,
   readVm,
   tagOf,
 } from '../../support/native-cluster.ts'
+import { ofVm, postOva } from '../../support/ovas.ts'
 import { type CallOptions, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { aRole, aUser, grant } from '../iam/people.ts'
 
 let app: TestApp
 let natural: TestApp
@@ -308,6 +314,56 @@ test('without a target cluster the service chooses one that can take the VM', as
   assert.match(messages(task)[0] ?? '', /No other cluster of the zone/)
 })
 
+test('a subnet of the same name that the caller may not see is not chosen', async () => {
+  const { vm } = await aFullVm()
+  const user = await aUser(app)
+  const migrating = ['Migrate_Virtual_Machine_Across_Clusters', 'View_Existing_Virtual_Machine', 'View_Cluster']
+  await grant(app, { id: await aRole(app, migrating) }, user.extId)
+  const started = await migrate(vm.extId, bodyTo(to, false), { as: user.as })
+  const task = await app.task(started)
+  assert.equal(task.status, 'FAILED')
+  assert.match(messages(task).join(), /has no VLAN subnet/)
+  assert.equal((await readVm(app, vm.extId)).cluster.extId, from.extId)
+  await grant(app, { id: await aRole(app, ['View_Subnet']) }, user.extId)
+  await succeeded(await migrate(vm.extId, bodyTo(undefined, false), { as: user.as }))
+})
+
+test('a disk is not made from one that has migrated to another cluster meanwhile', async () => {
+  let goOn = (): void => undefined
+  const held = new Promise<void>((resolve) => (goOn = resolve))
+  const beforeStep = async (definition: string): Promise<void> =>
+    definition === 'vmm.create-vm' && isHeld ? held : undefined
+  let isHeld = false
+  const own = await startApp({ config: { seed: 'empty' }, beforeStep })
+  try {
+    const [cluster, target] = [await aNativeCluster(own), await aNativeCluster(own)]
+    const source = await aVm(own, cluster, { disks: [bootDisk(cluster)] })
+    const disks = diskCount(own)
+    isHeld = true
+    const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: source.disks[0].extId }
+    const backingInfo = { $objectType: 'vmm.v4.ahv.config.VmDisk', dataSource: { reference } }
+    const creation = await postVm(own, cluster, { disks: [{ backingInfo }] })
+    await succeeded(await migrate(source.extId, bodyTo(target, false), {}, own), own)
+    goOn()
+    const task = await own.task(creation)
+    assert.equal(task.status, 'FAILED')
+    for (const { extId } of [cluster, target]) assert.ok(messages(task)[0]?.includes(`cluster-${extId.slice(0, 8)}`))
+    assert.equal(diskCount(own), disks)
+  } finally {
+    await own.close()
+  }
+})
+
+test('a VM that migrates leaves the legacy anti-affinity group of its former cluster', async () => {
+  const { extId, name } = await aVm(app, from)
+  await joinGroup(app.world, { kind: 'VM', extId, name }, 'apart')
+  const policies = async (): Promise<any[]> =>
+    (await app.call('GET', '/vmm/v4.2/ahv/policies/legacy-vm-anti-affinity-policies')).data
+  assert.deepEqual((await policies())[0].vms, [{ extId }])
+  await succeeded(await migrate(extId, bodyTo(to, false)))
+  assert.equal((await policies())[0].vms?.length ?? 0, 0)
+})
+
 test('a migration that fails at any step leaves the VM as it was, without files on the target', async () => {
   const { vm } = await running()
   const disks = diskCount()
@@ -402,6 +458,7 @@ test('a migration copies disks, then memory; meanwhile other operations are refu
   const point = { requestId: randomUUID(), body: { vmExtId: vm.extId } }
   const refused = await natural.call('POST', '/vmm/v4.2/ahv/config/vm-recovery-points', point)
   assert.equal(refused.errors[0]?.code, 'VMM-30102')
+  assert.equal((await postOva(natural, ofVm(vm.extId))).errors[0]?.code, 'VMM-30102')
   await reached(started, 82)
   const off = await change(natural, vm.extId, 'power-off')
   assert.equal((await driven(natural.task(started))).status, 'CANCELED')
@@ -433,6 +490,25 @@ test('a cluster that goes away while disks are copied does not lock the VM; the 
   await setFault(natural, slowTo.extId)
   for (let minute = 0; minute < 10 && diskCount(natural) > disks; minute++) await natural.clock.advance(60_000)
   assert.equal(diskCount(natural), disks)
+})
+
+test('a cluster that refuses to delete left copies does not keep those on other clusters', async () => {
+  const copies = [from, to].map(({ extId: clusterExtId }) => ({ extId: randomUUID(), clusterExtId }))
+  await app.store.transaction(async (store) => {
+    for (const copy of copies) await store.insert(LeftCopy, copy)
+  })
+  const [refused] = (await app.store.find(LeftCopy)).map(({ extId }) => extId)
+  const deleteDisk = async (extId: string): Promise<void> => {
+    if (extId === refused) throw new DriverError('refused for a test', { retryable: true })
+  }
+  const drivers = { ...app.drivers, hypervisor: { ...app.drivers.hypervisor, deleteDisk } }
+  assert.equal(await removeLeftCopies.run({ drivers, store: app.store }), 'again')
+  assert.deepEqual(
+    (await app.store.find(LeftCopy)).map(({ extId }) => extId),
+    [refused],
+  )
+  await removeLeftCopies.run({ drivers: app.drivers, store: app.store })
+  assert.equal(await app.store.count(LeftCopy), 0)
 })
 
 test('from its admission a migration refuses other operations, and a former cluster that goes away does not lock the VM', async () => {

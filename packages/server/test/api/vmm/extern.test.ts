@@ -7,6 +7,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { OutsideVmFact } from '../../../src/drivers/simulated/external-facts.ts'
 import type { ManagementFault } from '../../../src/drivers/simulated/external-hypervisor.ts'
 import { happen } from '../../support/events.ts'
+import { aNativeCluster } from '../../support/native-cluster.ts'
 import { beginning, startApp, type TestApp } from '../../support/start-app.ts'
 
 const vms = '/vmm/v4.2/extern/config/vms'
@@ -131,6 +132,25 @@ describe('power actions on external VMs', () => {
 })
 
 describe('changes made by the external management', () => {
+  test('a VM that moves to another cluster and back keeps its owner', async () => {
+    const own = await startApp()
+    try {
+      const { extId: other } = await aNativeCluster(own)
+      await own.world.collection<object>('extern.clusters').put(other, {})
+      const ownershipInfo = { owner: { extId: seedId('user/admin') } }
+      await own.store.transaction((store) => store.update(ExternVm, erp, { ownershipInfo }))
+      for (const extId of [other, cluster]) {
+        const fact = outside(own).get(erp) as OutsideVmFact
+        await outside(own).put(erp, { ...fact, vm: { ...fact.vm, cluster: { extId } } })
+        await polled(own)
+        const moved = await own.store.get(ExternVm, erp)
+        assert.deepEqual([moved?.cluster?.extId, moved?.ownershipInfo], [extId, ownershipInfo])
+      }
+    } finally {
+      await own.close()
+    }
+  })
+
   test('VMs that the external management creates, changes or removes are up to date here within 30 s', async () => {
     await setOutside(spare, 'SUSPENDED')
     assert.equal(await stateOf(spare), 'SUSPENDED')

@@ -286,8 +286,8 @@ test('sources without locations, with a checksum that cannot be known, with anot
     400,
     'clusterLocationExtIds',
   ])
-  const bucket = { $objectType: 'vmm.v4.content.ObjectsLiteSource', key: 'vm.ova' }
-  assert.equal((await postOva(app, { source: bucket, clusterLocationExtIds: [cluster.extId] })).status, 501)
+  const object = { $objectType: 'vmm.v4.content.ObjectsLiteSource', key: 'vm.ova' }
+  assert.deepEqual(await fault({ source: object }), [400, 'clusterLocationExtIds'])
   const both = { ...ofUrl(url, cluster.extId).source, vmExtId: source.extId }
   assert.equal((await postOva(app, { source: both, clusterLocationExtIds: [cluster.extId] })).status, 400)
   assert.equal((await postOva(app, { name: 'a'.repeat(2 ** 20), ...ofVm(source.extId) })).status, 400)

@@ -20,6 +20,7 @@ import {
   tagOf,
 } from '../../support/native-cluster.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
+import { aUser as aPerson, aRole, grant } from '../iam/people.ts'
 
 let app: TestApp
 let cluster: NativeCluster
@@ -61,6 +62,16 @@ test('a Virtual Machine Viewer reads everything and gets 403 without a task for 
     assert.equal((await tools(app, vm.extId, action, body, { as })).status, 403, action)
   }
   assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, before)
+})
+
+test('a VM without a cluster is not created on one that its creator may not see', async () => {
+  const user = await aPerson(app)
+  await grant(app, { id: await aRole(app, ['Create_New_Virtual_Machine']) }, user.extId)
+  const create = () => app.call('POST', vms, { as: user.as, requestId: randomUUID(), body: { name: 'anywhere' } })
+  const refused = await create()
+  assert.deepEqual([refused.status, refused.errors[0]?.argumentsMap?.['attributePath']], [400, 'cluster/extId'])
+  await grant(app, { id: await aRole(app, ['View_Cluster']) }, user.extId)
+  assert.equal((await app.task(await create())).status, 'SUCCEEDED')
 })
 
 test('a Virtual Machine Viewer reads external VMs and statistics, and power actions on external VMs are refused without a task', async () => {

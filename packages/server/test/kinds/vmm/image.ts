@@ -6,6 +6,7 @@ import { created, requestOf, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import { at, named, updating } from '../../support/field-bases.ts'
+import { storedKey } from '../../support/s3-server.ts'
 import {
   type Creation,
   type FactOwner,
@@ -55,6 +56,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'vmm.createImage source<ObjectsLiteSource>/key': [storedKey],
   '* url': ['https://images.example.com/other.qcow2'],
 }
 

@@ -6,6 +6,7 @@ import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once, updating } from '../../support/field-bases.ts'
 import { ofUrl, ofVm, ovas } from '../../support/ovas.ts'
 import { pointDisk } from '../../support/point-disk.ts'
+import { storedKey } from '../../support/s3-server.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import {
   type Creation,
@@ -74,6 +75,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'vmm.createOva source<ObjectsLiteSource>/key': [storedKey],
   'vmm.createOva source<OvaUrlSource>/url': ['https://images.example.com/other.ova'],
   'vmm.deployOva overrideVmConfig/nics/backingInfo/macAddress': ['50:6b:8d:00:03:78'],
   'vmm.deployOva overrideVmConfig/nics/nicBackingInfo<VirtualEthernetNic>/numQueues': [1],

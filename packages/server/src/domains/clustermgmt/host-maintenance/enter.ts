@@ -9,9 +9,9 @@ import { CancelAccepted, type RecordContext, type StepContext, type TaskEnd } fr
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { evacuation, HostMaintenance } from '../../scheduling/host-maintenance.ts'
-import { type Evacuation, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { type Evacuation, mostErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
-import { forEachVm, operations, underWay } from './vms.ts'
+import { forEachVm, operations, returnMoved, startStopped, underWay } from './vms.ts'
 
 interface Entering {
   readonly hostExtId: string
@@ -39,6 +39,13 @@ export const enterMaintenance = defineTask<Entering>({
         if (ignoresVcenter) ctx.warn(vcenterIgnored)
         return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
       },
+      // Also of an earlier maintenance that this one continues.
+      undo: async (ctx, input) => {
+        await endEvacuation(ctx, input)
+        if (!input.rollsBack) return
+        await startStopped(ctx, input.hostExtId)
+        await returnMoved(ctx, input.hostExtId)
+      },
     },
     {
       name: 'plan',
@@ -48,25 +55,10 @@ export const enterMaintenance = defineTask<Entering>({
     {
       name: 'move VMs',
       progress: 85,
-      run: async (ctx, input) => {
-        const ends = await forEachVm(ctx, planned(ctx).moved, {
-          operation: operations.leave,
-          task: evacuation.leave,
-          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
-          progress: [10, 85],
-          isOver: (ended) => hasFailed(ended) || endsEarly(ctx),
-        })
-        await requireAll(ctx, input, ends)
-      },
+      run: moveAll,
       undo: async (ctx, input) => {
         await endEvacuation(ctx, input)
         await underWay(ctx, operations.leave)
-        if (!input.rollsBack) return
-        await forEachVm(ctx, (await maintenanceOf(ctx, input))?.movedVmExtIds ?? [], {
-          operation: operations.return,
-          task: evacuation.return,
-          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
-        })
       },
     },
     {
@@ -92,12 +84,6 @@ export const enterMaintenance = defineTask<Entering>({
       undo: async (ctx, input) => {
         await endEvacuation(ctx, input)
         await underWay(ctx, operations.stop, operations.stopAgent)
-        if (!input.rollsBack) return
-        await forEachVm(ctx, (await maintenanceOf(ctx, input))?.stoppedVmExtIds ?? [], {
-          operation: operations.start,
-          task: evacuation.start,
-          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
-        })
       },
     },
     {
@@ -142,6 +128,22 @@ const isTooLate = (ctx: Running): boolean =>
 const endsEarly = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx)
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
+/** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAll` */
+async function moveAll(ctx: Running, input: Entering): Promise<void> {
+  let staying = planned(ctx).moved
+  while (staying.length > 0) {
+    const ends = await forEachVm(ctx, staying, {
+      operation: operations.leave,
+      task: evacuation.leave,
+      input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
+      progress: [10, 85],
+      isOver: (ended) => hasFailed(ended) || endsEarly(ctx),
+    })
+    await requireAll(ctx, input, ends)
+    staying = staying.filter((vmExtId) => !ends.has(vmExtId))
+  }
+}
+
 /** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
 async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Entering, ends: Ends): Promise<void> {
   ctx.stopping.throwIfAborted()
@@ -158,7 +160,8 @@ async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Entering,
     further.push(...errorMessages)
   }
   if (staying.length === 0) return
-  throw new ApiError('CONFLICT', { fault: `These VMs could not leave "${name}": ${staying.join(', ')}.` }, { further })
+  const fault = `These VMs could not leave "${name}": ${staying.join(', ')}.`
+  throw new ApiError('CONFLICT', { fault }, { further: further.slice(0, mostErrors - 1) })
 }
 
 /** @throws ApiError naming the VMs that are still there */

@@ -2,14 +2,14 @@
  * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
  * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
  */
-import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
-import { evacuation, HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { vcenterIgnored } from './enter.ts'
 import { setState } from './states.ts'
-import { forEachVm, operations, warnOfFailed } from './vms.ts'
+import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
 
 interface Leaving {
   readonly hostExtId: string
@@ -51,17 +51,8 @@ export const exitMaintenance = defineTask<Leaving>({
     {
       name: 'return VMs',
       progress: 90,
-      run: async (ctx, input) => {
-        const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, input.hostExtId)) ?? {}
-        const ends = await forEachVm(ctx, movedVmExtIds, {
-          operation: operations.return,
-          task: evacuation.return,
-          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
-          progress: [65, 90],
-          isOver: () => isTooLate(ctx),
-        })
-        return failedOf(ends)
-      },
+      run: async (ctx, { hostExtId }) =>
+        failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx) })),
       record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'stays on its present host'),
     },
     {
@@ -83,21 +74,7 @@ const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>): boolean =>
 const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
   [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
 
-/** Starts the VMs that were shut down, and that nobody has started since. */
 async function start(ctx: Running, { hostExtId }: Leaving, areAgents: boolean): Promise<Failed> {
-  const { stoppedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
-  const wanted = (await ctx.store.getMany(Vm, stoppedVmExtIds)).filter(
-    ({ isAgentVm = false, powerState }) => isAgentVm === areAgents && powerState === 'OFF',
-  )
-  const ends = await forEachVm(
-    ctx,
-    wanted.map(({ extId }) => extId),
-    {
-      operation: operations.start,
-      task: evacuation.start,
-      input: (vmExtId) => ({ vmExtId, hostExtId }),
-      isOver: () => isTooLate(ctx),
-    },
-  )
-  return failedOf(ends)
+  const isWanted = ({ isAgentVm = false }: VmEntity): boolean => isAgentVm === areAgents
+  return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx) }))
 }

@@ -6,7 +6,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { admits, Choices } from '../../scheduling/placement.ts'
+import { admits, Choices, type HostCandidate } from '../../scheduling/placement.ts'
 import { hostAffinityOf } from '../../scheduling/policy-selection.ts'
 import { candidatesOf, demandOf, loadsIn } from '../../scheduling/scheduler.ts'
 import { filesOf, hasPassthrough, isMovable, type VmEntity } from '../../virtual-machines/entity.ts'
@@ -43,9 +43,10 @@ export async function planEvacuation(ctx: Planning, at: OfHost, mayStop: boolean
     (a, b) => (a.memorySizeBytes ?? 0) - (b.memorySizeBytes ?? 0) || (a.extId < b.extId ? -1 : 1),
   )
   const agents = vms.filter(({ isAgentVm }) => isAgentVm === true)
+  const others = (await candidatesOf(ctx, at.clusterExtId)).filter(({ extId }) => extId !== at.hostExtId)
   const bound = new Map<VmEntity, string>()
   for (const vm of vms) {
-    const why = vm.isAgentVm === true ? undefined : await bondOf(ctx, vm, at)
+    const why = vm.isAgentVm === true ? undefined : await bondOf(ctx, vm, at, others)
     if (why !== undefined) bound.set(vm, why)
   }
   if (bound.size > 0 && !mayStop) {
@@ -55,23 +56,25 @@ export async function planEvacuation(ctx: Planning, at: OfHost, mayStop: boolean
     })
   }
   const moved = vms.filter((vm) => !bound.has(vm) && vm.isAgentVm !== true)
-  await requireRoom(ctx, moved, at)
+  await requireRoom(ctx, moved, at, others)
   const ids = (of: Iterable<VmEntity>): string[] => [...of].map(({ extId }) => extId)
   return { moved: ids(moved), shutDown: ids(bound.keys()), agents: ids(agents) }
 }
 
 /** Why the VM cannot be migrated, however much room other hosts have. */
-async function bondOf(ctx: Planning, vm: VmEntity, at: OfHost): Promise<string | undefined> {
+async function bondOf(
+  ctx: Planning,
+  vm: VmEntity,
+  at: OfHost,
+  others: readonly HostCandidate[],
+): Promise<string | undefined> {
   if (hasPassthrough(vm)) return 'it has a GPU or PCIe device of the host'
   if (!isMovable(vm)) return 'it is bound to the CPUs of the host'
   if (vm.powerState === 'PAUSED' || vm.powerState === 'UNDETERMINED') return `it is ${vm.powerState}`
   if (vm.pinnedHostExtId === at.hostExtId) return 'it is pinned to the host'
   const affinity = await hostAffinityOf(ctx.store, vm)
-  if (affinity !== undefined) {
-    const others = (await candidatesOf(ctx, at.clusterExtId)).filter(({ extId }) => extId !== at.hostExtId)
-    if (!others.some((host) => admits(host, affinity)))
-      return `the host affinity policy "${affinity.policyName}" allows no other host`
-  }
+  if (affinity !== undefined && !others.some((host) => admits(host, affinity)))
+    return `the host affinity policy "${affinity.policyName}" allows no other host`
   for (const { storageContainer } of filesOf(vm)) {
     const container = await ctx.store.get(StorageContainer, storageContainer?.extId ?? '')
     if (container?.affinityHostExtId === at.hostExtId)
@@ -81,9 +84,13 @@ async function bondOf(ctx: Planning, vm: VmEntity, at: OfHost): Promise<string |
 }
 
 /** @throws ApiError VMM-40001 for each VM that no other host has room for */
-async function requireRoom(ctx: Planning, vms: readonly VmEntity[], at: OfHost): Promise<void> {
-  const hosts = (await candidatesOf(ctx, at.clusterExtId)).filter(({ extId }) => extId !== at.hostExtId)
-  const choices = new Choices(hosts, await loadsIn(ctx.store, at.clusterExtId))
+async function requireRoom(
+  ctx: Planning,
+  vms: readonly VmEntity[],
+  at: OfHost,
+  others: readonly HostCandidate[],
+): Promise<void> {
+  const choices = new Choices(others, await loadsIn(ctx.store, at.clusterExtId))
   const errors: ApiError[] = []
   for (const vm of vms) {
     // The VM is on its way to another host already.
@@ -104,7 +111,7 @@ async function requireRoom(ctx: Planning, vms: readonly VmEntity[], at: OfHost):
 }
 
 /** The most messages that a task may have. */
-const mostErrors = 100
+export const mostErrors = 100
 
 export const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId

@@ -4,7 +4,8 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { RecordContext, StepContext, TaskDefinition, TaskEnd } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { VmOfHost } from '../../scheduling/host-maintenance.ts'
+import { evacuation, HostMaintenance, type VmOfHost } from '../../scheduling/host-maintenance.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
 
 export const operations = {
   leave: 'VmLiveMigrate',
@@ -16,12 +17,17 @@ export const operations = {
 
 type Running = StepContext<Drivers>
 
-interface Turn<I extends VmOfHost> {
+type Ends = ReadonlyMap<string, TaskEnd>
+
+interface Limits {
+  readonly progress?: readonly [from: number, to: number]
+  readonly isOver?: (ends: Ends) => boolean
+}
+
+interface Turn<I extends VmOfHost> extends Limits {
   readonly operation: (typeof operations)[keyof typeof operations]
   readonly task: TaskDefinition<Drivers, I>
   readonly input: (vmExtId: string) => I
-  readonly progress?: readonly [from: number, to: number]
-  readonly isOver?: (ends: ReadonlyMap<string, TaskEnd>) => boolean
 }
 
 /** As many as migrate out of a host at once. */
@@ -31,7 +37,7 @@ export const forEachVm = <I extends VmOfHost>(
   ctx: Running,
   vmExtIds: readonly string[],
   { operation, task, input, ...rest }: Turn<I>,
-): Promise<ReadonlyMap<string, TaskEnd>> =>
+): Promise<Ends> =>
   inTurn(ctx, vmExtIds, {
     ...rest,
     atOnce,
@@ -57,6 +63,39 @@ const descriptions: Readonly<Record<Turn<VmOfHost>['operation'], string>> = {
   PowerOnVm: 'Power on VM',
 }
 
+/** Brings the VMs back that were moved, and that run elsewhere. */
+export async function returnMoved(ctx: Running, hostExtId: string, limits: Limits = {}): Promise<Ends> {
+  const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
+  const away = (await ctx.store.getMany(Vm, movedVmExtIds)).filter(
+    ({ host }) => host !== undefined && host.extId !== hostExtId,
+  )
+  return forEachVm(ctx, idsOf(away), {
+    operation: operations.return,
+    task: evacuation.return,
+    input: (vmExtId) => ({ vmExtId, hostExtId }),
+    ...limits,
+  })
+}
+
+/** Starts the VMs that were shut down, and that nobody has started since. */
+export async function startStopped(
+  ctx: Running,
+  hostExtId: string,
+  isWanted: (vm: VmEntity) => boolean = () => true,
+  limits: Limits = {},
+): Promise<Ends> {
+  const { stoppedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
+  const off = (await ctx.store.getMany(Vm, stoppedVmExtIds)).filter((vm) => vm.powerState === 'OFF' && isWanted(vm))
+  return forEachVm(ctx, idsOf(off), {
+    operation: operations.start,
+    task: evacuation.start,
+    input: (vmExtId) => ({ vmExtId, hostExtId }),
+    ...limits,
+  })
+}
+
+const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
+
 /** Waits for subtasks that have begun; those that still wait for their VM do nothing once the evacuation has ended. */
 export async function underWay(ctx: Running, ...of: readonly Turn<VmOfHost>['operation'][]): Promise<void> {
   for (const operation of of) {
@@ -76,7 +115,7 @@ async function hasBegun({ store }: Running, vmExtId: string, taskExtId: string):
 /** Warns of VMs whose subtask did not succeed. */
 export async function warnOfFailed(
   ctx: Pick<RecordContext<Drivers>, 'store' | 'warn'>,
-  ends: ReadonlyMap<string, TaskEnd>,
+  ends: Ends,
   what: string,
 ): Promise<void> {
   for (const [vmExtId, { status, errorMessages }] of ends) {

@@ -6,7 +6,7 @@ import { canonicalJson } from '../../../core/idempotency.ts'
 import type { RecordContext } from '../../../core/tasks/define-task.ts'
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { OutsideVm } from '../../../drivers/external-hypervisor.ts'
+import type { ExternalInventory, OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import type { Transaction } from '../../../store/store.ts'
 import type { ExternVmEntity, OfVm } from './admission.ts'
 
@@ -43,32 +43,25 @@ export const pollInventory = {
     })
     // The usual case: no transaction without a change.
     if (isSame) return
-    await store.transaction(async (transaction) => {
-      for (const inventory of inventories) {
-        const ours = (await transaction.find(ExternVm)).filter((vm) => vm.cluster?.extId === inventory.clusterExtId)
-        if (inventory.isConnected) await mirrorAll(transaction, ours, inventory.vms, tenantId)
-        else for (const vm of ours) await mirror(transaction, vm, { ...vm, powerState: 'UNDETERMINED' }, tenantId)
-      }
-    })
+    await store.transaction((transaction) => mirrorAll(transaction, inventories, tenantId))
   },
 }
 
+/** A VM that its management has moved to another cluster keeps what this control plane holds of it. */
 async function mirrorAll(
   store: Transaction,
-  ours: readonly ExternVmEntity[],
-  theirs: readonly OutsideVm[],
+  inventories: readonly ExternalInventory[],
   tenantId: string,
 ): Promise<void> {
-  const there = new Set(theirs.map(({ extId }) => extId))
-  for (const vm of ours) if (!there.has(vm.extId)) await store.remove(ExternVm, vm.extId)
-  for (const outside of theirs) {
-    await mirror(
-      store,
-      ours.find(({ extId }) => extId === outside.extId),
-      outside,
-      tenantId,
-    )
-  }
+  const known = new Map((await store.find(ExternVm)).map((vm) => [vm.extId, vm]))
+  const there = new Map(inventories.flatMap(({ vms }) => vms.map((vm) => [vm.extId, vm])))
+  for (const { clusterExtId, isConnected } of inventories)
+    for (const vm of known.values()) {
+      if (vm.cluster?.extId !== clusterExtId || there.has(vm.extId)) continue
+      if (isConnected) await store.remove(ExternVm, vm.extId)
+      else await mirror(store, vm, { ...vm, powerState: 'UNDETERMINED' }, tenantId)
+    }
+  for (const [extId, outside] of there) await mirror(store, known.get(extId), outside, tenantId)
 }
 
 export async function mirror(

@@ -19,6 +19,7 @@ export interface ConsolesOptions {
 export class Consoles {
   readonly #options: ConsolesOptions
   readonly #open = new Set<Session>()
+  #isClosed = false
 
   constructor(options: ConsolesOptions) {
     this.#options = options
@@ -35,19 +36,24 @@ export class Consoles {
       const fault = `The host refuses the console of the VM: ${error.message}. Retry with the same token.`
       throw new ApiError('SERVICE_UNAVAILABLE', { fault }, { cause: error })
     }
+    if (this.#isClosed) throw new ApiError('SERVICE_UNAVAILABLE', { fault: 'The service or its world stops.' })
     const isRedeemed = await store.transaction((transaction) =>
       redeemConsoleToken({ clock, secrets, store: transaction }, vmExtId, token),
     )
     if (!isRedeemed) throw new ApiError('CONSOLE_TOKEN_REFUSED')
     const session = new Session(this.#options, vmExtId, () => this.#open.delete(session))
     this.#open.add(session)
+    if (this.#isClosed) session.end(stops)
     return session
   }
 
   close(): void {
-    for (const session of this.#open) session.end({ is: 'SERVICE_STOPS', reason: 'the service or its world stops' })
+    this.#isClosed = true
+    for (const session of this.#open) session.end(stops)
   }
 }
+
+const stops: ConsoleEnd = { is: 'SERVICE_STOPS', reason: 'the service or its world stops' }
 
 class Session implements ConsoleSession {
   readonly #options: ConsolesOptions

@@ -1,5 +1,6 @@
 /** Files of disks and CD-ROM drives that a task creates. Source: behaviour vmm.md 1.1 (steps of CreateVm), 1.2, 1.3, 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
@@ -15,7 +16,7 @@ import type { FileBacking, VmEntity } from '../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../content/image/image-space.ts'
 import { holderOf } from '../content/locations.ts'
 import { transferTo } from '../content/rate-limits.ts'
-import { findLayer, nameOfSource, resolveSource } from './create/disk-sources.ts'
+import { findLayer, nameOfSource, type ResolvedSource, resolveSource } from './create/disk-sources.ts'
 
 type UnderWay = NonNullable<VmEntity['filesUnderWay']>
 
@@ -49,7 +50,7 @@ export interface FileContent {
   readonly isReadOnly?: true | undefined
 }
 
-/** @throws ApiError 404 when the source no longer exists */
+/** @throws ApiError 404 when the source no longer exists; 409 when it is on another cluster by now */
 export async function diskOf(
   store: Reader,
   file: FileBacking,
@@ -62,12 +63,31 @@ export async function diskOf(
   if (reference !== undefined && resolved === undefined) {
     throw new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute: 'dataSource/reference' })
   }
+  if (resolved?.source.kind === 'disk') await requireSameCluster(store, file, resolved)
   return {
     extId: file.diskExtId as string,
     containerExtId: file.storageContainer?.extId as string,
     sizeBytes: file.diskSizeBytes ?? 0,
     ...defined({ source: content ?? resolved?.source, isReadOnly }),
   }
+}
+
+/** The VM of the source may have migrated since the request. */
+async function requireSameCluster(
+  store: Reader,
+  { storageContainer }: FileBacking,
+  { clusterExtIds, source }: ResolvedSource,
+): Promise<void> {
+  const container = await store.get(StorageContainer, storageContainer?.extId as string)
+  const own = container?.clusterExtId
+  if (own === undefined || clusterExtIds.includes(own)) return
+  const [from, to] = await Promise.all(
+    [clusterExtIds[0], own].map(async (extId = '') => (await store.get(Cluster, extId))?.name ?? extId),
+  )
+  const { extId } = source as { readonly extId: string }
+  throw new ApiError('CONFLICT', {
+    fault: `The source disk ${extId} is on the cluster "${from}" by now, and the new disk would be on the cluster "${to}".`,
+  })
 }
 
 /** @throws ApiError 404 when the source no longer exists; SOURCE_UNAVAILABLE when its repository does not answer */

@@ -30,9 +30,11 @@ export const moveStep = (reserving: string, progress: number, from: number): Ste
   progress,
   run: async (ctx, { vmExtId }) => {
     const target = hostOf(ctx, reserving)
+    // Nothing was reserved: the VM is to stay, or is deleted.
+    if (target === undefined) return undefined
     const { host } = await present(ctx.store, vmExtId)
     // A VM that has stopped since the reservation has no host.
-    if (target === undefined || host === undefined || target === host.extId) return undefined
+    if (host === undefined || target === host.extId) return undefined
     await ctx.drivers.hypervisor.migrateVm(vmExtId, target, (share) => reportCopied(ctx, from, progress, share))
     return { hostExtId: target }
   },

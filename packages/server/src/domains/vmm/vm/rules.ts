@@ -212,7 +212,7 @@ const timezoneFaults = ({ hardwareClockTimezone: name }: VmBody): ApiError[] =>
     ? []
     : [fault('hardwareClockTimezone', 'a name of the IANA time zone database', name)]
 
-function isTimezone(name: string): boolean {
+export function isTimezone(name: string): boolean {
   // Fast path for the default: constructing a DateTimeFormat costs more than all other rules together.
   if (name === 'UTC') return true
   if (!/^[A-Za-z]/.test(name)) return false

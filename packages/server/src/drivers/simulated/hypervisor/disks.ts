@@ -81,7 +81,6 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
 function diskFactOf({ containerExtId, sizeBytes, source, isReadOnly }: VirtualDisk, world: SimulatedWorld): DiskFact {
   const since = world.clock.now()
   const fact = { containerExtId, sizeBytes, createdAt: since, ...defined({ isReadOnly }) }
-  const guestOf = (name: string): GuestOs => (/windows|\bwin/i.test(name) ? 'windows' : 'linux')
   if (source?.kind === 'image') return { ...fact, os: guestOf(source.name) }
   if (source?.kind === 'ova') {
     const { os, heldBytes } = unpacked(source, world)
@@ -95,8 +94,14 @@ function diskFactOf({ containerExtId, sizeBytes, source, isReadOnly }: VirtualDi
   return { ...fact, hydration, os: guestOf(source.path) }
 }
 
-function unpacked({ extId, clusterExtId, fileName }: DiskSource & { kind: 'ova' }, world: SimulatedWorld): OvaDisk {
+const guestOf = (name: string): GuestOs => (/windows|\bwin/i.test(name) ? 'windows' : 'linux')
+
+function unpacked(
+  { extId, clusterExtId, fileName }: DiskSource & { kind: 'ova' },
+  world: SimulatedWorld,
+): Pick<OvaDisk, 'heldBytes' | 'os'> {
   const ova = ovaFacts(world).get(ovaKey({ ovaExtId: extId, clusterExtId }))
+  if (ova?.objectKey !== undefined) return { os: guestOf(ova.objectKey) }
   const disk = ova?.disks.find(({ name }) => name === fileName)
   if (disk === undefined) throw new DriverError(`the OVA has no file ${fileName}`, { retryable: false })
   return disk

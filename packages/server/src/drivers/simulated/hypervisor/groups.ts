@@ -16,7 +16,7 @@ export function createVmGroups(world: SimulatedWorld, hosts: SimulatedHosts): Vm
         extId,
         name,
         clusterExtId,
-        vmExtIds: vmExtIds.filter((vmExtId) => hosts.domains.get(vmExtId) !== undefined),
+        vmExtIds: vmExtIds.filter((vmExtId) => hosts.domains.get(vmExtId)?.domain.clusterExtId === clusterExtId),
       })),
     async removeVmGroup(groupExtId) {
       const group = groups.get(groupExtId)

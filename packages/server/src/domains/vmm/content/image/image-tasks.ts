@@ -5,12 +5,14 @@ import { ApiError } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
 import { DriverError, type StepContext } from '../../../../core/tasks/define-task.ts'
 import type { ContentOrigin, Digest, ImageFile, Transfer } from '../../../../drivers/content-source.ts'
+import type { ContentVersion } from '../../../../drivers/content-store.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { defineTask } from '../../../context.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { holderOf } from '../locations.ts'
+import { objectOf, pathOf, reading } from '../object-source.ts'
 import { transferTo } from '../rate-limits.ts'
 import { accessOf } from '../url-source.ts'
 import { requireImageRoom, requirePlaces } from './image-space.ts'
@@ -32,7 +34,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
       run: async (ctx, { extId }) => {
         const image = await pendingImage(ctx, extId)
         const origin = await originOf(ctx, image)
-        return available(image, () => ctx.drivers.contentSource.look(origin))
+        return available(image, () => reading(ctx, origin, () => ctx.drivers.contentSource.look(origin, ctx.stopping)))
       },
       record: async (ctx, { extId }, { sizeBytes }) => {
         await ctx.store.observe(Image, extId, { sizeBytes })
@@ -53,13 +55,13 @@ export const createImage = defineTask<{ readonly extId: string }>({
       progress: transferUntil,
       run: async (ctx, { extId }) => {
         const image = await pendingImage(ctx, extId)
-        const origin = await originOf(ctx, image)
-        const [first, ...others] = filesOf(image)
+        const { version } = ctx.outputs['resolve source'] as Partial<ContentVersion>
+        const origin = { ...(await originOf(ctx, image)), ...(version === undefined ? {} : { version }) }
+        const [first, ...others] = filesOf(image) as [ImageFile, ...ImageFile[]]
         await available(image, () =>
-          ctx.drivers.contentSource.fetch(first as ImageFile, origin, transferOf(ctx, first as ImageFile)),
+          reading(ctx, origin, () => ctx.drivers.contentSource.fetch(first, origin, transferOf(ctx, first))),
         )
-        for (const file of others)
-          await ctx.drivers.contentSource.copy(first as ImageFile, file, transferTo(ctx, file.clusterExtId))
+        for (const file of others) await ctx.drivers.contentSource.copy(first, file, transferTo(ctx, file.clusterExtId))
       },
       undo: async (ctx, { extId }) => {
         for (const file of filesOf(await pendingImage(ctx, extId))) await ctx.drivers.contentSource.remove(file)
@@ -212,6 +214,8 @@ const filesOf = (image: ImageEntity): ImageFile[] =>
 async function originOf(ctx: Running, image: ImageEntity): Promise<ContentOrigin> {
   const access = accessOf(ctx.secrets, Image.kind, image)
   if (access !== undefined) return { kind: 'url', type: image.type, ...access }
+  const object = objectOf(Image.kind, image.source)
+  if (object !== undefined) return object
   const diskExtId = (image.source as { extId: string }).extId
   const found = await findDisk(ctx.store, diskExtId)
   const sizeBytes = found === undefined ? undefined : fileOf(found.disk)?.diskSizeBytes
@@ -228,10 +232,20 @@ async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise
     return await work()
   } catch (error) {
     if (!(error instanceof DriverError) || error.retryable) throw error
-    const { url, extId } = image.source as { url?: string; extId?: string }
-    const values = { action: `Creating the image "${image.name}"`, source: url ?? extId ?? '', cause: error.message }
-    throw new ApiError('SOURCE_UNAVAILABLE', values, { cause: error })
+    throw unavailable(image, error.message, error)
   }
+}
+
+export function unavailable(
+  { name, source }: Pick<ImageEntity, 'name' | 'source'>,
+  why: string,
+  cause?: Error,
+): ApiError {
+  const object = objectOf(Image.kind, source)
+  const { url, extId } = source as { url?: string; extId?: string }
+  const from = object === undefined ? (url ?? extId ?? '') : pathOf(object)
+  const values = { action: `Creating the image "${name}"`, source: from, cause: why }
+  return new ApiError('SOURCE_UNAVAILABLE', values, { cause })
 }
 
 /** The transfer that the progress of a creation follows. */

@@ -1,14 +1,14 @@
 /** Operations on images, and the download of their bytes. Source: behaviour vmm.md 1.8, 3.6, 3.9. */
 
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { created, replaced } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { type Broken, implement, type WriteContext } from '../../../context.ts'
+import { type Broken, implement, mayRefer, type WriteContext } from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
@@ -17,10 +17,11 @@ import { findDisk } from '../../vm/create/disk-sources.ts'
 import { nameFaults } from '../../vm/rules.ts'
 import { fileAnswer } from '../file-answer.ts'
 import { distinct, holderOf, requireLocations } from '../locations.ts'
+import { keyFaults, noObjectStore, objectOf } from '../object-source.ts'
 import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
 import { importImages, startImport } from './image-import.ts'
 import { maximumImages, requirePlaces, roomiestCluster } from './image-space.ts'
-import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
+import { createImage, deleteImage, diskNotFound, requireUnread, unavailable, updateImage } from './image-tasks.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Body = BodyOf<typeof Image>
@@ -28,16 +29,14 @@ type Body = BodyOf<typeof Image>
 const rel = 'vmm:content:image'
 
 export const diskSourceType = 'vmm.v4.content.VmDiskSource'
-const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
 
 export const image = implement(
   imageOperations,
   {
     async createImage(ctx, { body }) {
       const source = body.source as NonNullable<Body['source']>
-      if (source.$objectType === bucketSourceType) {
-        throw new ApiError('NOT_IMPLEMENTED', { operation: 'createImage with an ObjectsLiteSource' })
-      }
+      const isObject = objectOf(Image.kind, source) !== undefined
+      if (isObject && !ctx.drivers.contentSource.readsObjects) throw unavailable(body, noObjectStore)
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
       await requirePlaces(ctx, 1)
@@ -142,21 +141,22 @@ export const image = implement(
 
 function sourceFaults({ source, checksum }: Body): ApiError[] {
   if (source === undefined) return [fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)]
-  if (source.$objectType !== diskSourceType || checksum === undefined) return []
+  if (source.$objectType !== diskSourceType || checksum === undefined) return keyFaults(source)
   return [fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', checksum)]
 }
 
 /** The disk that a new image copies. @throws ApiError 404 also when the caller may not refer to its VM */
 async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
   const found = await findDisk(ctx.store, diskExtId)
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
-  const isVisible = isInScope(scope, found?.vm)
-  if (found === undefined || !isVisible) throw diskNotFound(diskExtId)
+  if (found === undefined || !(await mayRefer(ctx, Vm, found.vm))) throw diskNotFound(diskExtId)
   if (fileOf(found.disk) === undefined) throw fault('source/extId', 'a disk of its own, not a volume group', diskExtId)
   return { clusterExtId: found.vm.cluster?.extId }
 }
 
-/** The clusters that the body names; by default one that placement policies choose, that of the disk, the roomiest. */
+/**
+ * The clusters that the body names; by default one that placement policies choose, that of the disk, the roomiest among
+ * those that the caller may name.
+ */
 async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
   const named = distinct(body.clusterLocationExtIds ?? [])
   if (named.length > 0) {
@@ -165,10 +165,17 @@ async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | 
   }
   const { wanted } = placementOf(await activePolicies(ctx.store), body.categoryExtIds)
   const placed = wanted.length === 0 ? undefined : await roomiestCluster(ctx, wanted)
-  const chosen = placed ?? diskCluster ?? (await roomiestCluster(ctx))
+  const chosen = placed ?? diskCluster ?? (await roomiestCluster(ctx, await nameableClusters(ctx)))
   if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
   await requireClusterReachable(ctx, chosen)
   return [chosen]
+}
+
+async function nameableClusters(ctx: WriteContext): Promise<string[]> {
+  const extIds: string[] = []
+  for (const cluster of await ctx.store.find(Cluster))
+    if (await mayRefer(ctx, Cluster, cluster)) extIds.push(cluster.extId)
+  return extIds
 }
 
 /** Source: behaviour vmm.md 3.8 (invariant 8). */

@@ -14,6 +14,7 @@ import { defineTask } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { safeName } from '../file-answer.ts'
 import { requireImageRoom } from '../image/image-space.ts'
+import { objectOf, pathOf, reading } from '../object-source.ts'
 import { transferTo } from '../rate-limits.ts'
 import { accessOf } from '../url-source.ts'
 import { readArchive } from './read-archive.ts'
@@ -112,8 +113,8 @@ export const createOvaOfUrl = defineTask<OfOva>({
         const ova = await pendingOva(ctx, extId)
         const first = filesOf(ova)[0] as OvaFile
         const transfer = transferOf(ctx, first, (share) => sourceRead * share)
-        const access = accessOf(ctx.secrets, Ova.kind, ova) as UrlAccess
-        return uploaded(ova, () => ctx.drivers.ovaFiles.fetch(first, access, transfer))
+        const origin = objectOf(Ova.kind, ova.source) ?? (accessOf(ctx.secrets, Ova.kind, ova) as UrlAccess)
+        return uploaded(ova, () => reading(ctx, origin, () => ctx.drivers.ovaFiles.fetch(first, origin, transfer)))
       },
       record: async (ctx, { extId }, { sizeBytes }: Written) => {
         await ctx.store.observe(Ova, extId, { sizeBytes })
@@ -232,7 +233,10 @@ const filesOf = ({ extId, clusterLocationExtIds = [] }: OvaEntity): OvaFile[] =>
 /** An OVA of a VM has one file, on the cluster of the VM. */
 const onlyFileOf = (ova: OvaEntity): OvaFile => filesOf(ova)[0] as OvaFile
 
-const urlOf = ({ source }: OvaEntity): string => (source as { readonly url: string }).url
+function sourceOf({ source }: OvaEntity): string {
+  const object = objectOf(Ova.kind, source)
+  return object === undefined ? (source as { readonly url: string }).url : pathOf(object)
+}
 
 async function removeFiles(ctx: Running, { extId }: OfOva): Promise<void> {
   for (const file of filesOf(await pendingOva(ctx, extId))) await ctx.drivers.ovaFiles.remove(file)
@@ -262,7 +266,7 @@ async function uploaded<T>(ova: OvaEntity, work: () => Promise<T>): Promise<T> {
     if (!isFinal) throw error
     throw new ApiError(
       'OVA_UPLOAD_FAILED',
-      { name: ova.name, source: urlOf(ova), cause: error.message },
+      { name: ova.name, source: sourceOf(ova), cause: error.message },
       { cause: error },
     )
   }

@@ -3,23 +3,23 @@ import type { BodyOf, Declared } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Ova, ovaOperations } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { AffectedEntity, TaskOptions } from '../../../../core/tasks/define-task.ts'
 import { created } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
-import { implement, type WriteContext } from '../../../context.ts'
+import { implement, mayRefer, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
-import { affectedVm } from '../../vm/admission.ts'
+import { affectedVm, requireNoMigration } from '../../vm/admission.ts'
 import { makingVm, type NewVm } from '../../vm/create/create.ts'
 import { derivedFaults, deriveVm, type Overrides } from '../../vm/create/derived-vm.ts'
 import { nameFaults, overrideFaults } from '../../vm/rules.ts'
 import { refuseUnbuilt } from '../../vm/unbuilt.ts'
 import { fileAnswer } from '../file-answer.ts'
 import { distinct, holderOf, requireLocations } from '../locations.ts'
+import { keyFaults, noObjectStore, objectOf, pathOf } from '../object-source.ts'
 import { createOvaOfUrl, createOvaOfVm, deleteOva, maximumOvas, requirePlace, updateOva } from './ova-tasks.ts'
 import { blueprintOf, type OvaEntity } from './vm-config.ts'
 
@@ -28,7 +28,6 @@ type Source = NonNullable<Body['source']>
 type Deployment = typeof ovaOperations.deployOva extends Declared<infer B> ? B : never
 
 const vmSourceType = 'vmm.v4.content.OvaVmSource'
-const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
 
 const affectedOva = ({ extId, name }: OvaEntity): AffectedEntity => ({ extId, name, rel: Ova.rel as string })
 
@@ -50,12 +49,13 @@ export const ova = implement(
   {
     async createOva(ctx, { body, prepared }) {
       const source = body.source as Source
-      if (source.$objectType === bucketSourceType)
-        throw new ApiError('NOT_IMPLEMENTED', { operation: 'createOva with an ObjectsLiteSource' })
+      const object = objectOf(Ova.kind, source)
+      if (object !== undefined && !ctx.drivers.contentSource.readsObjects)
+        throw new ApiError('OVA_UPLOAD_FAILED', { name: body.name, source: pathOf(object), cause: noObjectStore })
       await requirePlace(ctx)
       return source.$objectType === vmSourceType
         ? createOfVm(ctx, body, source as FromVm)
-        : createOfUrl(ctx, body, prepared === true)
+        : createFromOutside(ctx, body, object !== undefined || prepared === true)
     },
 
     async updateOvaById(ctx, { body }) {
@@ -105,8 +105,8 @@ function sourceFaults({ source, checksum, clusterLocationExtIds = [] }: Body): A
     return [fault('source', 'one of OvaVmSource, OvaUrlSource and ObjectsLiteSource', undefined)]
   if (source.$objectType !== vmSourceType)
     return clusterLocationExtIds.length > 0
-      ? []
-      : [fault('clusterLocationExtIds', 'the clusters that get the OVA', undefined)]
+      ? keyFaults(source)
+      : [...keyFaults(source), fault('clusterLocationExtIds', 'the clusters that get the OVA', undefined)]
   if (checksum === undefined) return []
   return [fault('checksum', 'none: the archive of a VM has no digest beforehand', checksum)]
 }
@@ -124,7 +124,8 @@ async function insertOva(ctx: WriteContext, body: Body, clusterLocationExtIds: r
   return ova
 }
 
-async function createOfUrl(ctx: WriteContext, body: Body, isReachable: boolean): Promise<TaskStarted> {
+/** From a URL or an object. */
+async function createFromOutside(ctx: WriteContext, body: Body, isReachable: boolean): Promise<TaskStarted> {
   const locations = distinct(body.clusterLocationExtIds ?? [])
   await requireLocations(ctx, locations)
   if (!isReachable) {
@@ -145,13 +146,16 @@ interface FromVm {
 async function createOfVm(ctx: WriteContext, body: Body, source: FromVm): Promise<TaskStarted> {
   const { vmExtId, diskFileFormat: format } = source
   const stored = await ctx.store.get(Vm, vmExtId)
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
-  const vm = isInScope(scope, stored) ? stored : undefined
+  const vm = (await mayRefer(ctx, Vm, stored)) ? stored : undefined
   const locations = vm === undefined ? [] : [vm.cluster?.extId as string]
   const others = (body.clusterLocationExtIds ?? []).filter((extId) => !locations.includes(extId))
   if (vm !== undefined && others.length > 0)
     throw fault('clusterLocationExtIds', `the cluster of the VM (${locations[0]}), or nothing`, others)
-  if (vm !== undefined) await requireClusterReachable(ctx, vm.cluster?.extId)
+  if (vm !== undefined) {
+    await requireClusterReachable(ctx, vm.cluster?.extId)
+    // The archive is written where the disks are.
+    requireNoMigration(vm)
+  }
   const ova = await insertOva(ctx, body, locations)
   const input = { extId: ova.extId, vmExtId, format, ...(vm === undefined ? { isAbsent: true as const } : {}) }
   const locks = [ova.extId, ...(vm === undefined ? [] : [vmExtId])]

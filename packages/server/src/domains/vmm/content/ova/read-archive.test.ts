@@ -113,6 +113,11 @@ test('faults of an archive say what is wrong', async () => {
     [{ 'a.ovf': '<a/>', 'root.vmdk': disk }, /an Envelope of OVF 1, found a/],
     [{ 'a.ovf': text.replaceAll('VirtualSystem', 'VirtualSystems'), 'root.vmdk': disk }, /one VirtualSystem, found 0/],
     [{ 'a.ovf': text.replace('>2048<', '>2048.5<'), 'root.vmdk': disk }, /the memory is expected to be a whole number/],
+    [
+      { 'a.ovf': text.replace('byte * 2^30', 'byte * 2^60'), 'root.vmdk': disk },
+      /capacity of a disk .* less than 8 PiB/,
+    ],
+    [{ 'a.ovf': text.replace('MegaBytes', 'byte * 2^50'), 'root.vmdk': disk }, /the memory .* less than 8 PiB/],
     [{ 'a.ovf': text.replace('byte * 2^30', 'parsec'), 'root.vmdk': disk }, /a unit like .* found "parsec"/],
     [
       { 'a.ovf': text.replace('/disk/d', '/disk/other'), 'root.vmdk': disk },
@@ -122,6 +127,32 @@ test('faults of an archive say what is wrong', async () => {
     [{ 'a.ovf': text.replace('vmdk.html', 'vhd.html'), 'root.vmdk': disk }, /VMDK or QCOW2, found/],
   ]
   for (const [files, pattern] of cases) await assert.rejects(archived(files), isFault(pattern), String(pattern))
+})
+
+test('descriptors and manifests that are too large only together are refused', async () => {
+  const padded = Buffer.alloc(700 * 1024, 10)
+  const files = { 'a.ovf': descriptor(), 'b.mf': padded, 'c.mf': padded, 'root.vmdk': disk }
+  await assert.rejects(archived(files), isFault(/descriptors and manifests are larger than 1 MiB/))
+})
+
+test('a file whose name is longer than any path is refused', async () => {
+  const folders = Array.from({ length: 10 }, () => 'a'.repeat(200)).join('/')
+  const renaming = ['--format=posix', `--transform=s,root,${folders}/root,`]
+  await assert.rejects(archived({ 'root.vmdk': disk }, renaming), isFault(/a name of at most 1024 characters/))
+})
+
+test('a time zone that nobody knows becomes UTC', async () => {
+  const zoneOf = async (name: string): Promise<unknown> => {
+    const text = descriptor('', `<v:Config v:key="hardwareClockTimezone" v:value="${name}"/>`)
+    return (await archived({ 'a.ovf': text, 'root.vmdk': disk })).vmConfig.hardwareClockTimezone
+  }
+  assert.deepEqual([await zoneOf('Europe/Berlin'), await zoneOf('Middle/Earth')], ['Europe/Berlin', 'UTC'])
+})
+
+test('a descriptor with more elements than any VM needs is refused before it is parsed', async () => {
+  // A parser would complain about its end.
+  const text = `<a>${'<b/>'.repeat(50_000)}`
+  await assert.rejects(archived({ 'a.ovf': text, 'root.vmdk': disk }), isFault(/more than 10000 elements/))
 })
 
 test('bytes that are no tar archive, and one that is cut off, are refused', async () => {

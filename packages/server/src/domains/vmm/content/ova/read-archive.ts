@@ -4,8 +4,10 @@ import { DriverError } from '../../../../core/tasks/define-task.ts'
 import type { DiskFormat } from '../../../../drivers/ova-files.ts'
 import { type Described, OvaFault, readDescriptor } from './read-ovf.ts'
 
-const longestText = 4 * 1024 ** 2
+/** All descriptors and manifests together: they are kept until the archive is read. */
+const longestTexts = 1024 ** 2
 const mostFiles = 2048
+const longestName = 1024
 const magicBytes = 4
 const magicOf: Readonly<Record<DiskFormat, string>> = { QCOW2: 'QFI\xfb', VMDK: 'KDMV' }
 
@@ -38,11 +40,16 @@ export async function readArchive(content: AsyncIterable<Uint8Array>): Promise<D
 async function filesIn(content: AsyncIterable<Uint8Array>): Promise<ReadonlyMap<string, FileSeen>> {
   const { createTarDecoder } = await import('modern-tar')
   const files = new Map<string, FileSeen>()
+  const room = { bytes: longestTexts }
   try {
     for await (const { header, body } of streamOf(content).pipeThrough(createTarDecoder({ strict: true }))) {
       if (files.size === mostFiles) throw new OvaFault(`it has more than ${mostFiles} files`)
+      if (header.name.length > longestName)
+        throw new OvaFault(
+          `a name of at most ${longestName} characters is expected, found "${header.name.slice(0, 200)}…"`,
+        )
       if (files.has(header.name)) throw new OvaFault(`it has two files "${header.name.slice(0, 200)}"`)
-      files.set(header.name, await seen(header.name, body))
+      files.set(header.name, await seen(header.name, body, room))
     }
   } catch (error) {
     if (error instanceof OvaFault || error instanceof DriverError) throw error
@@ -65,7 +72,8 @@ function streamOf(content: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array
   })
 }
 
-async function seen(name: string, body: AsyncIterable<Uint8Array>): Promise<FileSeen> {
+/** @param room for texts */
+async function seen(name: string, body: AsyncIterable<Uint8Array>, room: { bytes: number }): Promise<FileSeen> {
   const [sha1, sha256] = [createHash('sha1'), createHash('sha256')]
   const isText = /\.(?:ovf|mf)$/i.test(name)
   const kept: Uint8Array[] = []
@@ -75,7 +83,8 @@ async function seen(name: string, body: AsyncIterable<Uint8Array>): Promise<File
     sha256.update(bytes)
     if (isText || size < magicBytes) kept.push(bytes)
     size += bytes.length
-    if (isText && size > longestText) throw new OvaFault(`the file "${name.slice(0, 200)}" is larger than 4 MiB`)
+    if (isText) room.bytes -= bytes.length
+    if (room.bytes < 0) throw new OvaFault('its descriptors and manifests are larger than 1 MiB')
   }
   const start = Buffer.concat(kept)
   return {

@@ -2,6 +2,7 @@
 import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from '../../../../core/xml.ts'
 import type { DiskFormat } from '../../../../drivers/ova-files.ts'
 import type { NicEntity } from '../../../virtual-machines/entity.ts'
+import { isTimezone } from '../../vm/rules.ts'
 import { type BusType, ovf, rasd, resourceType, setting, vmw } from './ovf.ts'
 import { plainDisk, plainNic, type VmConfig } from './vm-config.ts'
 
@@ -45,6 +46,7 @@ export async function readDescriptor(text: string): Promise<Described> {
     } as NicEntity),
   )
   const cdRoms = ofType(resourceType.cdDrive).map(() => ({}))
+  const timezone = settings.get(setting.timezone) ?? 'UTC'
   const vmConfig = {
     name: nameOf(system),
     ...topologyOf(ofType(resourceType.processor), settings),
@@ -53,7 +55,7 @@ export async function readDescriptor(text: string): Promise<Described> {
     bootConfig: {
       $objectType: `vmm.v4.ahv.config.${settings.get(setting.firmware) === 'efi' ? 'UefiBoot' : 'LegacyBoot'}`,
     },
-    hardwareClockTimezone: settings.get(setting.timezone) ?? 'UTC',
+    hardwareClockTimezone: isTimezone(timezone) ? timezone : 'UTC',
     ...(disks.length === 0 ? {} : { disks: disks.map(({ sizeBytes, address }) => plainDisk(sizeBytes, address)) }),
     ...(cdRoms.length === 0 ? {} : { cdRoms }),
     ...(nics.length === 0 ? {} : { nics }),
@@ -101,7 +103,7 @@ function topologyOf([processor]: readonly Item[], settings: ReadonlyMap<string, 
 function memoryOf([memory]: readonly Item[]): number {
   if (memory === undefined) throw new OvaFault('its descriptor has no memory (an Item with ResourceType 4)')
   const { AllocationUnits, VirtualQuantity = '' } = memory.fields
-  const bytes = wholeNumber(VirtualQuantity, 'the memory') * unitOf(AllocationUnits ?? 'byte * 2^20')
+  const bytes = sizeOf(VirtualQuantity, AllocationUnits ?? 'byte * 2^20', 'the memory')
   if (bytes % MiB === 0 && bytes >= leastMemory) return bytes
   throw new OvaFault(`the memory is expected to be a multiple of 1 MiB, at least 64 MiB, found ${bytes} bytes`)
 }
@@ -110,6 +112,15 @@ function wholeNumber(text: string, what: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(value) && value > 0) return value
   throw new OvaFault(`${what} is expected to be a whole number above 0, found "${text.slice(0, 100)}"`)
+}
+
+/** In bytes. */
+function sizeOf(text: string, unit: string, what: string): number {
+  const bytes = wholeNumber(text, what) * unitOf(unit)
+  if (Number.isSafeInteger(bytes)) return bytes
+  throw new OvaFault(
+    `${what} is expected to be less than 8 PiB, found "${text.slice(0, 100)}" of "${unit.slice(0, 100)}"`,
+  )
 }
 
 const oldUnits: Readonly<Record<string, number>> = { kilobytes: 2 ** 10, megabytes: 2 ** 20, gigabytes: 2 ** 30 }
@@ -151,11 +162,11 @@ function disksOf(root: XmlElement, items: readonly Item[]): DescribedDisk[] {
       const busType = busOf(byInstance.get(fields['Parent']))
       const index = used.get(busType) ?? 0
       used.set(busType, index + 1)
-      const units = unitOf(at(disk, 'capacityAllocationUnits') ?? 'byte')
+      const units = at(disk, 'capacityAllocationUnits') ?? 'byte'
       return {
         fileName: at(file, 'href') ?? '',
         format: formatOf(at(disk, 'format') ?? ''),
-        sizeBytes: wholeNumber(at(disk, 'capacity') ?? '', 'the capacity of a disk') * units,
+        sizeBytes: sizeOf(at(disk, 'capacity') ?? '', units, 'the capacity of a disk'),
         address: { busType, index },
       }
     })

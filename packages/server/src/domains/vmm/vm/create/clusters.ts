@@ -3,10 +3,10 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ApiError } from '../../../../core/api-error.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import type { Reader } from '../../../../store/store.ts'
+import { mayRefer } from '../../../context.ts'
 import { freeMemoryBytes } from '../../../scheduling/scheduler.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
+import type { Planning } from './planning.ts'
 
 type ClusterEntity = EntityOf<typeof Cluster>
 
@@ -22,11 +22,12 @@ export const isNative = (cluster: ClusterEntity): boolean =>
   cluster.config.clusterFunction?.includes('PRISM_CENTRAL') !== true
 
 /**
- * The cluster that the body names; by default the one with the most free memory among those that meet all constraints.
+ * The cluster that the body names; by default the one with the most free memory among those that meet all constraints
+ * and that the caller may name.
  * @throws ApiError 400 not a native cluster, or none meets all constraints; 409 the named cluster does not meet one
  */
 export async function chooseCluster(
-  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  ctx: Planning,
   named: string | undefined,
   constraints: readonly Constraint[],
 ): Promise<ClusterEntity> {
@@ -47,6 +48,7 @@ export async function chooseCluster(
   )
   let best: { cluster: ClusterEntity; free: number } | undefined
   for (const cluster of fitting) {
+    if (!(await mayRefer(ctx, Cluster, cluster))) continue
     const free = await freeMemoryBytes(ctx, cluster.extId)
     if (best === undefined || free > best.free) best = { cluster, free }
   }

@@ -7,7 +7,7 @@ import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { WriteContext } from '../../../context.ts'
+import { mayRefer, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
@@ -22,7 +22,6 @@ import { refuseUnbuilt } from '../unbuilt.ts'
 import { makeVm, makingVm, type NewVm, newVm } from './create.ts'
 import { type Blueprint, deriveVm, nicLike, type Overrides } from './derived-vm.ts'
 import { creationFaults } from './plan.ts'
-import { mayRefer } from './plan-disks.ts'
 
 interface Asked {
   readonly body: VmBody
@@ -96,7 +95,7 @@ async function requireSource<R extends typeof Vm | typeof VmRecoveryPoint>(
   extId: string,
 ): Promise<EntityOf<R>> {
   const entity = (await ctx.store.get(kind as Resource, extId)) as EntityOf<R> | undefined
-  if (entity !== undefined && (await mayRefer(ctx, { kind, entity }))) return entity
+  if (entity !== undefined && (await mayRefer(ctx, kind, entity))) return entity
   throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: kind.title, id: extId, attribute: 'source/extId' })
 }
 

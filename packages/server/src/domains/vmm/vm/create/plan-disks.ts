@@ -1,8 +1,8 @@
 /** Disks and CD-ROM drives of a body: sources, containers, bus addresses. Source: behaviour vmm.md 1.2, 1.3. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import { mayRefer } from '../../../context.ts'
 import {
   type CdRomEntity,
   type DiskEntity,
@@ -64,7 +64,7 @@ export async function withSources(
     const content = contents.get(path)
     const reference = content === undefined ? backing.dataSource?.reference : undefined
     const source = reference === undefined ? undefined : await resolveSource(ctx.store, reference)
-    if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source.owner)))) {
+    if (reference !== undefined && !(await isUsable(ctx, source))) {
       const attribute = `${path}/dataSource/reference`
       missing.push(new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute }))
     }
@@ -74,11 +74,8 @@ export async function withSources(
   return files
 }
 
-export async function mayRefer(ctx: Planning, owner: ResolvedSource['owner']): Promise<boolean> {
-  if (owner === undefined) return true
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
-  return isInScope(scope, owner.entity)
-}
+const isUsable = async (ctx: Planning, source: ResolvedSource | undefined): Promise<boolean> =>
+  source !== undefined && (source.owner === undefined || mayRefer(ctx, source.owner.kind, source.owner.entity))
 
 export async function fileConstraints(
   ctx: Planning,

@@ -1,11 +1,14 @@
 /** Checks of a migration to another cluster, and its plan. Source: behaviour vmm.md 1.1 (migrate), 3.2. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { EntityOf, Operation, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { vmm } from '@hyperplane/contract/vmm'
 import type { VmCrossClusterMigrateParams } from '@hyperplane/contract/vmm/vm/cross-cluster-migration'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
+import type { Caller } from '../../../../core/caller.ts'
 import { defined } from '../../../../core/defined.ts'
 import { pathOf } from '../../../../core/standard.ts'
 import type { Services } from '../../../../core/world.ts'
@@ -14,6 +17,7 @@ import { equals } from '../../../../odata/index.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
+import { mayRefer } from '../../../context.ts'
 import { limitOf } from '../../../limits.ts'
 import { refuseReadOnly, requireReachable } from '../../../registrations/reachability.ts'
 import { apcConfigOf } from '../../../scheduling/cpu-models.ts'
@@ -25,7 +29,7 @@ import { requireNoGuestUpdate } from '../delete.ts'
 import { requireRoom } from '../files.ts'
 import type { EthernetNic } from '../parts/nics.ts'
 import { localZone } from '../present.ts'
-import { asProblem, movedNics, type Route } from './moved-nics.ts'
+import { asProblem, type Clusters, movedNics } from './moved-nics.ts'
 
 export type Body = ValueOf<typeof VmCrossClusterMigrateParams>
 type ClusterEntity = EntityOf<typeof Cluster>
@@ -35,12 +39,11 @@ export interface Asking {
   readonly store: Reader
   readonly drivers: Drivers
   readonly services: Services
+  readonly owner: Caller
 }
 
 export interface Request {
   readonly body: Body
-  /** Clusters to choose from if the body names none: those that the caller may use. */
-  readonly choiceExtIds: readonly string[]
 }
 
 export interface Findings {
@@ -60,10 +63,18 @@ export interface Target {
   readonly containers: Readonly<Record<string, string>>
 }
 
+const migrating = vmm.operations.find(({ id }) => id === 'crossClusterMigrateVm') as Operation
+
+/** A cluster or subnet that the request does not name is chosen among those that its caller may name. */
+const mayName =
+  ({ owner, services }: Asking, kind: typeof Cluster | typeof Subnet) =>
+  (entity: { readonly extId: string }): Promise<boolean> =>
+    mayRefer({ caller: owner, operation: migrating, services }, kind, entity)
+
 /** All files of the VM, with those of its firmware. */
 export const allFilesOf = (vm: VmEntity): FileBacking[] => [...filesOf(vm), ...firmwareBackingsOf(vm)]
 
-export async function findingsOf(ctx: Asking, vm: VmEntity, { body, choiceExtIds }: Request): Promise<Findings> {
+export async function findingsOf(ctx: Asking, vm: VmEntity, { body }: Request): Promise<Findings> {
   const zone = body.targetAvailabilityZone.extId
   if (zone !== localZone.extId) {
     const fault = `The availability zone ${zone} is not paired: VMs migrate within the zone ${localZone.extId}.`
@@ -71,7 +82,7 @@ export async function findingsOf(ctx: Asking, vm: VmEntity, { body, choiceExtIds
   }
   const own = await boundBy(ctx, vm, body)
   const named = body.targetCluster?.extId
-  const found = named === undefined ? await choose(ctx, vm, body, choiceExtIds) : await onCluster(ctx, vm, body, named)
+  const found = named === undefined ? await choose(ctx, vm, body) : await onCluster(ctx, vm, body, named)
   const points = await ctx.store.count(VmRecoveryPoint, {
     filter: equals(pathOf(VmRecoveryPoint, 'vmExtId'), vm.extId),
   })
@@ -105,10 +116,13 @@ async function boundBy({ store }: Asking, vm: VmEntity, { isLiveMigration, overr
 }
 
 /** The cluster with the most free memory that can take the VM. */
-async function choose(ctx: Asking, vm: VmEntity, body: Body, extIds: readonly string[]): Promise<Findings> {
+async function choose(ctx: Asking, vm: VmEntity, body: Body): Promise<Findings> {
   let best: { readonly found: Findings; readonly free: number } | undefined
   const refused: ApiError[] = []
-  for (const extId of extIds.filter((each) => each !== vm.cluster?.extId)) {
+  const isChoice = mayName(ctx, Cluster)
+  for (const cluster of await ctx.store.find(Cluster)) {
+    const { extId } = cluster
+    if (extId === vm.cluster?.extId || !isNative(cluster) || !(await isChoice(cluster))) continue
     const found = await onCluster(ctx, vm, body, extId)
     refused.push(...found.problems)
     if (found.problems.length > 0) continue
@@ -153,7 +167,8 @@ async function onCluster(ctx: Asking, vm: VmEntity, body: Body, clusterExtId: st
     apcConfigOf(ctx.store, { ...vm, apcConfig: { ...vm.apcConfig, cpuModel } } as VmEntity, to.extId),
   )
   const files = await containersFor(ctx, vm, { from, to }, body.overrides?.storageContainersMapping ?? [])
-  const nics = await movedNics(ctx.store, vm, { from, to }, body.overrides?.overrideNicList)
+  const route = { from, to, mayName: mayName(ctx, Subnet) }
+  const nics = await movedNics(ctx.store, vm, route, body.overrides?.overrideNicList)
   problems.push(...files.problems, ...nics.problems)
   const moved = { ...vm, ...defined({ apcConfig }), cluster: { extId: to.extId }, nics: [...nics.nics] }
   const hostExtId = body.isLiveMigration ? await attempt(() => hostFor(ctx, moved)) : undefined
@@ -188,7 +203,7 @@ interface Containers {
 }
 
 /** The container that the mapping names, else the default one of the target. */
-async function containersFor(ctx: Asking, vm: VmEntity, { from, to }: Route, mapping: Mapping): Promise<Containers> {
+async function containersFor(ctx: Asking, vm: VmEntity, { from, to }: Clusters, mapping: Mapping): Promise<Containers> {
   const problems: ApiError[] = []
   const mapped = new Map<string, string>()
   for (const [index, { sourceStorageContainer, targetStorageContainer }] of mapping.entries()) {

@@ -1,5 +1,6 @@
 /** Files that a migration left on a cluster, because it did not answer: copies of a failed one, or the former files. Source: behaviour vmm.md 1.1. */
 import { resource, uuid } from '@hyperplane/contract'
+import { DriverError } from '../../../../core/tasks/define-task.ts'
 import type { ScheduleContext } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Transaction } from '../../../../store/store.ts'
@@ -24,11 +25,20 @@ export const removeLeftCopies = {
       for (const end of ends) end()
     }
   },
-  async run({ drivers, store }: ScheduleContext<Drivers>): Promise<void> {
+  async run({ drivers, store }: Pick<ScheduleContext<Drivers>, 'drivers' | 'store'>): Promise<void | 'again'> {
+    let isLeft = false
     for (const { extId, clusterExtId } of await store.find(LeftCopy)) {
       if (!drivers.hardware.isReachable(clusterExtId)) continue
-      await drivers.hypervisor.deleteDisk(extId)
+      try {
+        await drivers.hypervisor.deleteDisk(extId)
+      } catch (error) {
+        // One cluster that refuses must not keep the files on the others.
+        if (!(error instanceof DriverError)) throw error
+        isLeft = true
+        continue
+      }
       await store.transaction((transaction) => transaction.remove(LeftCopy, extId))
     }
+    if (isLeft) return 'again'
   },
 }

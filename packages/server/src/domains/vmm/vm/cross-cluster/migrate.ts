@@ -2,9 +2,7 @@
  * crossClusterMigrateVm. Files are copied beside the running VM; then one call of the hypervisor switches over. Until that,
  * a failure leaves the VM as it was. Source: behaviour vmm.md 1.1 (migrate), 1.16, 3.5; conventions 7.
  */
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { CancelAccepted, type Plan, type RecordContext, type StepContext } from '../../../../core/tasks/define-task.ts'
@@ -18,7 +16,6 @@ import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { notePower } from '../../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
-import { isNative } from '../create/clusters.ts'
 import { domainOf } from '../domain.ts'
 import { underWay, without } from '../files.ts'
 import { keepShown, reserveAddresses } from '../parts/nic-addresses.ts'
@@ -72,14 +69,11 @@ export async function migrateAcross(ctx: WriteContext<VmEntity>, body: Body): Pr
   const vm = await admit(ctx, ctx.target, stateFor(body))
   const target = body.targetCluster?.extId
   await requireClusterReachable(ctx, target)
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Cluster)
-  const choices = target === undefined ? (await ctx.store.find(Cluster)).filter(isNative) : []
-  const choiceExtIds = choices.filter((cluster) => isInScope(scope, cluster)).map(({ extId }) => extId)
   // Tasks of floating IPs lock the NIC that they translate to.
   const locks = [vm.extId, ...(vm.nics ?? []).flatMap(({ extId }) => extId ?? [])]
   const options = taskOf('CrossClusterMigrateVm', vm)
   const clusterExtIds = [...options.clusterExtIds, ...(target === undefined ? [] : [target])]
-  const input = { vmExtId: vm.extId, body, choiceExtIds }
+  const input = { vmExtId: vm.extId, body }
   const task = await ctx.startTask(migrateToCluster, input, { ...options, clusterExtIds, locks })
   // From now on: requests that are planned for the former cluster must not wait behind the migration.
   await ctx.store.observe(Vm, vm.extId, { migrationTaskExtId: task.extId })

@@ -23,9 +23,14 @@ import {
 type SubnetEntity = EntityOf<typeof Subnet>
 type ClusterName = Pick<EntityOf<typeof Cluster>, 'extId' | 'name'>
 
-export interface Route {
+export interface Clusters {
   readonly from: ClusterName
   readonly to: ClusterName
+}
+
+interface Route extends Clusters {
+  /** Whether the caller may name the subnet. */
+  readonly mayName: (subnet: SubnetEntity) => Promise<boolean>
 }
 
 export interface MovedNics {
@@ -123,7 +128,7 @@ async function subnetOn(
   store: Reader,
   { nic, at }: MovingNic,
   givenExtId: string | undefined,
-  { from, to }: Route,
+  { from, to, mayName }: Route,
   { problems }: Found,
 ): Promise<SubnetEntity | undefined> {
   const former = await subnetOf(store, nic)
@@ -141,10 +146,11 @@ async function subnetOn(
   if (former === undefined || isOf(former, to)) return former
   const named = await store.findWhere(Subnet, { clusterReference: to.extId, name: former.name })
   const same = named.find(({ subnetType, isExternal }) => subnetType === 'VLAN' && isExternal !== true)
-  if (same === undefined) {
+  if (same === undefined || !(await mayName(same))) {
     const lacks = `${at}nicNetworkInfo/subnet: the cluster "${to.name}" has no VLAN subnet "${former.name}"`
     const fault = `${lacks}, which the NIC has on the cluster "${from.name}". Name another one in overrideNicList.`
     problems.push(new ApiError('CONFLICT', { fault }))
+    return undefined
   }
   return same
 }

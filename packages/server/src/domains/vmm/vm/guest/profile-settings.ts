@@ -68,8 +68,12 @@ export function stagedSettings(config: Config, override: ConfigOverride, vm: New
   return stagedFile(given ?? file.unattendXml ?? '')
 }
 
+/** Windows chooses a name where the file has `*`. */
+const namesIn = (text: string): string[] =>
+  [...text.matchAll(/<ComputerName>([^<]*)<\/ComputerName>/g)].map(([, name = '']) => name.trim())
+
 function stagedFile(text: string): StagedSettings {
-  const computerName = /<ComputerName>\s*([^<*\s][^<]*?)\s*<\/ComputerName>/.exec(text)?.[1]
+  const computerName = namesIn(text).find((name) => name !== '' && !name.startsWith('*'))
   const value = Buffer.from(text).toString('base64')
   const sysprepScript = { $objectType: 'vmm.v4.ahv.config.Unattendxml', value } as const
   return {

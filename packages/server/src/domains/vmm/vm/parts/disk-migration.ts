@@ -4,7 +4,6 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Disk } from '@hyperplane/contract/vmm/vm/parts/disk'
 import type { DiskMigrationParams } from '@hyperplane/contract/vmm/vm/parts/disk-migration'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import {
@@ -16,7 +15,7 @@ import {
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { defineTask, mayRefer, type WriteContext } from '../../../context.ts'
 import { type DiskEntity, type FileBacking, fileOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -87,11 +86,10 @@ export async function migrateDisks(ctx: WriteContext<VmEntity>, body: Body): Pro
   const given = body.migrateDisks as Plans
   const target = isForAll(body) ? { allTo: given.storageContainer?.extId as string } : { moves: movesOf(given) }
   const named = target.moves?.map(({ containerExtId }) => containerExtId) ?? [target.allTo as string]
-  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, StorageContainer)
   const unusable: string[] = []
   for (const extId of new Set(named)) {
     const container = await ctx.store.get(StorageContainer, extId)
-    if (container !== undefined && !isInScope(scope, container)) unusable.push(extId)
+    if (container !== undefined && !(await mayRefer(ctx, StorageContainer, container))) unusable.push(extId)
   }
   const disks = target.moves?.map(({ diskExtId }) => diskExtId) ?? filesOf(vm).map(([extId]) => extId)
   const affected = [...disks.map((extId) => ({ extId, rel: Disk.rel as string })), affectedVm(vm)]

@@ -1,0 +1,21 @@
+/** The operator's object store, from which images and OVAs are made. Source: behaviour vmm.md 1.8, 1.11. */
+import { DriverError } from '../core/tasks/define-task.ts'
+import type { ByteRange, ObjectOrigin } from './content-source.ts'
+
+export interface ContentStore {
+  /** Does not transfer the content. @throws DriverError, final, with a cause for people */
+  look(object: StoredContent, stopping?: AbortSignal): Promise<ContentVersion>
+  /** @throws DriverError, final, with a cause for people; also when the object has another version by now */
+  read(object: StoredContent, version: string, part: ByteRange, stopping: AbortSignal): Promise<Uint8Array>
+}
+
+export type StoredContent = Pick<ObjectOrigin, 'bucket' | 'key'>
+
+export interface ContentVersion {
+  readonly sizeBytes: number
+  /** Another one after each change of the object. */
+  readonly version: string
+}
+
+export const objectChanged = (): DriverError =>
+  new DriverError('the object changed while it was read', { retryable: false })

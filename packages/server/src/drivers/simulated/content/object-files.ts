@@ -1,0 +1,136 @@
+/** Content that was read from an object store: real files below the world's folder. Source: behaviour vmm.md 1.8, 1.11. */
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
+import { access, constants, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { DriverError } from '../../../core/tasks/define-task.ts'
+import type { ByteRange, Digests, ObjectOrigin, Transfer } from '../../content-source.ts'
+import { type ContentStore, type ContentVersion, objectChanged } from '../../content-store.ts'
+import { gone, type Move } from './urls.ts'
+
+/** Held in memory, several times over. */
+const partBytes = 4 * 1024 ** 2
+/** Hashed without yielding to the event loop. */
+const sliceBytes = 1024 ** 2
+
+export interface ObjectFiles {
+  look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion>
+  /** Begins anew at each call; what it has written is removed by `remove`. */
+  fetch(name: string, origin: ObjectOrigin, transfer: Transfer): Promise<FetchedFile>
+  /** Shares the bytes: files are never changed in place. @throws DriverError, final, when the file is missing */
+  copy(from: string, to: string): Promise<void>
+  /** @throws DriverError, final, when the file is missing: backups and exports of a world have the fact alone */
+  require(name: string): Promise<void>
+  read(name: string, part?: ByteRange): AsyncIterable<Uint8Array>
+  remove(name: string): Promise<void>
+}
+
+export interface FetchedFile {
+  readonly sizeBytes: number
+  readonly own: Required<Digests>
+}
+
+export interface ObjectFileOptions {
+  /** Undefined: no object store is configured. */
+  readonly store: ContentStore | undefined
+  /** Of the world's files. */
+  readonly folder: string
+  readonly move: Move
+}
+
+export function createObjectFiles({ store, folder, move }: ObjectFileOptions): ObjectFiles {
+  const content = join(folder, 'content')
+  const fileOf = (name: string): string => join(content, name.replaceAll(/[^\w-]/g, '.'))
+
+  async function look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion> {
+    // A task may have been accepted by a service that had one.
+    if (store === undefined) throw gone('the service has no object store (--object-store)')
+    const found = await store.look(origin, stopping)
+    if (origin.version !== undefined && origin.version !== found.version) throw objectChanged()
+    return found
+  }
+
+  async function require(name: string): Promise<void> {
+    await access(fileOf(name)).catch((cause) => {
+      throw new DriverError('the cluster does not hold the content', { retryable: false, cause })
+    })
+  }
+
+  return {
+    look,
+    require,
+    async fetch(name, origin, transfer) {
+      const { sizeBytes, version } = await look(origin, transfer.stopping)
+      const parts = partsOf(origin, { sizeBytes, version }, transfer)
+      const own = await writeFile(fileOf(name), parts)
+      return { sizeBytes, own }
+    },
+    async copy(from, to) {
+      await require(from)
+      const [source, target] = [fileOf(from), fileOf(to)]
+      await rm(target, { force: true })
+      // Some file systems have no hard links.
+      await link(source, target).catch(() => copyFile(source, target, constants.COPYFILE_FICLONE))
+      await flushFolder(content)
+    },
+    // A generator: a stream that nobody reads would keep its file open, or end the process with its error.
+    async *read(name, { first, last } = { first: 0, last: Number.POSITIVE_INFINITY }) {
+      yield* createReadStream(fileOf(name), { start: first, end: last, highWaterMark: sliceBytes })
+    },
+    async remove(name) {
+      // A world without such files stays free of disk I/O, which a clock that is moved by hand would have to wait for.
+      if (!existsSync(content)) return
+      for (const file of [fileOf(name), partial(fileOf(name))]) await rm(file, { force: true })
+    },
+  }
+
+  async function* partsOf(
+    origin: ObjectOrigin,
+    { sizeBytes, version }: ContentVersion,
+    transfer: Transfer,
+  ): AsyncGenerator<Uint8Array> {
+    for (let first = 0; first < sizeBytes; first += partBytes) {
+      const last = Math.min(first + partBytes, sizeBytes) - 1
+      const bytes = await (store as ContentStore).read(origin, version, { first, last }, transfer.stopping)
+      yield bytes
+      const report = (share: number): Promise<void> => transfer.report((first + share * bytes.length) / sizeBytes)
+      await move(bytes.length, { ...transfer, bytesPerSecond: () => transfer.bytesPerSecond(), report })
+      await report(1)
+    }
+  }
+}
+
+/** With this ending, copies of the world leave the file out. */
+const partial = (file: string): string => `${file}.uploading`
+
+/** Durable, under its name only when it is complete. */
+async function writeFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<Required<Digests>> {
+  const folder = dirname(file)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const [sha1, sha256] = [createHash('sha1'), createHash('sha256')]
+  const handle = await open(partial(file), 'w', 0o600)
+  try {
+    for await (const bytes of parts) {
+      await handle.writeFile(bytes)
+      for (let at = 0; at < bytes.length; at += sliceBytes) {
+        const slice = bytes.subarray(at, at + sliceBytes)
+        sha1.update(slice)
+        sha256.update(slice)
+        await new Promise(setImmediate)
+      }
+    }
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(partial(file), file)
+  await flushFolder(folder)
+  return { sha1: sha1.digest('hex'), sha256: sha256.digest('hex') }
+}
+
+/** A power failure may lose new names otherwise. Windows cannot open folders, and does not need this. */
+async function flushFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  await handle.sync().finally(() => handle.close())
+}
