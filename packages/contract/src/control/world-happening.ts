@@ -120,8 +120,9 @@ const happenings = [
   happening('GUEST_HANGS', { vm: named }),
   happening('GUEST_FAILS', { vm: named, fault: s.withDefault(s.enumeration(guestFaults), 'IGNORES_ACPI') }),
   happening('GUEST_RECOVERS', { vm: named }),
-  happening('GUEST_PORT_CLOSES', { vm: named, port: tcpPort }),
-  happening('GUEST_PORT_OPENS', { vm: named, port: tcpPort }),
+  happening('GUEST_PORT_CLOSES', { vm: named, port: s.withDefault(tcpPort, 80) }),
+  /** Without a port: all of the guest. */
+  happening('GUEST_PORT_OPENS', { vm: named, port: s.optional(tcpPort) }),
   happening('VM_JOINS_LEGACY_POLICY', {
     vm: named,
     /** Of the legacy anti-affinity policy, which its first VM brings into being. */

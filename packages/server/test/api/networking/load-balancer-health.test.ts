@@ -103,7 +103,9 @@ test('a closed port makes only targets on that port unhealthy, and a short failu
     ],
   )
   assert.deepEqual((await happen(app, { type: 'GUEST_PORT_CLOSES', vm: web01, port: 80 })).effects, [])
-  await happen(app, { type: 'GUEST_PORT_OPENS', vm: web01, port: 80 })
+  await happen(app, { type: 'GUEST_PORT_CLOSES', vm: web01, port: 81 })
+  const opened = await happen(app, { type: 'GUEST_PORT_OPENS', vm: web01 })
+  assert.match(opened.effects[0], /answers on port 80, 81 again/)
   await seconds(15)
   assert.deepEqual(await healthOf(path), [good, good])
   await removed(app, path)
