@@ -7,6 +7,7 @@ import * as s from '../schema.ts'
 
 /** A name, or an id. */
 const named = s.text({ minLength: 1, maxLength: 255 })
+const tcpPort = s.integer({ minimum: 1, maximum: 65535 })
 const percent = s.integer({ minimum: 1, maximum: 100 })
 
 /** The schema of `HOST_FAILS` is `control.v1.HostFails`. */
@@ -123,6 +124,9 @@ const happenings = [
   happening('GUEST_HANGS', { vm: named }),
   happening('GUEST_FAILS', { vm: named, fault: s.withDefault(s.enumeration(guestFaults), 'IGNORES_ACPI') }),
   happening('GUEST_RECOVERS', { vm: named }),
+  happening('GUEST_PORT_CLOSES', { vm: named, port: s.withDefault(tcpPort, 80) }),
+  /** Without a port: all of the guest. */
+  happening('GUEST_PORT_OPENS', { vm: named, port: s.optional(tcpPort) }),
   happening('VM_JOINS_LEGACY_POLICY', {
     vm: named,
     /** Of the legacy anti-affinity policy, which its first VM brings into being. */

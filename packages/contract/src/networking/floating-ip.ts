@@ -17,7 +17,7 @@ export const PrivateIpAssociation = s.object('networking.v4.config.PrivateIpAsso
   vpcReference: s.referenceTo('Vpc'),
 })
 export const LoadBalancerSessionAssociation = s.object('networking.v4.config.LoadBalancerSessionAssociation', {
-  loadBalancerSessionReference: s.uuid(),
+  loadBalancerSessionReference: s.referenceTo('LoadBalancerSession'),
   privateIp: s.optional(IPAddress),
   vpcReference: s.optional(s.referenceTo('Vpc')),
 })
@@ -47,7 +47,7 @@ export const FloatingIp = resource(
     ),
     privateIp: s.readOnly(s.text()),
     /** These three fields repeat the association; a body without `association` may set them instead. */
-    loadBalancerSessionReference: s.optional(s.uuid()),
+    loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
     vmNicReference: s.optional(s.referenceTo('Nic')),
     vpcReference: s.optional(s.referenceTo('Vpc')),
     metadata: s.optional(EntityMetadata),
@@ -59,12 +59,13 @@ export const FloatingIp = resource(
         changeHolding({
           /** Values that a running update will set. */
           privateIp: s.optional(s.text()),
+          loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
           vmNicReference: s.optional(s.referenceTo('Nic')),
           vpcReference: s.optional(s.referenceTo('Vpc')),
         }),
       ),
     },
-    indexed: ['vmNicReference'],
+    indexed: ['loadBalancerSessionReference', 'vmNicReference'],
     unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     iam: {
       name: 'floating_ip',

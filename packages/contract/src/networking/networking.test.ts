@@ -58,6 +58,7 @@ test('kinds without operations have rows all the same', () => {
     'BgpSession',
     'FloatingIp',
     'Gateway',
+    'LoadBalancerSession',
     'NetworkController',
     'Route',
     'RouteTable',

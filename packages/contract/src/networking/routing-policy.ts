@@ -7,7 +7,7 @@ import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './r
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
 const port = () => s.integer({ minimum: 0, maximum: 65535 })
-const PortRange = s.object('networking.v4.config.PortRange', { startPort: port(), endPort: port() })
+export const PortRange = s.object('networking.v4.config.PortRange', { startPort: port(), endPort: port() })
 const octet = () => s.integer({ minimum: 0, maximum: 255 })
 
 export const AddressTypeObject = s.object(

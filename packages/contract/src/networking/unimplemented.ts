@@ -20,7 +20,6 @@ export const unimplemented: Unimplemented = {
     LearnedMacAddress: 'list',
     LearnedMacAddressForLayer2Stretch: 'get',
   },
-  '/config/load-balancer-sessions': { LoadBalancerSession: 'list create get update delete' },
   '/config/network-functions': { NetworkFunction: 'list create get update delete' },
   '/config/nic-profiles': {
     NicProfile: 'list create get update delete',
@@ -39,7 +38,6 @@ export const unimplemented: Unimplemented = {
     VpnApplianceForVpnConnection: 'get',
   },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
-  '/stats/load-balancer-sessions': { getLoadBalancerSessionStats: 'GET /{extId}' },
   '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
   '/stats/vpc/{vpcExtId}/external-subnets': { getVpcNsStats: 'GET /{extId}' },
   '/stats/vpn-connections': { getVpnConnectionStats: 'GET /{extId}' },

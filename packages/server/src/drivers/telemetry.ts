@@ -7,6 +7,28 @@ export interface Telemetry {
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
   /** Load of the hypervisor and the controller VM; undefined while the host was down. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
+  /**
+   * Traffic between a load balancer and its targets, also those that have left. A target whose VM `measured` does not
+   * return is left out.
+   */
+  readBalancer(
+    sessionExtId: string,
+    measured: (vmExtIds: readonly string[]) => Promise<readonly MeasuredVm[]>,
+    times: readonly number[],
+  ): Promise<readonly TargetTraffic[]>
+}
+
+/** Over all ports of the NIC; one reading for each time. */
+export interface TargetTraffic {
+  readonly nicExtId: string
+  readonly readings: readonly TrafficReading[]
+}
+
+/** Whole numbers. */
+export interface TrafficReading {
+  readonly bytes: number
+  readonly packets: number
+  readonly requests: number
 }
 
 /** `cpuPpm` is a share of the whole host. */

@@ -13,6 +13,7 @@ import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { startTargetChecks } from '../simulation/target-checks.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import type { Store } from '../store/store.ts'
@@ -36,9 +37,12 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const stopSchedules = assembled.startSchedules()
   opened.defer(stopSchedules)
   const { drivers } = assembled
+  const isInstant = opening.config.durations === 'instant'
+  const stopTargetChecks = startTargetChecks({ world, clock, drivers, isInstant, log: opening.log })
+  opened.defer(stopTargetChecks)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
-  return new Instance(state, assembled, { banner, events, stopSchedules, log: opening.log })
+  return new Instance(state, assembled, { banner, events, stopSchedules, stopTargetChecks, log: opening.log })
 }
 
 /** Until tasks reach a point from which they can resume. */
@@ -46,6 +50,7 @@ const stopMillis = 4000
 
 interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
+  readonly stopTargetChecks: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -66,6 +71,7 @@ export class Instance {
   readonly access: AccessControl
   readonly #notesOfClock: InstanceState['notesOfClock']
   readonly #stopSchedules: () => void
+  readonly #stopTargetChecks: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -84,6 +90,7 @@ export class Instance {
     this.access = assembled.access
     this.#notesOfClock = state.notesOfClock
     this.#stopSchedules = running.stopSchedules
+    this.#stopTargetChecks = running.stopTargetChecks
     this.#log = running.log
   }
 
@@ -101,6 +108,7 @@ export class Instance {
     this.#stopSchedules()
     this.consoles.close()
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
+    await this.#stopTargetChecks()
     this.clock.close()
     try {
       this.noteClock()

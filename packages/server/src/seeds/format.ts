@@ -20,7 +20,7 @@ import {
 import { Cluster, ExternalStorage, Profile, Switch } from './format/clusters.ts'
 import { ExternVm, Image, Vm } from './format/machines.ts'
 import { BackupTarget, Bucket, Manager, OwnManager, PastBatch, PastTask } from './format/managers.ts'
-import { Controller, Gateway, Route, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
+import { Balancer, Controller, Gateway, Route, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
 import { Performed } from './format/operations.ts'
 import { Banner, CertAuth, Directory, Policy, Role, Saml, User, UserGroup } from './format/people.ts'
 import { IscsiClient, NvmfClient, VolumeGroup } from './format/volumes.ts'
@@ -66,6 +66,7 @@ const declared = {
       oneOf(integer({ minimum: 0, maximum: largestCount }), arrayOf(Vm, { maxItems: 10_000 })),
     ),
   ),
+  loadBalancerSessions: section('Balancers in VPCs, in front of VMs.', Balancer),
   externalVms: section('VMs of external clusters, as their management shows them.', ExternVm, 10_000),
   iscsiClients: section(
     'Initiators outside; those that a volume group names by their initiator names need not be here.',

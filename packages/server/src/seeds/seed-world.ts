@@ -8,6 +8,7 @@ import { factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
 import { paced } from '../store/paced.ts'
 import type { Store } from '../store/store.ts'
 import type { SeedContext } from './context.ts'
+import { fillBalancers } from './declared/balancers.ts'
 import { fillClusters, fillUnregistered } from './declared/clusters.ts'
 import { Filling } from './declared/filling.ts'
 import { fillHistory } from './declared/history.ts'
@@ -20,6 +21,7 @@ import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
 import { fillRouting } from './declared/routing.ts'
 import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/settings.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
+import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
 import { seedGatewaysDemo } from './demo/gateways.ts'
 import { seedDemo as seedVmmDemo } from './demo/machines.ts'
@@ -107,6 +109,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedClustermgmtDemo(ctx)
   await seedNetworkingDemo(ctx)
   await seedVmmDemo(ctx)
+  await seedBalancers(ctx)
   await seedVolumesDemo(ctx)
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)
@@ -130,6 +133,7 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   if (typeof vms !== 'number') await fillVms(filling, vms)
   else if ((await seedManyVms(ctx, vms)) < vms)
     filling.note('vms', 'expected a native cluster for them: describe one, or extend a preset that has one')
+  await fillBalancers(filling, declared.loadBalancerSessions)
   await fillExternVms(filling, declared.externalVms)
   await fillClients(filling, declared)
   await fillVolumeGroups(filling, declared.volumeGroups)

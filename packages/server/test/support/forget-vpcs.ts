@@ -13,7 +13,7 @@ export async function forgetVpcs(app: TestApp): Promise<void> {
   for (const { extId } of overlays)
     for (const vm of await app.store.find(Vm, { refersTo: { kind: 'Subnet', extId } }))
       await deleteEntity(app, `/vmm/v4.2/ahv/config/vms/${vm.extId}`)
-  for (const kind of ['bgp-sessions', 'gateways'])
+  for (const kind of ['load-balancer-sessions', 'bgp-sessions', 'gateways'])
     for (const { extId } of (await app.call('GET', `${config}/${kind}`)).data)
       await deleteEntity(app, `${config}/${kind}/${extId}`)
   let left = [...overlays.map(({ extId }) => `${config}/subnets/${extId}`)]

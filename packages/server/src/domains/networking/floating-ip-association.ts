@@ -6,6 +6,7 @@ import type {
   PrivateIpAssociation,
   VmNicAssociation,
 } from '@hyperplane/contract/networking/floating-ip'
+import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -16,9 +17,10 @@ import type { FloatingIpEntity } from '../addressing/floating-ips.ts'
 import { addressOf, leasesOf, textOfLease } from '../addressing/leases.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
-import { refuseDuringCreationOrDeletion } from './busy.ts'
+import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault } from './ip-config.ts'
+import type { BalancerEntity } from './load-balancer-rules.ts'
 
 export type FloatingIpBody = BodyOf<typeof FloatingIp>
 type MacLeaseEntity = EntityOf<typeof MacLease>
@@ -69,6 +71,7 @@ export interface Target {
   readonly association: Association
   readonly vpcExtId: string | undefined
   readonly nic?: MacLeaseEntity
+  readonly session?: BalancerEntity
 }
 
 /** @throws ApiError 404 for a NIC or session that the caller cannot see, 400 for a NIC of another VPC than the named one */
@@ -81,17 +84,22 @@ export async function targetOf(
   const { vmNicReference, loadBalancerSessionReference } = association
   const notFound = (referencedKind: string, referencedExtId: string): ApiError =>
     referenceNotFound(ctx.operation.verb, name, referencedKind, referencedExtId)
-  if (loadBalancerSessionReference !== undefined) throw notFound('load balancer session', loadBalancerSessionReference)
+  if (vmNicReference !== undefined && loadBalancerSessionReference !== undefined)
+    throw fault('association', 'expected either a NIC or a load balancer session, found both')
+  const session =
+    loadBalancerSessionReference && (await ctx.store.get(LoadBalancerSession, loadBalancerSessionReference))
+  if (loadBalancerSessionReference !== undefined && !session)
+    throw notFound('load balancer session', loadBalancerSessionReference)
   const nic = vmNicReference && (await visibleNic(ctx, vmNicReference))
   if (vmNicReference !== undefined && !nic) throw notFound('NIC', vmNicReference)
   const subnet = nic ? await ctx.store.get(Subnet, nic.subnetExtId ?? '') : undefined
-  const vpcExtId = nic ? subnet?.vpcReference : association.vpcReference
-  if (nic && vpcExtId !== undefined && !(await mayRefer(ctx, Vpc, await ctx.store.get(Vpc, vpcExtId))))
+  const vpcExtId = nic ? subnet?.vpcReference : session ? session.vpcReference : association.vpcReference
+  if ((nic || session) && vpcExtId !== undefined && !(await mayRefer(ctx, Vpc, await ctx.store.get(Vpc, vpcExtId))))
     throw notFound('VPC', vpcExtId)
   if (vpcReference !== undefined && vpcReference !== vpcExtId) {
     throw fault('vpcReference', `expected ${vpcExtId ?? 'none'}, as in the association, found ${vpcReference}`)
   }
-  return { association, vpcExtId, ...(nic && { nic }) }
+  return { association, vpcExtId, ...(nic && { nic }), ...(session && { session }) }
 }
 
 async function visibleNic(ctx: WriteContext, nicExtId: string): Promise<MacLeaseEntity | undefined> {
@@ -100,47 +108,66 @@ async function visibleNic(ctx: WriteContext, nicExtId: string): Promise<MacLease
   return (await mayRefer(ctx, Vm, vm)) ? nic : undefined
 }
 
-/** @throws ApiError 409 for a VPC without the external subnet, or a NIC without the address; 400 for another family */
-export async function associationWith(
-  ctx: WriteContext,
-  { association: { privateIp, vmNicReference }, vpcExtId, nic }: Target,
-  external: SubnetEntity,
-  family: Family,
-) {
-  const refuse = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
-  if (vpcExtId === undefined) throw refuse(`The NIC ${vmNicReference} is not on an overlay subnet of a VPC.`)
+/** @throws ApiError 409 for a VPC without the external subnet, or a holder without the address; 400 for another family */
+export async function associationWith(ctx: WriteContext, target: Target, external: SubnetEntity, family: Family) {
+  const { association, vpcExtId, nic, session } = target
+  if (vpcExtId === undefined)
+    throw refusal(`The NIC ${association.vmNicReference} is not on an overlay subnet of a VPC.`)
   const vpc = (await ctx.store.get(Vpc, vpcExtId)) as VpcEntity
   refuseDuringCreationOrDeletion('VPC', vpc)
   if (!isAttached(vpc, external.extId)) {
-    throw refuse(`The VPC ${vpc.name} is not attached to the external subnet ${external.name}. Attach it first.`)
+    throw refusal(`The VPC ${vpc.name} is not attached to the external subnet ${external.name}. Attach it first.`)
   }
-  const own =
-    nic === undefined ? [] : (await leasesOf(ctx.store, nic.nicExtId)).filter((lease) => lease.family === family)
-  const primary = own.find(({ kind }) => kind === 'ASSIGNED')
-  const shown = privateIp === undefined ? primary && writeAddress(addressOf(primary)) : writeAsGiven(privateIp)
-  const text = textOf(shown)
-  if (nic !== undefined && !own.some((lease) => textOfLease(lease) === text)) {
-    throw refuse(`The NIC ${vmNicReference} does not have the address ${text ?? `of the family ${family}`}.`)
-  }
-  if ((family === 'IPV4') !== (shown?.ipv4 !== undefined)) {
+  const privateIp = await privateIpOf(ctx, target, family)
+  const text = textOf(privateIp)
+  if ((family === 'IPV4') !== (privateIp?.ipv4 !== undefined)) {
     throw fault(
       'association/privateIp',
       `expected an address of the family ${family}, as the floating IP has, found ${text}`,
     )
   }
-  const type = vmNicReference === undefined ? 'PrivateIpAssociation' : 'VmNicAssociation'
+  const [type, associationStatus, reference] = nic
+    ? (['VmNicAssociation', 'ASSOCIATED_TO_VNIC', { vmNicReference: nic.nicExtId }] as const)
+    : session
+      ? ([
+          'LoadBalancerSessionAssociation',
+          'ASSOCIATED_TO_LOAD_BALANCER_SESSION',
+          { loadBalancerSessionReference: session.extId },
+        ] as const)
+      : (['PrivateIpAssociation', 'ASSOCIATED_TO_PRIVATE_IP', {}] as const)
   return {
     association: {
       $objectType: `networking.v4.config.${type}`,
-      ...(vmNicReference !== undefined && { vmNicReference }),
-      privateIp: shown!,
+      ...reference,
+      privateIp: privateIp!,
       vpcReference: vpcExtId,
     },
-    associationStatus: vmNicReference === undefined ? 'ASSOCIATED_TO_PRIVATE_IP' : 'ASSOCIATED_TO_VNIC',
+    associationStatus,
     privateIp: text,
-    ...(vmNicReference !== undefined && { vmNicReference }),
+    ...reference,
     vpcReference: vpcExtId,
   } as const
+}
+
+const refusal = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
+
+/** The requested address; default: the virtual IP of the session, or the primary address of the NIC. */
+async function privateIpOf(ctx: WriteContext, { association, nic, session }: Target, family: Family) {
+  const { privateIp, vmNicReference } = association
+  const requested = privateIp && writeAsGiven(privateIp)
+  if (session !== undefined) {
+    // Only a session that no task changes has one virtual IP for certain.
+    refuseWhileChanging('Load balancer session', session)
+    const virtualIp = session.listener.virtualIP.ipAddress!
+    if (requested === undefined || textOf(requested) === textOf(virtualIp)) return virtualIp
+    throw refusal(`The load balancer session ${session.name} has the virtual IP ${textOf(virtualIp)}.`)
+  }
+  if (nic === undefined) return requested
+  const own = (await leasesOf(ctx.store, nic.nicExtId)).filter((lease) => lease.family === family)
+  const primary = own.find(({ kind }) => kind === 'ASSIGNED')
+  const shown = requested ?? (primary && writeAddress(addressOf(primary)))
+  if (own.some((lease) => textOfLease(lease) === textOf(shown))) return shown
+  throw refusal(`The NIC ${vmNicReference} does not have the address ${textOf(shown) ?? `of the family ${family}`}.`)
 }
 
 /** During an update a VPC is attached to its old and its new subnets. */

@@ -1,5 +1,6 @@
 /** Source: behaviour networking.md 1.3 (FLOATING), 1.8, 1.22. */
 import { FloatingIp, floatingIpOperations } from '@hyperplane/contract/networking/floating-ip'
+import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
@@ -7,6 +8,7 @@ import {
   type Address,
   formatAddress,
   readAddress,
+  textOf,
   type WireAddress,
   writeAddress,
   writeAsGiven,
@@ -87,6 +89,7 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
   },
   async task({ store }, entity, before) {
     const nics = [entity.vmNicReference, before?.vmNicReference].flatMap((nic) => nic ?? [])
+    const sessions = [entity.loadBalancerSessionReference, before?.loadBalancerSessionReference]
     const vpcReference = entity.vpcReference ?? before?.vpcReference
     const subnet = await store.get(Subnet, entity.externalSubnetReference)
     const vpc = vpcReference === undefined ? undefined : await store.get(Vpc, vpcReference)
@@ -97,11 +100,17 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
         ...(nic === undefined ? [] : [{ extId: nic, rel: 'networking:config:vnic' }]),
         ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
       ],
-      // The deletion of the VM locks its NICs, too. A lock of the VM would stop all its tasks while the controller is down.
-      locks: nics,
+      // The deletion of the VM locks its NICs, too, and that of the session the session. A lock of the VM would stop all
+      // its tasks while the controller is down.
+      locks: [...nics, ...sessions.flatMap((session) => session ?? [])],
     }
   },
-  held: ({ privateIp, vmNicReference, vpcReference }) => ({ privateIp, vmNicReference, vpcReference }),
+  held: ({ loadBalancerSessionReference, privateIp, vmNicReference, vpcReference }) => ({
+    loadBalancerSessionReference,
+    privateIp,
+    vmNicReference,
+    vpcReference,
+  }),
   unique: {
     fields: ['vpcReference', 'privateIp'],
     among: (ctx, { vpcReference }) => floatingIpsInVpc(ctx.store, vpcReference!),
@@ -150,6 +159,9 @@ async function translate({ drivers, store }: StepContext<Drivers>, floatingIp: F
   if (vpcReference === undefined) return drivers.networkFabric.removeFloatingIp(extId)
   if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))
     throw referenceNotFound('associate', name, 'NIC', vmNicReference)
+  const session = floatingIp.loadBalancerSessionReference
+  if (session !== undefined && (await store.get(LoadBalancerSession, session)) === undefined)
+    throw referenceNotFound('associate', name, 'load balancer session', session)
   await drivers.networkFabric.programFloatingIp({
     extId,
     vpcExtId: vpcReference,
@@ -174,13 +186,24 @@ async function presentFloatingIps(
 }
 
 async function* leasesAgree(store: Reader): AsyncGenerator<Broken> {
-  for await (const { extId, name, externalSubnetReference, floatingIpValue, ...row } of rowsOf(store, FloatingIp)) {
-    const { privateIp, vmNicReference } = row
+  for await (const floatingIp of rowsOf(store, FloatingIp)) {
+    const { extId, name, externalSubnetReference, floatingIpValue, privateIp } = floatingIp
     const leases = await leasesOf(store, extId)
     const held = leases.map((lease) => `${lease.kind} ${textOfLease(lease)} ${lease.subnetExtId}`).join()
     if (held !== `FLOATING ${floatingIpValue} ${externalSubnetReference}`)
       yield { about: [extId], fault: `the floating IP "${name}" holds the leases [${held}]` }
-    if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))
-      yield { about: [extId], fault: `the floating IP "${name}" is associated with ${privateIp}, which its NIC lacks` }
+    if (!(await holderHasAddress(store, floatingIp)))
+      yield {
+        about: [extId],
+        fault: `the floating IP "${name}" is associated with ${privateIp}, which its target lacks`,
+      }
   }
+}
+
+/** True without a NIC and a session. */
+async function holderHasAddress(store: Reader, floatingIp: FloatingIpEntity): Promise<boolean> {
+  const { loadBalancerSessionReference: sessionExtId, privateIp, vmNicReference } = floatingIp
+  if (vmNicReference !== undefined) return hasAddress(store, vmNicReference, privateIp)
+  if (sessionExtId === undefined) return true
+  return textOf((await store.get(LoadBalancerSession, sessionExtId))?.listener.virtualIP.ipAddress) === privateIp
 }

@@ -73,7 +73,7 @@ export const wholeOf = ({ from, to }: { readonly from: number; readonly to: numb
   ...readingsIn(from, to, readingsOfSpan),
 })
 
-function readingsIn(from: number, to: number, most: number): Pick<Bucket, 'times' | 'weight'> {
+export function readingsIn(from: number, to: number, most = readingsOfPoint): Pick<Bucket, 'times' | 'weight'> {
   const first = Math.floor(from / readingSeconds) + 1
   const count = Math.max(0, Math.floor(to / readingSeconds) - first + 1)
   const taken = Math.min(count, most)

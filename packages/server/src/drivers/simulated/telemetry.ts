@@ -1,7 +1,8 @@
 /** Measurements as a pure function of the world's seed, the VM and the time. Source: behaviour vmm.md 3.8. */
-import { drawsFrom } from '../../core/ids/draws.ts'
 import type { DiskReading, HostReading, MeasuredDisk, MeasuredVm, Run, Telemetry, VmReading } from '../telemetry.ts'
+import { readBalancer } from './balancer-traffic.ts'
 import { downtimeFacts, slownessFacts } from './hardware.ts'
+import { keyOf, noise, smooth } from './noise.ts'
 import type { SimulatedWorld } from './world.ts'
 
 interface Profile {
@@ -105,18 +106,20 @@ export function createTelemetry(world: SimulatedWorld): Telemetry {
   const slowdownAt = (hostExtId: string, time: number): number =>
     slowness.get(hostExtId)?.times.find(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)
       ?.factor ?? 1
+  const read: Telemetry['read'] = async (vm, times) => {
+    const key = keyOf(`${world.seed}/telemetry/${vm.extId}`)
+    const profile = profileOf(vm.name, key)
+    let at = 0
+    return times.map((time) => {
+      while (at < vm.runs.length && (vm.runs[at] as Run).to < time) at++
+      const run = vm.runs[at]
+      if (run === undefined || time <= run.from) return undefined
+      return readingOf(vm, key, profile, run, time / 1000, slowdownAt(run.hostExtId, time))
+    })
+  }
   return {
-    async read(vm, times) {
-      const key = keyOf(`${world.seed}/telemetry/${vm.extId}`)
-      const profile = profileOf(vm.name, key)
-      let at = 0
-      return times.map((time) => {
-        while (at < vm.runs.length && (vm.runs[at] as Run).to < time) at++
-        const run = vm.runs[at]
-        if (run === undefined || time <= run.from) return undefined
-        return readingOf(vm, key, profile, run, time / 1000, slowdownAt(run.hostExtId, time))
-      })
-    },
+    read,
+    readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
       const down = downtimes.get(hostExtId)?.times ?? []
@@ -228,31 +231,3 @@ function curveOfDay(second: number): number {
 
 const ppm = (share: number): number => Math.round(1e6 * share)
 const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value))
-
-const keys = new Map<string, number>()
-/** Cached: few texts are hashed often. */
-function keyOf(text: string): number {
-  let key = keys.get(text)
-  if (key === undefined) {
-    key = Math.floor(drawsFrom(text)() * 2 ** 32) | 0
-    if (keys.size >= 10_000) keys.clear()
-    keys.set(text, key)
-  }
-  return key
-}
-
-/** In [0, 1); a pure function. */
-function noise(key: number, draw: number, step: number): number {
-  let hash = key ^ Math.imul(draw, 0x9e3779b1) ^ Math.imul(step | 0, 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d)
-  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b)
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
-}
-
-/** Interpolates between noise values `period` seconds apart. */
-function smooth(key: number, draw: number, second: number, period: number): number {
-  const step = Math.floor(second / period)
-  const way = second / period - step
-  const ease = way * way * (3 - 2 * way)
-  return noise(key, draw, step) * (1 - ease) + noise(key, draw, step + 1) * ease
-}

@@ -5,6 +5,7 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService } from '../network-fabric.ts'
 import type { ControllerProgram, ControllerState, FloatingIpProgram, VirtualRouting } from '../virtual-routing.ts'
+import { createBalancers } from './balancers.ts'
 import type { HardwareFault } from './hardware.ts'
 import { type RouterFact, routerFacts } from './router-facts.ts'
 import { createRouteTables, routesOfRouter } from './router-tables.ts'
@@ -155,6 +156,7 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
       await policies.clear(policyExtIds)
     },
 
+    ...createBalancers(world, routerAt, requireUp),
     ...createFloatingIps(floatingIps, routerAt, requireUp),
   }
 }

@@ -75,7 +75,7 @@ function parametersOf(item: DeclaredPolicy): object | undefined {
   }
 }
 
-function portsOf(written: number | string): { startPort: number; endPort: number } {
+export function portsOf(written: number | string): { startPort: number; endPort: number } {
   const [first = '', last = first] = String(written).split('-')
   return { startPort: Number(first), endPort: Number(last) }
 }

@@ -1,11 +1,12 @@
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text } from '@hyperplane/contract'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Listener, LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { autonomousSystemNumber } from '@hyperplane/contract/networking/shapes'
 import { DhcpOptions, Subnet as Stored } from '@hyperplane/contract/networking/subnet'
 import { Vpc as StoredVpc } from '@hyperplane/contract/networking/vpc'
-import { written } from '../readable.ts'
+import { readable, written } from '../readable.ts'
 import { about, address, categories, description, name, named, prefix } from './words.ts'
 
 export const Controller = object(
@@ -84,13 +85,8 @@ export const Subnet = object('', {
 const match = (what: string) => optional(about(`${what}: ANY (the default), EXTERNAL, or a prefix.`, name(49)))
 const octet = () => optional(integer({ minimum: 0, maximum: 255 }))
 const port = () => integer({ minimum: 0, maximum: 65_535 })
-const ports = () =>
-  optional(
-    about(
-      'Numbers, or first-last.',
-      arrayOf(oneOf(port(), text({ pattern: '^[0-9]{1,5} *- *[0-9]{1,5}$' })), { maxItems: 20 }),
-    ),
-  )
+const portRange = () => oneOf(port(), text({ pattern: '^[0-9]{1,5} *- *[0-9]{1,5}$' }))
+const ports = () => optional(about('Numbers, or first-last.', arrayOf(portRange(), { maxItems: 20 })))
 
 export const RoutingPolicy = object('', {
   ...named(128),
@@ -144,4 +140,18 @@ export const Session = object('', {
     'prependedAutonomousSystemPath',
     'shouldAdvertiseAllExternallyRoutablePrefixes',
   ),
+})
+
+export const Balancer = object('', {
+  ...named(128),
+  description: description(),
+  vpc: name(),
+  subnet: about('A subnet of the VPC, which has the virtual IP.', name()),
+  ipAddress: optional(about('Default: the lowest free one.', address())),
+  ...written(Listener.fields, 'protocol'),
+  portRanges: about('Numbers, or first-last.', arrayOf(portRange(), { minItems: 1, maxItems: 20 })),
+  vms: optional(about('The first NIC of each in the VPC is a target.', arrayOf(name(), { maxItems: 64 }))),
+  categories: optional(about('VMs with all these are targets, as key/value.', arrayOf(name(), { maxItems: 10 }))),
+  targetPort: optional(about('Default: the port of the listener.', integer({ minimum: 1, maximum: 65_535 }))),
+  healthCheckConfig: optional(readable(LoadBalancerSession.schema.fields.healthCheckConfig)),
 })

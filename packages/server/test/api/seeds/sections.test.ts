@@ -116,6 +116,16 @@ examples('Networks', (app, list) => {
     assert.ok(routes.some(({ bgpRouteType }) => bgpRouteType === 'ADVERTISED'))
   })
 
+  test('load balancers have a virtual IP, and their targets are healthy', async () => {
+    const [session] = await list(`${networking}/load-balancer-sessions`)
+    assert.deepEqual([session.name, session.healthCheckConfig.intervalSecs], ['orders', 10])
+    assert.match(session.listener.virtualIP.ipAddress.ipv4.value, /^192\.168\.20\./)
+    assert.deepEqual(
+      session.targetsConfig.nicTargets.map(({ vmReference, port, health }: any) => [vmReference, port, health]),
+      ['db-1', 'db-2'].map((name) => [seedId(`vm/${name}`), 5432, 'HEALTHY']),
+    )
+  })
+
   test('the controller has the described settings', async () => {
     const [controller] = await list(`${networking}/controllers`)
     assert.equal(controller.vpcGlobalConfig.isOverlappingErpsEnabled, true)

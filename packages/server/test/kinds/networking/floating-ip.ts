@@ -3,6 +3,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
+import { balancerBody, balancers } from '../../support/load-balancers.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ipConfigOf, subnets } from '../../support/subnets.ts'
 import { floatingIps, ip, made } from '../../support/vpcs.ts'
@@ -65,6 +66,13 @@ const toTenant = () => ({
   privateIp: ip(`172.16.${++guest}.9`),
   vpcReference: seedId('vpc/tenant-a'),
 })
+async function toSession(app: TestApp) {
+  const path = await made(app, balancers, balancerBody(named()))
+  const { extId, listener, vpcReference } = (await app.call('GET', path)).data
+  const privateIp = { ipv4: listener.virtualIP.ipAddress.ipv4 }
+  const $objectType = 'networking.v4.config.LoadBalancerSessionAssociation'
+  return { $objectType, loadBalancerSessionReference: extId, privateIp, vpcReference }
+}
 async function toNic(app: TestApp, vm: string) {
   const [{ extId, networkInfo }] = (await app.call('GET', `/vmm/v4.2/ahv/config/vms/${seedId(`vm/${vm}`)}`)).data.nics
   const privateIp = { ipv4: networkInfo.ipv4Config.ipAddress }
@@ -76,6 +84,11 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     creating(floatingIps, () => floating({ association: toTenant() })),
     creating(floatingIps, () => floating({ floatingIp: ip(`100.64.0.${++host}`) })),
     async (app) => ({ path: floatingIps, body: floating({ ...onNat, association: await toNic(app, 'web-01') }) }),
+    async (app) => ({ path: floatingIps, body: floating({ ...onNat, association: await toSession(app) }) }),
+    async (app) => {
+      const { loadBalancerSessionReference, vpcReference } = await toSession(app)
+      return { path: floatingIps, body: floating({ ...onNat, loadBalancerSessionReference, vpcReference }) }
+    },
     async (app) => {
       const { vmNicReference } = await toNic(app, 'web-02')
       return { path: floatingIps, body: floating({ ...onNat, vmNicReference, vpcReference: seedId('vpc/prod') }) }
@@ -93,6 +106,15 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     async (app) => {
       const path = await once(app, 'floating IP of a NIC', () => createdPath(app, floatingIps, floating(onNat)))
       return { path, body: floating({ ...onNat, association: await toNic(app, 'db-01') }) }
+    },
+    async (app) => {
+      const path = await once(app, 'floating IP of a balancer', () => createdPath(app, floatingIps, floating(onNat)))
+      return { path, body: floating({ ...onNat, association: await toSession(app) }) }
+    },
+    async (app) => {
+      const path = await once(app, 'the same in short', () => createdPath(app, floatingIps, floating(onNat)))
+      const { loadBalancerSessionReference, vpcReference } = await toSession(app)
+      return { path, body: floating({ ...onNat, loadBalancerSessionReference, vpcReference }) }
     },
     async (app) => {
       const path = await once(app, 'floating IP in short', () => createdPath(app, floatingIps, floating(onNat)))

@@ -62,7 +62,17 @@ async function endEvents(service: Service): Promise<void> {
   }
 }
 
-const howItWas = new Set(['$objectType', 'afterUploads', 'factor', 'fault', 'percent', 'state', 'status', 'uplink'])
+const howItWas = new Set([
+  '$objectType',
+  'afterUploads',
+  'factor',
+  'fault',
+  'percent',
+  'port',
+  'state',
+  'status',
+  'uplink',
+])
 
 /** The counterpart, about the same. */
 function endOf(type: string | undefined, fields: Readonly<Record<string, unknown>>, target: string): object {

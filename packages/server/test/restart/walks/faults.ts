@@ -133,6 +133,7 @@ const happenings = fc.oneof(
   happening('GUEST_HALTS', { vm }),
   happening('GUEST_HANGS', { vm }),
   happening('GUEST_FAILS', { vm, fault: fc.constantFrom(...guestFaults) }),
+  happening('GUEST_PORT_CLOSES', { vm, port: fc.constantFrom(80, 443) }),
   happening('VM_JOINS_LEGACY_POLICY', { vm }),
   happening('EXTERNAL_VM_VANISHES', { vm: fc.constantFrom('legacy-erp', 'legacy-test') }),
   drift('VM', 'batch-01', 'powerState', 'OFF'),

@@ -36,6 +36,27 @@ export async function setGuestFault(world: SimulatedWorld, vm: Target, fault: Gu
   return true
 }
 
+/** Lasts over reboots. */
+export async function closePort(world: SimulatedWorld, vm: Target, port: number): Promise<boolean> {
+  const fact = domainFacts(world).get(vm.extId)
+  if (fact === undefined) throw new CannotHappen(`No host knows the VM "${vm.name}".`)
+  const { closedPorts = [] } = fact
+  if (closedPorts.includes(port)) return false
+  await domainFacts(world).put(vm.extId, { ...fact, closedPorts: [...closedPorts, port] })
+  return true
+}
+
+/** @param port absent: all @returns the ports that were closed before */
+export async function openPorts(world: SimulatedWorld, vm: Target, port?: number): Promise<readonly number[]> {
+  const fact = domainFacts(world).get(vm.extId)
+  const { closedPorts = [], ...rest } = fact ?? {}
+  const opened = closedPorts.filter((closed) => port === undefined || closed === port)
+  if (fact === undefined || opened.length === 0) return []
+  const left = closedPorts.filter((closed) => !opened.includes(closed))
+  await domainFacts(world).put(vm.extId, { ...(rest as typeof fact), ...(left.length > 0 && { closedPorts: left }) })
+  return opened
+}
+
 /** Ends a hang and all faults of the guest. */
 export async function recoverGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   const fact = domainFacts(world).get(vm.extId)

@@ -5,7 +5,7 @@ import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
 import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
-import { crashGuest, endGuest, hangGuest, recoverGuest, setGuestFault } from './guests.ts'
+import { closePort, crashGuest, endGuest, hangGuest, openPorts, recoverGuest, setGuestFault } from './guests.ts'
 import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
 import { changeUplinks, setBgpPeerSilent, setControllerState, setRemoteFault } from './links.ts'
 import {
@@ -43,6 +43,7 @@ const ofAuthority = about('certificate authority', 'authority')
 const ofContent = about('content server', 'server')
 const ofVm = about('VM', 'vm')
 
+const defaultPort = 80
 const bytes = (count: number): string => `${count} ${count === 1 ? 'byte' : 'bytes'}`
 const guests = (count: number): string => `${count} ${count === 1 ? 'guest' : 'guests'}`
 
@@ -317,6 +318,21 @@ export const catalogue: Catalogue = {
   GUEST_RECOVERS: {
     about: ofVm,
     happen: ({ world, target }) => said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
+  },
+  GUEST_PORT_CLOSES: {
+    about: ofVm,
+    until: 'GUEST_PORT_OPENS',
+    part: ({ port = defaultPort }) => String(port),
+    happen: ({ world, target, event: { port = defaultPort } }) =>
+      said(closePort(world, target, port), `The guest of ${target.name} does not answer on port ${port}.`),
+  },
+  GUEST_PORT_OPENS: {
+    about: ofVm,
+    part: ({ port }) => (port === undefined ? undefined : String(port)),
+    async happen({ world, target, event: { port } }) {
+      const opened = await openPorts(world, target, port)
+      return opened.length === 0 ? [] : [`The guest of ${target.name} answers on port ${opened.join(', ')} again.`]
+    },
   },
   VM_JOINS_LEGACY_POLICY: {
     about: ofVm,

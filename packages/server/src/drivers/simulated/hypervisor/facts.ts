@@ -29,6 +29,8 @@ export interface DomainFact {
   readonly toolsBefore?: number | null
   readonly lastSetup?: string
   readonly guestFaults?: readonly GuestFault[]
+  /** On which no service of the guest answers. */
+  readonly closedPorts?: readonly number[]
   /** The guest has stopped its writes for a recovery point. */
   readonly isFrozen?: boolean
   /** By NIC id: changes while the domain runs, which the guest notices later. */
@@ -98,8 +100,8 @@ export const fullFacts = (world: SimulatedWorld): Collection<StallFact> => world
 /** By VM id: domains that do not start with their host. */
 export const holdFacts = (world: SimulatedWorld): Collection<object> => world.collection('startHolds')
 
-export function stopped({ domain, lastReset, guestFaults }: DomainFact): DomainFact {
-  return { domain, state: 'OFF', ...(lastReset && { lastReset }), ...(guestFaults && { guestFaults }) }
+export function stopped({ domain, lastReset, guestFaults, closedPorts }: DomainFact): DomainFact {
+  return { domain, state: 'OFF', ...defined({ lastReset, guestFaults, closedPorts }) }
 }
 
 export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise<void> {

@@ -175,7 +175,7 @@ function unaskedState(
 }
 
 /** The host pauses a domain while its storage stalls or is full. */
-function isPaused(world: SimulatedWorld, { state, domain }: DomainFact): boolean {
+export function isPaused(world: SimulatedWorld, { state, domain }: Pick<DomainFact, 'domain' | 'state'>): boolean {
   const stalls = stallFacts(world)
   const full = fullFacts(world)
   if (state === 'OFF' || stalls.all().size + full.all().size === 0) return false

@@ -5,7 +5,7 @@ import type { DomainFact, NicChange } from './facts.ts'
 
 const forgetMillis = 10_000
 /** The guest renews its DHCP lease, or asks for the first one. */
-const renewMillis = 5000
+export const renewMillis = 5000
 
 export function nicChangesOf(fact: DomainFact, next: Domain, at: number): Readonly<Record<string, NicChange>> {
   const changes: Record<string, NicChange> = {}

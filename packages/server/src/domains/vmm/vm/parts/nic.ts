@@ -11,6 +11,7 @@ import type { Reader } from '../../../../store/store.ts'
 import type { SubnetEntity } from '../../../addressing/address-plan.ts'
 import { floatingIpsOf, stopTranslating } from '../../../addressing/floating-ips.ts'
 import { isManaged, releaseHolder, requireSubnetAttachable } from '../../../addressing/leases.ts'
+import { detachTargets } from '../../../addressing/lost-targets.ts'
 import { implement } from '../../../context.ts'
 import { type NicEntity, type VmEntity, vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
@@ -211,6 +212,7 @@ const releasing = (task: PartTask<undefined>): PartTask<undefined> => {
         record: async (ctx, { partExtId }) => {
           await releaseHolder(ctx.store, partExtId)
           await ctx.store.remove(MacLease, partExtId)
+          await detachTargets(ctx.store, [{ extId: partExtId }])
         },
       },
       store,

@@ -24,6 +24,7 @@ import {
   releaseHolder,
   requireSubnetAttachable,
 } from '../../../addressing/leases.ts'
+import { detachTargets } from '../../../addressing/lost-targets.ts'
 import type { Invariant } from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import { limit, limitOf } from '../../../limits.ts'
@@ -284,6 +285,7 @@ export async function withHeld(store: Reader, nic: EthernetNic): Promise<Etherne
 export async function releaseNics(store: Transaction, vmExtId: string, nics: readonly NicEntity[]): Promise<void> {
   for (const { extId } of nics) await releaseHolder(store, extId as string)
   await store.removeWhere(MacLease, equals(pathOf(MacLease, 'vmExtId'), vmExtId))
+  await detachTargets(store, nics)
 }
 
 export async function subnetOf(store: Reader, nic: EthernetNic): Promise<SubnetEntity | undefined> {

@@ -15,6 +15,7 @@ import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
+import { detachTargets } from '../../../addressing/lost-targets.ts'
 import { withVolumeGroups } from '../../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
@@ -258,6 +259,7 @@ async function switchOver(ctx: RecordContext<Drivers>, input: Revert): Promise<{
   const floatingIps = await floatingIpsOf(ctx.store, vm.nics ?? [])
   const kept = await releaseChanged(ctx.store, vm.nics ?? [], captured)
   const nics = await takeCaptured(ctx, vm.extId, captured, kept)
+  await detachTargets(ctx.store, vm.nics ?? [])
   const { bootConfig } = next
   const device = bootConfig?.bootDevice as { readonly macAddress?: string } | undefined
   const index = captured.findIndex(({ backingInfo }) => backingInfo?.macAddress === device?.macAddress)

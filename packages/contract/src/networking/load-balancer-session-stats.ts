@@ -1,0 +1,37 @@
+/** Traffic of a load balancer. Source: catalogue networking.json; behaviour networking.md 1.14, 3.3. */
+import { baseFields, perSecond, read } from '../operation.ts'
+import * as s from '../schema.ts'
+import { statisticsQuery } from '../statistics.ts'
+import { LoadBalancerSession } from './load-balancer-session.ts'
+import { routingReaders } from './roles.ts'
+
+const statType = s.enumeration(['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'])
+/** Sample i is taken at max($startTime, creation) + i times the interval. */
+const sampledQuery = { ...statisticsQuery, $statType: s.withDefault(statType, 'LAST') } as const
+
+/** Whole numbers as text; value i belongs to sample i. */
+const samples = () => s.optional(s.arrayOf(s.text()))
+const traffic = { numBytes: samples(), numPackets: samples(), numRequests: samples() }
+
+export const LoadBalancerSessionStats = s.object('networking.v4.stats.LoadBalancerSessionStats', {
+  ...baseFields,
+  statType: s.optional(statType),
+  listenerStats: s.optional(
+    s.arrayOf(s.object('networking.v4.stats.ListenerStats', { virtualIpAddress: s.optional(s.text()), ...traffic })),
+  ),
+  /** Also of former targets that had traffic: the sum over the targets is the traffic of the listener. */
+  targetStats: s.optional(
+    s.arrayOf(s.object('networking.v4.stats.TargetStats', { virtualNicReference: s.optional(s.uuid()), ...traffic })),
+  ),
+})
+
+export const loadBalancerSessionStatsOperations = {
+  getLoadBalancerSessionStats: read('/stats/load-balancer-sessions/{extId}', LoadBalancerSessionStats, {
+    of: LoadBalancerSession,
+    iam: 'View_Load_Balancer_Session_Stats',
+    roles: routingReaders,
+    rateLimit: perSecond(2, 2, 4),
+    query: sampledQuery,
+    select: ['extId', 'links', 'listenerStats', 'statType', 'targetStats', 'tenantId'],
+  }),
+}

@@ -1,0 +1,55 @@
+/** Simulated load balancers. Source: behaviour networking.md 1.14, 3.1. */
+import type { BalancerProgram, HealthCheck, LoadBalancing } from '../load-balancing.ts'
+import { type BalancerHealth, healthyPeriods, isOpen, isSameTarget } from './balancer-health.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+export type BalancerFact = BalancerProgram & { readonly check?: HealthCheck }
+
+/** By session id. `health` is what the checks have found. */
+export const balancerFacts = (
+  world: SimulatedWorld,
+): { readonly balancers: Collection<BalancerFact>; readonly health: Collection<BalancerHealth> } => ({
+  balancers: world.collection('fabric.balancer'),
+  health: world.collection('fabric.balancer-health'),
+})
+
+/** @param requireRouter throws DriverError when the VPC has none @param requireUp when no controller answers */
+export function createBalancers(
+  world: SimulatedWorld,
+  requireRouter: (vpcExtId: string) => unknown,
+  requireUp: () => void,
+): LoadBalancing {
+  const { balancers, health } = balancerFacts(world)
+  async function change(sessionExtId: string, changes: Partial<BalancerFact>): Promise<void> {
+    const fact = balancers.get(sessionExtId)
+    if (fact === undefined) return
+    requireUp()
+    await balancers.put(sessionExtId, { ...fact, ...changes })
+  }
+  return {
+    async programBalancer(balancer) {
+      requireRouter(balancer.vpcExtId)
+      await balancers.put(balancer.extId, { ...balancers.get(balancer.extId), ...balancer })
+    },
+    retargetBalancer: (sessionExtId, targets) => change(sessionExtId, { targets }),
+    checkTargets: (sessionExtId, check) => change(sessionExtId, { check }),
+    async removeBalancer(sessionExtId) {
+      if (balancers.get(sessionExtId) === undefined) return
+      requireUp()
+      await balancers.remove(sessionExtId)
+    },
+    async balancer(sessionExtId) {
+      const fact = balancers.get(sessionExtId)
+      if (fact === undefined) return undefined
+      const { check, targets = [] } = health.get(sessionExtId) ?? {}
+      const now = world.clock.now()
+      return {
+        targets: fact.targets.map(({ nicExtId, vmExtId, port }) => {
+          const history = targets.findLast((each) => isSameTarget(each, { nicExtId, vmExtId, port }))
+          const isHealthy = history?.until === undefined && history !== undefined
+          return { nicExtId, vmExtId, port, isHealthy: isHealthy && isOpen(healthyPeriods(history, check, now)) }
+        }),
+      }
+    },
+  }
+}
