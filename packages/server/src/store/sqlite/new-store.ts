@@ -12,6 +12,7 @@ export async function createStoreFile(file: string, tables: ReadonlyMap<string, 
   // A write-ahead log that a full disk does not take back into the file would be lost with the new name.
   const database = connect(temporary, { durable: false, isExclusive: true })
   try {
+    database.exec('PRAGMA journal_mode = MEMORY')
     await makeTablesInSteps(database, tables)
   } catch (error) {
     database.close()

@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   readonly readOnly?: boolean
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
-  /** For a temporary file: no other connection, no write-ahead log, and a crash damages the file. */
+  /** No other connection: without a write-ahead log each page is written once. */
   readonly isExclusive?: boolean
   readonly timeLimit?: TimeLimit
 }
@@ -42,7 +42,7 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
   try {
     if (!readOnly) makePrivateDatabase(file)
     database = new DatabaseSync(file, { readOnly, timeout: 5000 })
-    if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY')
+    if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
     else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`${synchronous(durable)}; PRAGMA foreign_keys = OFF; ${cacheSize()}`)
     registerFunctions(database, timeLimit)
