@@ -195,8 +195,11 @@ const repeating = operations.filter((one) => !one.mutates && repeated(one).lengt
 /** Names of other entities, beside those that are declared, that say nothing of an entity of this world. */
 const otherNames: Readonly<Record<string, string>> = {
   'AuthorizationPolicy clientName': 'a service, which everyone may read',
+  'BgpSession localGateway/vm/name': 'the appliance of the gateway, which is no VM of the interface',
+  'BgpSession remoteGateway/vm/name': 'the appliance of the gateway, which is no VM of the interface',
   'Cluster containerName': 'input of a creation alone',
   'Entity clientName': 'a service, which everyone may read',
+  'Gateway vm/name': 'the appliance of the gateway, which is no VM of the interface',
   'Host hypervisor/userName': 'an account on the host',
   'Operation clientName': 'a service, which everyone may read',
   'Role clientName': 'a service, which everyone may read',

@@ -135,9 +135,9 @@ describe('commands that start the service are accepted', () => {
   for (const page of pages)
     for (const block of blocksOf(page).filter(({ language }) => /^(?:ba)?sh$/.test(language)))
       test(`${named(block.where)}`, () => {
-        for (const argv of startsOf(block)) {
-          if (argv[0] === 'restore') readRestore(argv.slice(1), {}, '/')
-          else readConfig(argv, {}, '/')
+        for (const { argv, env } of startsOf(block)) {
+          if (argv[0] === 'restore') readRestore(argv.slice(1), env, '/')
+          else readConfig(argv, env, '/')
         }
       })
 })

@@ -27,7 +27,7 @@ mkdirSync(scratch)
 /** Changes rows of a manager directly in its store, and backs the manager up to a folder. */
 async function backedUp(name: string, change: (app: TestApp) => Promise<unknown> = async () => undefined) {
   const folder = join(parent, name)
-  const app = await startApp({ folder, breaksInvariants: 'some backups are of rows that disagree' })
+  const app = await startApp({ folder, unchecked: 'some backups are of rows that disagree' })
   await change(app)
   await made(app, inBucket())
   const backup = await backupOf(app)

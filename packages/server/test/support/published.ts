@@ -55,9 +55,17 @@ export function curlCallsOf({ where, text }: Example, variables: Readonly<Record
   return [...text.matchAll(/\bcurl /g)].map(({ index }) => curlCall(where, wordsOf(text.slice(index), variables)))
 }
 
-/** Arguments of `npm start --` in a block. */
-export const startsOf = ({ text }: Example): string[][] =>
-  [...text.matchAll(/\bnpm start -- /g)].map(({ index }) => untilOperator(wordsOf(text.slice(index), {}).slice(3)))
+interface Start {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Each `npm start --` in a block, with the variables before it. */
+export const startsOf = ({ text }: Example): Start[] =>
+  [...text.matchAll(/((?:[A-Z_]+=\S+[\s\\]+)*)(npm start -- )/g)].map(({ index, 1: variables = '' }) => ({
+    argv: untilOperator(wordsOf(text.slice(index + variables.length), {}).slice(3)),
+    env: Object.fromEntries([...variables.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+  }))
 
 /** The words of the command itself: `&` and what follows it are the shell's. */
 const untilOperator = (words: string[]): string[] => (words.includes('&') ? words.slice(0, words.indexOf('&')) : words)

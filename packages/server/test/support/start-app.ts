@@ -73,8 +73,8 @@ export interface TestSettings extends AppOptions {
   readonly folder?: string
   /** Fills the world by its seed, with its own keys, instead of copying the baseline of an equal world. */
   readonly isFilledAnew?: true
-  /** Why the test leaves rows and facts that disagree: its app is not checked at the end. */
-  readonly breaksInvariants?: string
+  /** Why the app is not checked at its end, such as rows and facts that disagree on purpose. */
+  readonly unchecked?: string
 }
 
 /** Cheap password hashes: nearly every test signs in. */
@@ -127,17 +127,18 @@ function likenessOf({ data: _, ...config }: Config, { logLevel: __, ...options }
 /** Checks of a larger store take seconds. */
 const mostCheckedBytes = 16 * 1024 ** 2
 
-/** An app whose world is gone, or whose tasks wait for a time or an event, is not checked. */
+/** An app whose world or folder is gone, or whose tasks wait for a time or an event, is not checked. */
 async function checkAtRest(app: TestApp): Promise<void> {
   if (app.worlds.get('default')?.current === undefined || app.runner.size() > 0) return
-  if (statSync(join(app.folder, 'world.sqlite')).size > mostCheckedBytes) return
+  const file = statSync(join(app.folder, 'world.sqlite'), { throwIfNoEntry: false })
+  if (file === undefined || file.size > mostCheckedBytes) return
   // Imported late: it reads the files of all kinds, which import this one.
   const { checkInvariants } = await import('./invariants.ts')
   await checkInvariants(app)
 }
 
 export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
-  const { folder: given, isFilledAnew, breaksInvariants, config, ...options } = settings
+  const { folder: given, isFilledAnew, unchecked, config, ...options } = settings
   const folder = given ?? mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
   const asked = { ...usual, ...config, data: folder }
   const like = given === undefined && isFilledAnew !== true ? likenessOf(asked, options) : undefined
@@ -166,7 +167,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       return (await call('GET', `/platform/v4.3/config/tasks/${id}`)).data
     },
     async close() {
-      const isChecked = breaksInvariants === undefined && !isClosed
+      const isChecked = unchecked === undefined && !isClosed
       isClosed = true
       try {
         if (isChecked) await checkAtRest(started)

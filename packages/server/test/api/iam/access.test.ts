@@ -16,7 +16,7 @@ import { aRobot, aRole, categories, etagOf, grant, ok, policies, policyBody } fr
 let app: TestApp
 let cluster: NativeCluster
 before(async () => {
-  app = await startApp({ config: { seed: 'empty' }, breaksInvariants: 'VMs have categories of no rows' })
+  app = await startApp({ config: { seed: 'empty' }, unchecked: 'VMs have categories of no rows' })
   cluster = await aNativeCluster(app)
 })
 after(() => app.close())

@@ -17,7 +17,7 @@ import { aSubnet, recount, usageOf } from '../../support/subnets.ts'
 
 let app: TestApp
 before(async () => {
-  app = await startApp({ breaksInvariants: 'leases are held by ids of no entity' })
+  app = await startApp({ unchecked: 'leases are held by ids of no entity' })
 })
 after(() => app.close())
 

@@ -205,7 +205,7 @@ test('without a controller VPCs and advanced VLANs are 409; creating one adds to
 })
 
 test('the controller uses memory of the host of the manager, and its creation is 409 naming the missing amount when the host has too little', async () => {
-  const other = await startApp({ breaksInvariants: 'a host is filled by an allocation of no VM' })
+  const other = await startApp({ unchecked: 'a host is filled by an allocation of no VM' })
   const carried = async () => {
     const [held] = await other.store.findWhere(HostAllocation, { vmExtId: seedId('manager/node-1') })
     return [held!.vcpus, held!.memoryBytes / GiB]

@@ -19,7 +19,7 @@ import {
 
 let app: TestApp
 before(async () => {
-  app = await startApp({ breaksInvariants: 'leases are held by ids of no entity' })
+  app = await startApp({ unchecked: 'leases are held by ids of no entity' })
 })
 afterEach(() => recount(app))
 after(() => app.close())

@@ -14,7 +14,7 @@ import { aSubnet, assign, demoSubnet, ipConfigOf, recount, reserve, subnets, usa
 
 let app: TestApp
 before(async () => {
-  app = await startApp({ breaksInvariants: 'leases are held by ids of no entity' })
+  app = await startApp({ unchecked: 'leases are held by ids of no entity' })
 })
 afterEach(() => recount(app))
 after(() => app.close())

@@ -162,7 +162,7 @@ test('an impossible deployment is refused at once, and stores nothing', async ()
 })
 
 test('a full cluster refuses with the shortfall of each host', async () => {
-  const app = await start({ breaksInvariants: 'hosts are filled by allocations of no VM' })
+  const app = await start({ unchecked: 'hosts are filled by allocations of no VM' })
   for (const [index, letter] of ['a', 'b', 'c', 'd'].entries()) {
     const hostExtId = seedId(`host/hp-n01-${letter}`)
     const row = { extId: `filler-${index}`, vmExtId: randomUUID(), hostExtId, clusterExtId: native, vcpus: 1 }

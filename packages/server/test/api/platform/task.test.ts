@@ -18,7 +18,7 @@ const owner = { extId: seedId('user/admin'), name: 'admin' }
 let app: TestApp
 let url: string
 before(async () => {
-  app = await startApp({ breaksInvariants: 'rows of tasks are written without a runner' })
+  app = await startApp({ unchecked: 'rows of tasks are written without a runner' })
   url = (await app.listen()).url
 })
 after(() => app.close())

@@ -171,8 +171,8 @@ test('a host that is silent for less than 30 s changes nothing, and the time is 
 })
 
 test('changes to guests and hosts during a stop of the service are detected after its start', async () => {
-  const breaksInvariants = 'the guest halts and the service does not see it before its end'
-  const first = await startApp({ config: { seed: 'empty' }, breaksInvariants })
+  const unchecked = 'the guest halts and the service does not see it before its end'
+  const first = await startApp({ config: { seed: 'empty' }, unchecked })
   const cluster = await aNativeCluster(first)
   const vm = await aVm(first, cluster)
   await changed(first, vm.extId, 'power-on')

@@ -5,8 +5,8 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import { happen } from '../../support/events.ts'
-import { creating, named } from '../../support/field-bases.ts'
-import { aNativeCluster } from '../../support/native-cluster.ts'
+import { named, once } from '../../support/field-bases.ts'
+import { aNativeCluster, aSubnet } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { attachedTo, aVpc, ip, made } from '../../support/vpcs.ts'
 import {
@@ -106,13 +106,21 @@ const remoteVtep = { ...type('Remote'), remoteVtepService: { vteps: [{ address: 
 const localVpn = { ...type('Local'), localVpnService: { ebgpConfig: { asn: 65088 } } }
 const localBgp = { ...type('Local'), localBgpService: { asn: 65089 } }
 const onVlan = { managementInterface: { vlanId: 13, address: ip('10.13.0.5'), defaultGateway: ip('10.13.0.1') } }
-const ofServices = [
-  () => remote(named()),
-  () => ({ name: named(), services: remoteVpn }),
-  () => ({ name: named(), services: remoteVtep }),
-  () => vtep(named()),
-  () => vtep(named(), { services: localVpn }),
-  () => vtep(named(), { deployment: { clusterReference: nativeCluster, ...onVlan } }),
+/** A pool of their own: the other kinds need that of the demo. */
+const onPool = async (app: TestApp): Promise<object> => ({
+  managementInterface: {
+    subnetReference: await once(app, 'subnet of gateways', async () =>
+      aSubnet(app, await aNativeCluster(app, { usableGiB: 4000 }), ['10.0.0.10', '10.0.0.199']),
+    ),
+  },
+})
+const ofServices: readonly ((app: TestApp) => Promise<object>)[] = [
+  async () => remote(named()),
+  async () => ({ name: named(), services: remoteVpn }),
+  async () => ({ name: named(), services: remoteVtep }),
+  async (app) => vtep(named(), { deployment: await onPool(app) }),
+  async (app) => vtep(named(), { services: localVpn, deployment: await onPool(app) }),
+  async () => vtep(named(), { deployment: { clusterReference: nativeCluster, ...onVlan } }),
 ]
 const aBgp = async (app: TestApp): Promise<object> => {
   const vpcReference = (await aVpc(app, { externalSubnets: [attachedTo('ext-routed')] })).slice(-36)
@@ -120,17 +128,14 @@ const aBgp = async (app: TestApp): Promise<object> => {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'networking.createGateway': [
-    ...ofServices.map((body) => creating(gateways, body)),
-    async (app) => ({ path: gateways, body: await aBgp(app) }),
-  ],
-  'networking.updateGatewayById': [
-    ...ofServices.map(
-      (body): FieldBase =>
-        async (app) => ({ path: await made(app, gateways, body()) }),
-    ),
-    async (app) => ({ path: await made(app, gateways, await aBgp(app)) }),
-  ],
+  'networking.createGateway': [...ofServices, aBgp].map(
+    (body): FieldBase =>
+      async (app) => ({ path: gateways, body: await body(app) }),
+  ),
+  'networking.updateGatewayById': [...ofServices, aBgp, async () => vtep(named())].map(
+    (body): FieldBase =>
+      async (app) => ({ path: await made(app, gateways, await body(app)) }),
+  ),
 }
 
 const igp = (side: string): string => `services<${side}NetworkServices>/${side.toLowerCase()}VpnService/peerIgpConfig`
@@ -140,8 +145,8 @@ const areaIds = ['createGateway', 'updateGatewayById'].flatMap((operation) =>
 const free = 'deployment/managementInterface/address'
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   ...Object.fromEntries(areaIds),
-  [`networking.createGateway ${free}`]: [ip('10.10.100.192')],
-  [`networking.updateGatewayById ${free}`]: [ip('10.10.100.193')],
+  [`networking.createGateway ${free}`]: [ip('10.0.0.192')],
+  [`networking.updateGatewayById ${free}`]: [ip('10.0.0.193')],
 }
 
 const ownedByGateways: FactOwner = ({ ids }) => ids('Gateway')

@@ -337,7 +337,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   ...cloneValues,
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
-  '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.77' }],
+  '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.177' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
   'vmm.createVm source/extId': [seedId('vm/web-01')],
   'vmm.createVm gpus/mode': [virtualGpu.mode],

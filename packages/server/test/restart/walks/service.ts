@@ -184,7 +184,7 @@ export class ServiceOfItsOwn implements Service {
 
 const open = (folder: string, config: Partial<Config>): Promise<TestApp> =>
   // What goes wrong on purpose is logged as what it would be.
-  startApp({ folder, config, logLevel: 'silent', breaksInvariants: 'a dead service stops anywhere' })
+  startApp({ folder, config, logLevel: 'silent', unchecked: 'a dead service stops anywhere' })
 
 function toldOverHttp({ status, headers, text }: HttpResult, url: string): Told {
   const { etag } = headers
