@@ -19,7 +19,8 @@ export const groups = {
   parts: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'docs/how-to/examples/*.test.ts'],
   platform: ['packages/server/test/api/platform/**/*.test.ts'],
   seeds: ['packages/server/test/api/seeds/**/*.test.ts'],
-  vmm: ['packages/server/test/api/vmm/**/*.test.ts'],
+  'vmm-a-h': ['packages/server/test/api/vmm/[a-h]*.test.ts'],
+  'vmm-i-z': ['packages/server/test/api/vmm/[i-z]*.test.ts'],
 } as const satisfies Record<string, readonly string[]>
 
 export type Group = keyof typeof groups

@@ -1,3 +1,3 @@
 import { run } from './groups.ts'
 
-await run('vmm')
+await run('vmm-a-h')

@@ -1,0 +1,3 @@
+import { run } from './groups.ts'
+
+await run('vmm-i-z')
