@@ -37,6 +37,7 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'networking.update-remote-gateway': 'its sessions were ended, and are established again',
   'networking.upgrade-gateway': 'the appliance was rebooted',
+  'networking.update-load-balancer-session': 'the health checks remember the targets that were checked meanwhile',
   'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'vmm.migrate-vm-disks': 'disks that were moved stay there',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
