@@ -67,6 +67,19 @@ test('other checks judge from their change on', () => {
   assert.deepEqual([periodsAt(lost, 699), periodsAt(lost, 700)], [[[115]], [[115, 700]]])
 })
 
+test('other checks change nothing that the checks before them found', () => {
+  const slow = { ...check, intervalSeconds: 100 }
+  const changedAt = (at: number, health: BalancerHealth, by: typeof check, reachable?: number): BalancerHealth =>
+    observed(health, { targets: [target], check: by }, at * second, () => reachable)
+  const slowly = changedAt(100, { targets: [] }, slow, 10 * second)
+  assert.deepEqual(periodsAt(changedAt(120, slowly, check, 10 * second), 1000), [[120]])
+  const silent = changedAt(500, slowly, slow)
+  assert.deepEqual(periodsAt(silent, 650), [[400]])
+  assert.deepEqual(periodsAt(changedAt(650, silent, check), 1000), [[400, 650]])
+  const back = changedAt(600, silent, slow, 10 * second)
+  assert.deepEqual(periodsAt(changedAt(800, back, check, 10 * second), 1000), [[400]])
+})
+
 test('a target that leaves keeps its past for 90 days, and begins anew when it comes back', () => {
   const left = observed(after([100, 10]), { targets: [], check }, 300 * second, () => 10 * second)
   assert.deepEqual(periodsAt(left, 1000), [[115, 300]])

@@ -17,6 +17,8 @@ export interface TargetHistory extends BalancerTarget {
   readonly silentSince: number
   /** When it answers again after `silentSince`. */
   readonly answersFrom?: number
+  /** When the present checks began: they judge what was observed before, but change no period before this time. */
+  readonly judgedFrom?: number
   /** Oldest first, as far as they were known at the last observation. */
   readonly healthy: readonly Period[]
 }
@@ -35,16 +37,16 @@ export const isSameTarget = (a: BalancerTarget, b: BalancerTarget): boolean =>
 
 /** The periods of health of a target up to `now`; the last one may be open. */
 export function healthyPeriods(target: TargetHistory, check: HealthCheck | undefined, now: number): readonly Period[] {
-  const { until, since, silentSince, answersFrom, healthy } = target
+  const { until, since, silentSince, answersFrom, judgedFrom = 0, healthy } = target
   if (until !== undefined || check === undefined) return healthy
   const millis = 1000 * check.intervalSeconds
   const open = isOpen(healthy)
   const wasHealthyBefore = open && healthy.at(-1)!.from <= silentSince
-  const failsAt = silentSince + check.failureThreshold * millis
+  const failsAt = Math.max(silentSince + check.failureThreshold * millis, judgedFrom)
   const hasFailed = wasHealthyBefore && failsAt <= Math.min(now, answersFrom ?? Number.POSITIVE_INFINITY)
   const known = hasFailed ? closed(healthy, failsAt) : healthy
   if ((open && !hasFailed) || answersFrom === undefined) return known
-  const succeedsAt = Math.max(answersFrom, since) + check.successThreshold * millis
+  const succeedsAt = Math.max(Math.max(answersFrom, since) + check.successThreshold * millis, judgedFrom)
   return succeedsAt <= now ? [...known, { from: succeedsAt }] : known
 }
 
@@ -79,7 +81,7 @@ export function observed(
   if (isCheckSame && added.size === 0 && known.every((target, index) => target === before.targets[index])) return before
   const targets = isCheckSame
     ? known
-    : known.map((target) => ({ ...target, healthy: healthyPeriods(target, before.check, now) }))
+    : known.map((target) => rejudged({ ...target, healthy: healthyPeriods(target, before.check, now) }, now))
   return defined({
     check: program.check,
     targets: [
@@ -88,6 +90,9 @@ export function observed(
     ],
   })
 }
+
+const rejudged = (target: TargetHistory, now: number): TargetHistory =>
+  target.until === undefined ? { ...target, judgedFrom: now } : target
 
 const keyOf = ({ nicExtId, port }: BalancerTarget): string => `${nicExtId} ${port}`
 
