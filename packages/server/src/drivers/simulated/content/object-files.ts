@@ -1,9 +1,10 @@
 /** Content that was read from an object store: real files below the world's folder. Source: behaviour vmm.md 1.8, 1.11. */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { access, constants, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { access, constants, copyFile, link, mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DriverError } from '../../../core/tasks/define-task.ts'
+import { diskFault } from '../../../store/disk-fault.ts'
 import type { ByteRange, Digests, ObjectOrigin, Transfer } from '../../content-source.ts'
 import { type ContentStore, type ContentVersion, objectChanged } from '../../content-store.ts'
 import { gone, type Move } from './urls.ts'
@@ -12,10 +13,12 @@ import { gone, type Move } from './urls.ts'
 const partBytes = 4 * 1024 ** 2
 /** Hashed without yielding to the event loop. */
 const sliceBytes = 1024 ** 2
+/** Without this room beside the content, the store of the service could not write any more. */
+const spareBytes = 64 * 1024 ** 2
 
 export interface ObjectFiles {
   look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion>
-  /** Begins anew at each call; what it has written is removed by `remove`. */
+  /** Begins anew at each call. @throws DriverError, final, also when the disk of the service has no room */
   fetch(name: string, origin: ObjectOrigin, transfer: Transfer): Promise<FetchedFile>
   /** Shares the bytes: files are never changed in place. @throws DriverError, final, when the file is missing */
   copy(from: string, to: string): Promise<void>
@@ -56,11 +59,19 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
     })
   }
 
+  async function remove(name: string): Promise<void> {
+    // A world without such files stays free of disk I/O, which a clock that is moved by hand would have to wait for.
+    if (!existsSync(content)) return
+    for (const file of [fileOf(name), partial(fileOf(name))]) await rm(file, { force: true })
+  }
+
   return {
     look,
     require,
     async fetch(name, origin, transfer) {
       const { sizeBytes, version } = await look(origin, transfer.stopping)
+      await remove(name)
+      await requireDiskRoom(content, sizeBytes)
       const parts = partsOf(origin, { sizeBytes, version }, transfer)
       const own = await writeFile(fileOf(name), parts)
       return { sizeBytes, own }
@@ -77,11 +88,7 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
     async *read(name, { first, last } = { first: 0, last: Number.POSITIVE_INFINITY }) {
       yield* createReadStream(fileOf(name), { start: first, end: last, highWaterMark: sliceBytes })
     },
-    async remove(name) {
-      // A world without such files stays free of disk I/O, which a clock that is moved by hand would have to wait for.
-      if (!existsSync(content)) return
-      for (const file of [fileOf(name), partial(fileOf(name))]) await rm(file, { force: true })
-    },
+    remove,
   }
 
   async function* partsOf(
@@ -103,10 +110,17 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
 /** With this ending, copies of the world leave the file out. */
 const partial = (file: string): string => `${file}.uploading`
 
-/** Durable, under its name only when it is complete. */
+/** @throws DriverError, final: a task that tried again would fill the disk each time */
+async function requireDiskRoom(folder: string, sizeBytes: number): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const { bavail, blocks, bsize } = await statfs(folder)
+  // Some file systems count no blocks.
+  if (blocks > 0 && sizeBytes > bavail * bsize - spareBytes) throw gone('the disk of the service has no room for it')
+}
+
+/** Durable, under its name only when it is complete. Its folder must be there. */
 async function writeFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<Required<Digests>> {
   const folder = dirname(file)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
   const [sha1, sha256] = [createHash('sha1'), createHash('sha256')]
   const handle = await open(partial(file), 'w', 0o600)
   try {
@@ -120,6 +134,10 @@ async function writeFile(file: string, parts: AsyncIterable<Uint8Array>): Promis
       }
     }
     await handle.sync()
+  } catch (error) {
+    // The task waits for room, and others need what this file takes.
+    if (diskFault(error) !== undefined) await rm(partial(file), { force: true })
+    throw error
   } finally {
     await handle.close()
   }
