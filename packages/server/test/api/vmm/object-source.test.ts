@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { Config } from '../../../src/config/config.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { ids } from '../../support/clustermgmt.ts'
@@ -282,6 +283,20 @@ test('an OVA from an object has its bytes and its description, and its VM is dep
   }
   assert.equal(filesOf(app).length, 2)
   await app.task(await app.call('DELETE', `${ovas}/${extId}`))
+  assert.deepEqual(filesOf(app), [])
+})
+
+test('an OVA for which its cluster has no room is refused before its object is read', async () => {
+  server.objects.set('vmm-ovas/large.ova', content)
+  const containers = await app.store.findWhere(StorageContainer, { clusterExtId: cluster })
+  const { extId } = containers.find(({ name }) => name === 'SelfServiceContainer')!
+  const advertise = (logicalAdvertisedCapacityBytes: number | undefined): Promise<unknown> =>
+    app.store.transaction((tx) => tx.update(StorageContainer, extId, { logicalAdvertisedCapacityBytes }))
+  await advertise(1)
+  const task = await app.task(await post(ovas, ovaOf('large.ova')))
+  await advertise(undefined)
+  assert.deepEqual([task.status, task.errorMessages[0].errorGroup], ['FAILED', 'OUT_OF_STORAGE'])
+  assert.deepEqual(server.asked, [{ path: 'vmm-ovas/large.ova', first: 0, last: 0 }])
   assert.deepEqual(filesOf(app), [])
 })
 

@@ -5,7 +5,7 @@ import { ApiError } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
 import { DriverError, type RecordContext, type Step, type StepContext } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
-import type { Transfer, UrlAccess } from '../../../../drivers/content-source.ts'
+import type { ObjectOrigin, Transfer, UrlAccess } from '../../../../drivers/content-source.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { DiskFormat, FrozenDisk, OvaFile, Written } from '../../../../drivers/ova-files.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -114,7 +114,12 @@ export const createOvaOfUrl = defineTask<OfOva>({
         const first = filesOf(ova)[0] as OvaFile
         const transfer = transferOf(ctx, first, (share) => sourceRead * share)
         const origin = objectOf(Ova.kind, ova.source) ?? (accessOf(ctx.secrets, Ova.kind, ova) as UrlAccess)
-        return uploaded(ova, () => reading(ctx, origin, () => ctx.drivers.ovaFiles.fetch(first, origin, transfer)))
+        return uploaded(ova, () =>
+          reading(ctx, origin, async () => {
+            if ('bucket' in origin) await requireRoomFor(ctx, ova, origin)
+            return ctx.drivers.ovaFiles.fetch(first, origin, transfer)
+          }),
+        )
       },
       record: async (ctx, { extId }, { sizeBytes }: Written) => {
         await ctx.store.observe(Ova, extId, { sizeBytes })
@@ -240,6 +245,12 @@ function sourceOf({ source }: OvaEntity): string {
 
 async function removeFiles(ctx: Running, { extId }: OfOva): Promise<void> {
   for (const file of filesOf(await pendingOva(ctx, extId))) await ctx.drivers.ovaFiles.remove(file)
+}
+
+/** Before it is read: `write archive` asks too late for an object of terabytes. @throws ApiError OUT_OF_STORAGE */
+async function requireRoomFor(ctx: Running, { clusterLocationExtIds = [] }: OvaEntity, object: ObjectOrigin) {
+  const { sizeBytes } = await ctx.drivers.contentSource.look(object, ctx.stopping)
+  await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
 }
 
 function removeRow(ctx: Recording, { extId }: OfOva): Promise<void> {
