@@ -4,7 +4,7 @@ import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { type Address, type Family, readAddress, textOf, type WireAddress } from '../../core/ip-address.ts'
 import type { Transaction } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import { addressOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
+import { addressOf, type Lease, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
 import type { SessionEntity } from './bgp-view.ts'
 import type { GatewayEntity } from './gateway/entity.ts'
@@ -35,21 +35,19 @@ export async function keepInterfaces(
   { settled, released }: { readonly settled?: SessionEntity; readonly released?: string } = {},
 ): Promise<void> {
   const sessions = await store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId: gatewayExtId } })
-  const used = new Set([textOf(settled?.localGatewayInterfaceIpAddress), ...(await ownAddresses(store, gatewayExtId))])
+  const { change: updated, deployment } = (await store.get(Gateway, gatewayExtId)) ?? {}
+  const used = new Set([textOf(settled?.localGatewayInterfaceIpAddress), ...(updated?.addresses ?? [])])
   for (const { extId, localGatewayInterfaceIpAddress, change } of sessions) {
     // A session whose update failed still holds what it did not get.
     if (extId === released || extId === settled?.extId) continue
     used.add(textOf(localGatewayInterfaceIpAddress)).add(textOf(change?.localGatewayInterfaceIpAddress))
   }
-  const leases = await leasesOf(store, gatewayExtId)
-  await release(
-    store,
-    leases.filter((lease) => !used.has(textOfLease(lease))),
+  // With the subnet: the gateway may have left another one where it had the same address.
+  const own = new Set(
+    (deployment?.interfaces ?? []).map(({ ipAddress, subnetReference }) => `${subnetReference} ${textOf(ipAddress)}`),
   )
-}
-
-/** Includes those that a running update of the gateway will set. */
-async function ownAddresses(store: Transaction, gatewayExtId: string): Promise<readonly (string | undefined)[]> {
-  const { change, deployment } = (await store.get(Gateway, gatewayExtId)) ?? {}
-  return [...(deployment?.interfaces ?? []).map(({ ipAddress }) => textOf(ipAddress)), ...(change?.addresses ?? [])]
+  const leases = await leasesOf(store, gatewayExtId)
+  const isUnused = (lease: Lease): boolean =>
+    !used.has(textOfLease(lease)) && !own.has(`${lease.subnetExtId} ${textOfLease(lease)}`)
+  await release(store, leases.filter(isUnused))
 }

@@ -106,6 +106,37 @@ test('a gateway on a failed host is not upgraded, but changed and deleted', () =
     await removed(app, path)
   }))
 
+test('an appliance that was cut off from its host starts there again when the host is back and no other has room', () =>
+  withApp({}, async (app) => {
+    const path = await made(app, gateways, vtep('waiting'))
+    const extId = path.slice(-36)
+    const host = await hostOfAppliance(app, extId)
+    const others = (await app.store.findWhere(Host, { 'cluster/uuid': cluster })).filter((each) => each.extId !== host)
+    const setOthers = async (maintenanceState: string): Promise<void> => {
+      for (const other of others)
+        await app.store.transaction((store) => store.update(Host, other.extId, { maintenanceState }))
+    }
+    await setOthers('in_maintenance')
+    await happen(app, { type: 'HOST_FAILS', host })
+    const managementInterface = { subnetReference: seedId('subnet/vlan-100-app'), address: ip('10.10.100.186') }
+    await changed(app, path, { deployment: { managementInterface } })
+    await app.clock.advance(5000)
+    await app.runner.idle()
+    assert.equal((await read(app, path)).status.state, 'DOWN')
+    await happen(app, { type: 'HOST_RETURNS', host })
+    await app.clock.advance(5000)
+    await app.runner.idle()
+    assert.deepEqual((await read(app, path)).status, { state: 'UP' })
+    assert.equal(await hostOfAppliance(app, extId), host)
+    const { vmReference } = await read(app, path)
+    const held = await app.store.findWhere(HostAllocation, { vmExtId: vmReference })
+    assert.deepEqual(
+      held.map(({ hostExtId }) => hostExtId),
+      [host],
+    )
+    await setOthers('normal')
+  }))
+
 test('an update that waits for a recovery leaves nothing of it in the status', () =>
   withApp({ config: { durations: 'natural' } }, async (app) => {
     await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app) })

@@ -11,6 +11,7 @@ import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hyperviso
 import { vtep } from '../../kinds/networking/gateway.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { aSubnet } from '../../support/subnets.ts'
 import { attachedTo, aVpc, changed, demoVpc, ip, made, put, removed, routesIn } from '../../support/vpcs.ts'
 
 const gateways = '/networking/v4.3/config/gateways'
@@ -232,6 +233,25 @@ test('a gateway on a VLAN without address management needs its address and its d
   assert.equal(deployment.interfaces[0].ipAddress.ipv4.value, '10.77.0.5')
   assert.equal(domainFacts(app.world).get(vmReference)?.domain.nics[0]?.vlan?.tag, 77)
   await removed(app, path)
+})
+
+test('a gateway that moves to a subnet with the same prefix keeps no address in the one that it leaves', async () => {
+  const ranges = { ipv4: '10.79.0.0/24' }
+  const clusterReference = seedId('cluster/hp-native-01')
+  const subnets = [
+    await aSubnet(app, ranges, { name: 'left', networkId: 791, clusterReference }),
+    await aSubnet(app, ranges, { name: 'entered', networkId: 792, clusterReference }),
+  ]
+  const [left, entered] = subnets.map((subnet) => subnet.slice(-36))
+  const at = { address: ip('10.79.0.9') }
+  const path = await made(app, gateways, vtep('mover', { deployment: on({ ...at, subnetReference: left }) }))
+  await changed(app, path, { deployment: on({ ...at, subnetReference: entered }) })
+  assert.deepEqual(
+    (await leasesOf(path)).map(({ subnetExtId }) => subnetExtId),
+    [entered],
+  )
+  await removed(app, path)
+  for (const subnet of subnets) await removed(app, subnet)
 })
 
 test('an address change that fails leaves the gateway as it was', async () => {

@@ -1,6 +1,6 @@
 /**
  * Appliances of gateways leave hosts that do not run guests any more: they restart elsewhere when the host failed, and
- * are migrated when it is in maintenance. An appliance without power is started again.
+ * are migrated when it is in maintenance. An appliance without power is started again, on its host if that runs guests.
  * Source: behaviour networking.md 1.9 (status).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -22,6 +22,8 @@ interface Leaving {
 interface Found extends Leaving {
   /** It runs on a host that answers, but is in maintenance. */
   readonly isMovable: boolean
+  /** It is without power on a host that runs guests, which starts it again. */
+  readonly staysOnHost: boolean
 }
 type Running = StepContext<Drivers>
 type Recording = RecordContext<Drivers>
@@ -56,19 +58,20 @@ async function leavingOf(
   if (host === undefined) return undefined
   const isUp = hardware.isHostUp(host.extId)
   const isOff = (await networkFabric.gateway(extId))?.isOff === true
-  if (!isOff && closedBecause(host, isUp) === undefined) return undefined
-  return { extId, fromHostExtId: host.extId, isMovable: isUp && !isOff }
+  const isOpen = closedBecause(host, isUp) === undefined
+  if (!isOff && isOpen) return undefined
+  return { extId, fromHostExtId: host.extId, isMovable: isUp && !isOff, staysOnHost: isOpen }
 }
 
 /** @returns false when it has to wait for a task of the gateway, or for room on another host */
-async function accept(ctx: ScheduleContext<Drivers>, { isMovable, ...leaving }: Found): Promise<boolean> {
+async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, ...leaving }: Found): Promise<boolean> {
   const { extId, fromHostExtId } = leaving
   if (ctx.runner.queueLength(extId) > 0) return false
   let isAccepted = false
   await startingTasks(ctx, async (store, startTask) => {
     const gateway = await store.get(Gateway, extId)
     if (gateway === undefined || gateway.change !== undefined) return
-    if ('reasons' in (await hostFor({ ...ctx, store }, gateway, [fromHostExtId]))) return
+    if (!staysOnHost && 'reasons' in (await hostFor({ ...ctx, store }, gateway, [fromHostExtId]))) return
     await startTask(isMovable ? migrateGateway : recoverGateway, leaving, {
       operation: isMovable ? 'kGatewayMigrate' : 'kGatewayRecover',
       description: `${isMovable ? 'Migrate' : 'Recover'} gateway ${gateway.name}`,
@@ -86,6 +89,11 @@ const storedOf = async ({ store }: Pick<Running, 'store'>, { extId }: Leaving): 
   (await store.get(Gateway, extId)) as GatewayEntity
 const observe = async ({ store }: Recording, { extId }: Leaving, recovery: GatewayEntity['recovery']): Promise<void> =>
   void (await store.observe(Gateway, extId, { recovery }))
+
+async function runsGuests({ drivers, store }: Recording, hostExtId: string): Promise<boolean> {
+  const host = await store.get(Host, hostExtId)
+  return host !== undefined && closedBecause(host, drivers.hardware.isHostUp(hostExtId)) === undefined
+}
 
 /** @returns the host @throws DriverError when none has room */
 async function holdElsewhere(ctx: Recording, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
@@ -136,7 +144,8 @@ export const recoverGateway = defineTask<Leaving>({
       name: 'reserve',
       progress: 10,
       record: async (ctx, input) => {
-        await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])
+        if (!(await runsGuests(ctx, input.fromHostExtId)))
+          await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])
         await observe(ctx, input, 'RECOVERY_STARTED')
       },
       unrecord: leaveElsewhere,
@@ -153,7 +162,9 @@ export const recoverGateway = defineTask<Leaving>({
       },
       record: async (ctx, input, isOff) => {
         if (isOff !== true) return leaveElsewhere(ctx, input)
-        await giveBack(ctx.store, applianceOf(await storedOf(ctx, input)), input.fromHostExtId)
+        const gateway = await storedOf(ctx, input)
+        const isHeldElsewhere = (await elsewhere(ctx, gateway, input)) !== undefined
+        if (isHeldElsewhere) await giveBack(ctx.store, applianceOf(gateway), input.fromHostExtId)
         await observe(ctx, input, 'RECOVERY_IN_PROGRESS')
       },
     },

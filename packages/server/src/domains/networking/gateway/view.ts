@@ -33,7 +33,7 @@ export async function statusOf(ctx: Pick<ReadContext, 'drivers' | 'store'>, gate
   if (localOf(gateway) === undefined) return statusOfRemote(ctx, gateway)
   if (change?.verb === 'create') return { state: 'DOWN', message: 'deploying' }
   if (change?.verb === 'upgrade') return { state: 'DOWN', message: 'upgrading' }
-  if (recovery !== undefined) return { state: recovery, message: 'the appliance restarts on another host' }
+  if (recovery !== undefined) return { state: recovery, message: 'the appliance restarts' }
   const view = await ctx.drivers.networkFabric.gateway(extId)
   if (view?.isUp === true) return { state: 'UP' }
   return { state: 'DOWN', message: view?.reason ?? 'the gateway is not configured' }
