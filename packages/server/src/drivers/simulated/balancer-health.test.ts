@@ -94,3 +94,13 @@ test('a target that leaves keeps its past for 90 days, and begins anew when it c
     [400 * second],
   )
 })
+
+test('of the targets that left, the last 500 are kept, and every present one', () => {
+  let health = observed({ targets: [] }, { targets: [target], check }, 0, () => 0)
+  for (let number = 0; number < 510; number++) {
+    const passing = { nicExtId: `nic-${number}`, vmExtId: 'vm', port: 80 }
+    health = observed(health, { targets: [target, passing], check }, 10 * number, () => 0)
+  }
+  const ids = health.targets.map(({ nicExtId }) => nicExtId)
+  assert.deepEqual([ids.length, ids[0], ids[1], ids.at(-1)], [502, 'nic', 'nic-9', 'nic-509'])
+})

@@ -31,6 +31,7 @@ export interface BalancerHealth {
 /** As long as statistics go back. */
 const keptMillis = 90 * 24 * 3600 * 1000
 const keptPeriods = 500
+const keptFormerTargets = 500
 
 export const isSameTarget = (a: BalancerTarget, b: BalancerTarget): boolean =>
   a.nicExtId === b.nicExtId && a.port === b.port
@@ -85,10 +86,16 @@ export function observed(
   return defined({
     check: program.check,
     targets: [
-      ...targets.filter(({ until = now }) => until > now - keptMillis),
+      ...withoutOldest(targets, now),
       ...[...added.values()].map((target) => firstSeen(target, reachableSince(target), now)),
     ],
   })
+}
+
+function withoutOldest(targets: readonly TargetHistory[], now: number): readonly TargetHistory[] {
+  const former = targets.filter(({ until }) => until !== undefined && until > now - keptMillis)
+  const kept = new Set(former.slice(-keptFormerTargets))
+  return targets.filter((target) => target.until === undefined || kept.has(target))
 }
 
 const rejudged = (target: TargetHistory, now: number): TargetHistory =>
