@@ -77,12 +77,7 @@ export const FloatingIp = resource(
   },
 )
 
-const mutation = {
-  envelope: 'networking.v4.config.TaskReferenceApiResponse',
-  roles: vpcWriters,
-  rateLimit: mutationRate,
-}
-
+const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 const view = { roles: routingReaders }
 
 export const floatingIpOperations = {

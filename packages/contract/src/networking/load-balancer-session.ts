@@ -87,11 +87,7 @@ export const LoadBalancerSession = resource(
   },
 )
 
-const mutation = {
-  envelope: 'networking.v4.config.TaskReferenceApiResponse',
-  roles: vpcWriters,
-  rateLimit: mutationRate,
-}
+const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 const view = { roles: routingReaders }
 const selectable = names(`
   algorithm, description, extId, healthCheckConfig, links, listener, metadata, name, targetsConfig, tenantId, type,
