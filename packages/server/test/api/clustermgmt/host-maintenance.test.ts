@@ -1,9 +1,11 @@
 /** Maintenance of hosts. Source: behaviour clustermgmt.md 1.4, 5 (14-21); vmm.md 3.2. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { setFault } from '../../support/clustermgmt.ts'
+import { driven } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aNativeCluster, aVm, changed, GiB, type NativeCluster, readVm } from '../../support/native-cluster.ts'
@@ -23,17 +25,6 @@ afterEach(async () => {
 after(async () => {
   for (const each of [app, slow]) await each.close()
 })
-
-/** Moves the time of the slow world from event to event until the work is done. */
-async function driven<T>(work: Promise<T>): Promise<T> {
-  let isOver = false
-  const waited = work.finally(() => (isOver = true))
-  while (!isOver) {
-    await slow.clock.runToNextEvent()
-    await new Promise(setImmediate)
-  }
-  return waited
-}
 
 const ask = (
   what: 'enter' | 'exit',
@@ -197,7 +188,8 @@ async function halfEmptied(
   const cluster = await aNativeCluster(slow, { hosts: 2 })
   const [host = ''] = cluster.hostExtIds
   const vms = []
-  for (const GiBs of [1, 8]) vms.push(await driven(aRunningVm(slow, cluster, { memorySizeBytes: GiBs * GiB, host })))
+  for (const GiBs of [1, 8])
+    vms.push(await driven(slow, aRunningVm(slow, cluster, { memorySizeBytes: GiBs * GiB, host })))
   const task = await ask('enter', cluster, host, body, {}, slow)
   assert.equal(task.status, 202, JSON.stringify(task.errors))
   while ((await readVm(slow, vms[0].extId)).host.extId === host) await slow.clock.advance(500)
@@ -209,11 +201,11 @@ test('a VM that is deleted before its turn does not keep the others on the host'
   const [host = ''] = cluster.hostExtIds
   const vms = []
   for (const GiBs of [1, 2, 3, 4, 5])
-    vms.push(await driven(aRunningVm(slow, cluster, { memorySizeBytes: GiBs * GiB, host })))
+    vms.push(await driven(slow, aRunningVm(slow, cluster, { memorySizeBytes: GiBs * GiB, host })))
   const [, , deleted, ...last] = vms
   const task = await ask('enter', cluster, host, {}, {}, slow)
-  assert.equal((await driven(changed(slow, deleted.extId, 'delete'))).status, 'SUCCEEDED')
-  const { status, errorMessages } = await driven(slow.task(task))
+  assert.equal((await driven(slow, changed(slow, deleted.extId, 'delete'))).status, 'SUCCEEDED')
+  const { status, errorMessages } = await driven(slow, slow.task(task))
   assert.equal(status, 'SUCCEEDED', JSON.stringify(errorMessages))
   for (const { extId } of last) assert.notEqual((await readVm(slow, extId)).host.extId, host)
 })
@@ -222,14 +214,14 @@ test('a cancellation brings the VMs back that have moved already', async () => {
   const { cluster, host, vms, task } = await halfEmptied({})
   const path = `/platform/v4.3/config/tasks/${task.data.extId}/$actions/cancel`
   assert.equal((await slow.call('POST', path)).status, 200)
-  assert.equal((await driven(slow.task(task))).status, 'CANCELED')
+  assert.equal((await driven(slow, slow.task(task))).status, 'CANCELED')
   for (const { extId } of vms) assert.equal((await readVm(slow, extId)).host.extId, host)
   assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
 })
 
 test('after the time of the request the host is in operation again', async () => {
   const { cluster, host, vms, task } = await halfEmptied({ timeoutSeconds: 3 })
-  const { status, errorMessages } = await driven(slow.task(task))
+  const { status, errorMessages } = await driven(slow, slow.task(task))
   assert.equal(status, 'FAILED')
   assert.match(errorMessages[0].message, /was not empty after 3 s/)
   for (const { extId } of vms) assert.equal((await readVm(slow, extId)).host.extId, host)
@@ -239,13 +231,19 @@ test('after the time of the request the host is in operation again', async () =>
 test('without a rollback the host stays closed, until it enters again or leaves', async () => {
   const { cluster, host, vms, task } = await halfEmptied({ timeoutSeconds: 3, shouldRollbackOnFailure: false })
   assert.equal((await ask('exit', cluster, host, {}, {}, slow)).errors?.[0]?.errorGroup, 'CLUSTER_BUSY')
-  assert.equal((await driven(slow.task(task))).status, 'FAILED')
+  assert.equal((await driven(slow, slow.task(task))).status, 'FAILED')
   const { maintenanceState, hypervisor } = await hostOf(cluster, host, slow)
   assert.deepEqual([maintenanceState, hypervisor.state], ['entering_maintenance', undefined])
   assert.notEqual((await readVm(slow, vms[0].extId)).host.extId, host)
-  const again = await driven(ask('enter', cluster, host, {}, {}, slow).then((started) => slow.task(started)))
+  const again = await driven(
+    slow,
+    ask('enter', cluster, host, {}, {}, slow).then((started) => slow.task(started)),
+  )
   assert.equal(again.status, 'SUCCEEDED', JSON.stringify(again.errorMessages))
-  const left = await driven(ask('exit', cluster, host, {}, {}, slow).then((started) => slow.task(started)))
+  const left = await driven(
+    slow,
+    ask('exit', cluster, host, {}, {}, slow).then((started) => slow.task(started)),
+  )
   assert.equal(left.status, 'SUCCEEDED')
   for (const { extId } of vms) assert.equal((await readVm(slow, extId)).host.extId, host)
 })
@@ -253,7 +251,7 @@ test('without a rollback the host stays closed, until it enters again or leaves'
 test('when the host fails on the way, the task ends, and high availability takes care of the VMs that were left', async () => {
   const { cluster, host, vms, task } = await halfEmptied({})
   await setFault(slow, host, { isDown: true, hasLostPower: true, since: slow.clock.now() })
-  assert.equal((await driven(slow.task(task))).status, 'FAILED')
+  assert.equal((await driven(slow, slow.task(task))).status, 'FAILED')
   await slow.clock.advance(5 * 60_000)
   for (const { extId } of vms) {
     const { host: now, powerState } = await readVm(slow, extId)

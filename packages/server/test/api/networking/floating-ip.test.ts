@@ -10,26 +10,17 @@ import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { Steps } from '../../support/steps.ts'
 import { aSubnet, demoSubnet, ipConfigOf, recount, reserve, subnets, usageOf } from '../../support/subnets.ts'
 import { attachedTo, aVpc, changed, demoVpc, floatingIps, ip, made, put, removed } from '../../support/vpcs.ts'
 
 let app: TestApp
-/** `<task definition> <step>` whose run fails. */
-let failing: string | undefined
-/** The same of one whose run waits for a promise. */
-let waiting: { readonly at: string; readonly until: Promise<void> } | undefined
+const steps = new Steps()
 before(async () => {
-  app = await startApp({
-    logLevel: 'silent',
-    beforeStep(definition, step, phase) {
-      const at = `${definition} ${step}`
-      if (phase === 'run' && at === failing) throw new Error('no')
-      if (phase === 'run' && at === waiting?.at) return waiting.until
-    },
-  })
+  app = await startApp({ logLevel: 'silent', beforeStep: steps.beforeStep })
 })
 afterEach(async () => {
-  failing = undefined
+  steps.failing = undefined
   await checkInvariants(app)
   for (const { extId } of (await app.call('GET', `${floatingIps}?$limit=100`)).data)
     await removed(app, `${floatingIps}/${extId}`)
@@ -301,14 +292,12 @@ test('a VM can be powered off while its floating IP is being updated and the con
   const vm = await aGuest()
   const other = await aGuest()
   const path = await aFloatingIp({ vmNicReference: vm.nics[0].extId })
-  const gate = Promise.withResolvers<void>()
-  waiting = { at: 'networking.update-floating-ip program NAT', until: gate.promise }
+  const release = steps.hold('networking.update-floating-ip program NAT')
   const started = await put(app, path, { vmNicReference: other.nics[0].extId })
   assert.equal(started.status, 202)
   await changedVm(app, vm.extId, 'power-on')
   await changedVm(app, vm.extId, 'power-off')
-  gate.resolve()
-  waiting = undefined
+  release()
   assert.equal((await app.task(started)).status, 'SUCCEEDED')
   for (const { extId } of [vm, other]) await changedVm(app, extId, 'delete')
 })
@@ -337,11 +326,10 @@ test('tasks queued behind the deletion of the VM fail and leave no translation t
   const vm = await aGuest()
   const vmNicReference = vm.nics[0].extId
   const path = await aFloatingIp({ vmNicReference })
-  const { promise, resolve } = Promise.withResolvers<void>()
-  waiting = { at: 'vmm.delete-vm check', until: promise }
+  const release = steps.hold('vmm.delete-vm check')
   const deletion = await deleteVm(vm.extId)
   const update = await put(app, path, { name: 'renamed' })
-  resolve()
+  release()
   assert.equal((await app.task(deletion)).status, 'SUCCEEDED')
   const task = await app.task(update)
   assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'NETWORKING-10060'])
@@ -355,11 +343,10 @@ test('tasks queued behind the deletion of the VM fail and leave no translation t
 test('the deletion of a VM waits for the floating IP that is being associated with it', async () => {
   const vm = await aGuest()
   const path = await aFloatingIp()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  waiting = { at: 'networking.update-floating-ip program NAT', until: promise }
+  const release = steps.hold('networking.update-floating-ip program NAT')
   const update = await put(app, path, { vmNicReference: vm.nics[0].extId })
   const deletion = await deleteVm(vm.extId)
-  resolve()
+  release()
   for (const answer of [update, deletion]) assert.equal((await app.task(answer)).status, 'SUCCEEDED')
   assert.deepEqual([await statusOf(path), translation(path)], ['NOT_ASSOCIATED', undefined])
 })
@@ -370,24 +357,24 @@ for (const [step, verb] of [
 ] as const) {
   test(`a creation that fails at "${step}" leaves no row, address or translation, and the next one succeeds`, async () => {
     const before = await usageOf(app, demoSubnet('ext-nat'))
-    failing = `networking.${verb}-floating-ip ${step}`
+    steps.failing = `networking.${verb}-floating-ip ${step}`
     const task = await app.task(await create({ association: toPrivate('172.16.9.9') }))
     assert.deepEqual([task.status, task.errorMessages.length > 0], ['FAILED', true])
     assert.equal((await app.call('GET', `${floatingIps}/${task.entitiesAffected[0].extId}`)).status, 404)
     assert.deepEqual(await usageOf(app, demoSubnet('ext-nat')), before)
     assert.equal(routingFacts(app.world).floatingIps.all().size, 0)
-    failing = undefined
+    steps.failing = undefined
     await aFloatingIp({ association: toPrivate('172.16.9.9') })
   })
 }
 
 test('a failed update restores the old translation and releases the new private address', async () => {
   const path = await aFloatingIp({ association: toPrivate('172.16.9.1') })
-  failing = 'networking.update-floating-ip send gratuitous ARP'
+  steps.failing = 'networking.update-floating-ip send gratuitous ARP'
   const task = await app.task(await put(app, path, { association: toPrivate('172.16.9.2') }))
   assert.equal(task.status, 'FAILED')
   assert.deepEqual([(await read(path)).privateIp, translation(path)?.privateAddress], ['172.16.9.1', '172.16.9.1'])
-  failing = undefined
+  steps.failing = undefined
   await removed(app, await aFloatingIp({ association: toPrivate('172.16.9.2') }))
   assert.equal((await changed(app, path, { association: toPrivate('172.16.9.2') })).privateIp, '172.16.9.2')
 })
@@ -446,13 +433,11 @@ test('NAT of an external subnet cannot be disabled while the subnet has floating
 test('a floating IP is refused while a task disables the NAT of its external subnet', async () => {
   const ranges = { ipv4: '10.47.0.0/24', pools: [['10.47.0.10', '10.47.0.20']] } as const
   const path = await aSubnet(app, ranges, { name: 'losing', networkId: 347, isExternal: true })
-  const gate = Promise.withResolvers<void>()
-  waiting = { at: 'networking.update-subnet program hosts', until: gate.promise }
+  const release = steps.hold('networking.update-subnet program hosts')
   const losing = await put(app, path, { isNatEnabled: false })
   const refused = await create({ externalSubnetReference: idOf(path) })
   assert.deepEqual([losing.status, refused.status, pathsOf(refused)], [202, 400, ['externalSubnetReference']])
-  gate.resolve()
-  waiting = undefined
+  release()
   await app.task(losing)
   await removed(app, path)
 })

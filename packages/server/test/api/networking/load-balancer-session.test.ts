@@ -1,4 +1,5 @@
 /** Load balancer sessions. Source: behaviour networking.md 1.3, 1.14, 3.5, 5 (38, 39). */
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import type { RoleName } from '@hyperplane/contract/roles'
@@ -23,32 +24,22 @@ import {
 } from '../../support/load-balancers.ts'
 import { aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { Steps } from '../../support/steps.ts'
 import { demoSubnet, recount, usageOf } from '../../support/subnets.ts'
 import { aVpc, changed, demoVpc, floatingIps, ip, made, put, removed, vpcFaults } from '../../support/vpcs.ts'
 
 let app: TestApp
-/** `<task definition> <step>` whose run fails. */
-let failing: string | undefined
-/** The same of one whose run waits for a promise. */
-let waiting: { readonly at: string; readonly until: Promise<void> } | undefined
+const steps = new Steps()
 let release = (): void => undefined
 function hold(at: string): void {
-  waiting = { at, until: new Promise((done) => (release = done)) }
+  release = steps.hold(at)
 }
 before(async () => {
-  app = await startApp({
-    logLevel: 'silent',
-    beforeStep(definition, step, phase) {
-      const at = `${definition} ${step}`
-      if (phase === 'run' && at === failing) throw new Error('no')
-      if (phase === 'run' && at === waiting?.at) return waiting.until
-    },
-  })
+  app = await startApp({ logLevel: 'silent', beforeStep: steps.beforeStep })
 })
 afterEach(async () => {
-  failing = undefined
+  steps.failing = undefined
   release()
-  waiting = undefined
   for (const collection of [floatingIps, balancers])
     for (const { extId, name } of (await app.call('GET', `${collection}?$limit=100`)).data)
       if (!['web-1', 'web-lb'].includes(name)) await removed(app, `${collection}/${extId}`)
@@ -248,13 +239,13 @@ test('an update changes the address; the old one is free afterwards, and its sub
 
 test('a failed creation leaves nothing behind', async () => {
   const before = await usageOf(app, web)
-  failing = 'networking.create-load-balancer-session start health checks'
+  steps.failing = 'networking.create-load-balancer-session start health checks'
   const task = await app.task(await create())
   assert.equal(task.status, 'FAILED')
   const path = `${balancers}/${task.entitiesAffected[0].extId}`
   assert.equal((await app.call('GET', path)).status, 404)
   assert.deepEqual([programOf(path), await usageOf(app, web)], [undefined, before])
-  failing = undefined
+  steps.failing = undefined
   await aBalancer()
 })
 
@@ -267,9 +258,9 @@ test('a failed update puts address, listener and targets back, and a second one 
     healthCheckConfig: { intervalSecs: 10 },
     targetsConfig: toWebTier(81),
   }
-  failing = 'networking.update-load-balancer-session configure health checks'
+  steps.failing = 'networking.update-load-balancer-session configure health checks'
   assert.equal((await app.task(await put(app, path, change))).status, 'FAILED')
-  failing = undefined
+  steps.failing = undefined
   assert.deepEqual([programOf(path), await read(path)], [program, stored])
   assert.deepEqual(await usageOf(app, web), usage)
   assert.equal((await changed(app, path, change)).healthCheckConfig.intervalSecs, 10)

@@ -7,6 +7,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { setPeerSilent } from '../../../src/drivers/simulated/bgp-peers.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { Steps } from '../../support/steps.ts'
 import {
   attachedTo,
   aVpc,
@@ -23,33 +24,21 @@ import {
 } from '../../support/vpcs.ts'
 import { aUser, grant } from '../iam/people.ts'
 
-/** `<task definition> <step>` whose run fails. */
-let failing: string | undefined
-/** The same of one whose run waits for a promise. */
-let waiting: { readonly at: string; readonly until: Promise<void> } | undefined
+const steps = new Steps()
 let app: TestApp
 before(async () => {
-  app = await startApp({
-    logLevel: 'silent',
-    beforeStep(definition, step, phase) {
-      const at = `${definition} ${step}`
-      if (phase === 'run' && at === failing) throw new Error('no')
-      if (phase === 'run' && at === waiting?.at) return waiting.until
-    },
-  })
+  app = await startApp({ logLevel: 'silent', beforeStep: steps.beforeStep })
 })
 /** Runs `work` while the task that `start` begins waits before that step. @returns the ended task */
 async function during(at: string, start: () => Promise<CallResult>, work: () => Promise<void>): Promise<any> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  waiting = { at, until: promise }
+  const release = steps.hold(at)
   const started = await start()
   await work()
-  waiting = undefined
-  resolve()
+  release()
   return app.task(started)
 }
 afterEach(async () => {
-  failing = undefined
+  steps.failing = undefined
   await checkInvariants(app)
 })
 after(() => app.close())
@@ -328,9 +317,9 @@ test('routes are deleted with their VPC, but not while a task changes one', asyn
 test('a creation that fails leaves no row, no fact and no claim on the destination', async () => {
   const routes = await routesIn(app, await attachedVpc())
   const body = throughSubnet('10.9.0.0/16', 'ext-nat')
-  failing = 'networking.create-route install route'
+  steps.failing = 'networking.create-route install route'
   assert.equal((await app.task(await app.call('POST', routes, { body }))).status, 'FAILED')
-  failing = undefined
+  steps.failing = undefined
   assert.deepEqual(await listed(routes), [])
   await made(app, routes, body)
 })
@@ -339,9 +328,9 @@ test('an update that fails leaves the old route, and gives the new destination b
   const routes = await routesIn(app, await attachedVpc())
   const path = await made(app, routes, throughSubnet('10.9.0.0/16', 'ext-nat'))
   const before = (await app.call('GET', path)).data
-  failing = 'networking.update-route replace route'
+  steps.failing = 'networking.update-route replace route'
   assert.equal((await app.task(await put(app, path, { destination: prefix('10.8.0.0/16') }))).status, 'FAILED')
-  failing = undefined
+  steps.failing = undefined
   assert.deepEqual((await app.call('GET', path)).data, before)
   await made(app, routes, throughSubnet('10.8.0.0/16', 'ext-nat'))
 })

@@ -1,4 +1,5 @@
 /** crossClusterMigrateVm. Source: behaviour vmm.md 1.1 (migrate), 1.16, 3.5; conventions 7. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -12,6 +13,7 @@ import { LeftCopy, removeLeftCopies } from '../../../src/domains/vmm/vm/cross-cl
 import { joinGroup } from '../../../src/drivers/simulated/hypervisor/groups.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { setFault } from '../../support/clustermgmt.ts'
+import { driven, reached } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
@@ -424,34 +426,22 @@ test('a VM keeps its recovery points on the former cluster; a revert to them nam
   await checkInvariants(app)
 })
 
-/** Moves the time of the natural world from event to event until the work is done. */
-async function driven<T>(work: Promise<T>): Promise<T> {
-  let isOver = false
-  const waited = work.finally(() => (isOver = true))
-  while (!isOver) {
-    await natural.clock.runToNextEvent()
-    await new Promise(setImmediate)
-  }
-  return waited
-}
-async function reached(started: CallResult, percentage: number): Promise<void> {
-  for (;;) {
-    const { data } = await natural.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)
-    assert.ok(data.status === 'QUEUED' || data.status === 'RUNNING', data.status)
-    if ((data.progressPercentage ?? 0) >= percentage) return
-    await natural.clock.advance(500)
-  }
-}
 async function runningSlowly(): Promise<any> {
-  const { extId } = await driven(aVm(natural, slowFrom, { memorySizeBytes: 16 * GiB, disks: [bootDisk(slowFrom)] }))
-  await driven(change(natural, extId, 'power-on').then((started) => natural.task(started)))
+  const { extId } = await driven(
+    natural,
+    aVm(natural, slowFrom, { memorySizeBytes: 16 * GiB, disks: [bootDisk(slowFrom)] }),
+  )
+  await driven(
+    natural,
+    change(natural, extId, 'power-on').then((started) => natural.task(started)),
+  )
   return readVm(natural, extId)
 }
 
 test('a migration copies disks, then memory; meanwhile other operations are refused, and a power-off cancels it', async () => {
   const vm = await runningSlowly()
   const started = await migrate(vm.extId, bodyTo(slowTo, true), {}, natural)
-  await reached(started, 40)
+  await reached(natural, started, 40)
   assert.equal((await readVm(natural, vm.extId)).isCrossClusterMigrationInProgress, true)
   assert.equal((await hostsHolding(vm.extId, natural)).length, 2)
   assert.equal((await change(natural, vm.extId, 'reset')).errors[0]?.code, 'VMM-30102')
@@ -459,10 +449,10 @@ test('a migration copies disks, then memory; meanwhile other operations are refu
   const refused = await natural.call('POST', '/vmm/v4.2/ahv/config/vm-recovery-points', point)
   assert.equal(refused.errors[0]?.code, 'VMM-30102')
   assert.equal((await postOva(natural, ofVm(vm.extId))).errors[0]?.code, 'VMM-30102')
-  await reached(started, 82)
+  await reached(natural, started, 82)
   const off = await change(natural, vm.extId, 'power-off')
-  assert.equal((await driven(natural.task(started))).status, 'CANCELED')
-  assert.equal((await driven(natural.task(off))).status, 'SUCCEEDED')
+  assert.equal((await driven(natural, natural.task(started))).status, 'CANCELED')
+  assert.equal((await driven(natural, natural.task(off))).status, 'SUCCEEDED')
   const now = await readVm(natural, vm.extId)
   assert.deepEqual(
     [now.cluster.extId, now.powerState, now.isCrossClusterMigrationInProgress],
@@ -478,12 +468,17 @@ test('a cluster that goes away while disks are copied does not lock the VM; the 
   await containers.put(slowTo.containerExtId, { clusterExtId: slowTo.extId })
   const disks = diskCount(natural)
   const started = await migrate(vm.extId, bodyTo(slowTo, true), {}, natural)
-  await reached(started, 81)
+  await reached(natural, started, 81)
   assert.ok(diskCount(natural) > disks)
   await setFault(natural, slowTo.extId, { isDown: true })
-  assert.equal((await driven(natural.task(started))).status, 'FAILED')
+  assert.equal((await driven(natural, natural.task(started))).status, 'FAILED')
   assert.equal(
-    (await driven(change(natural, vm.extId, 'reset').then((sent) => natural.task(sent)))).status,
+    (
+      await driven(
+        natural,
+        change(natural, vm.extId, 'reset').then((sent) => natural.task(sent)),
+      )
+    ).status,
     'SUCCEEDED',
   )
   assert.ok(diskCount(natural) > disks)

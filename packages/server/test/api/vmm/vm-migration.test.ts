@@ -1,10 +1,12 @@
 /** migrateVmToHost: admission, phases, cancellation, failures. Source: behaviour vmm.md 1.1, 3.5, 5 (24, 27). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { driven, reached } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
@@ -50,30 +52,14 @@ const otherThan = (vm: any, of: NativeCluster = cluster): string =>
 const hostsHolding = async (vm: string, at: TestApp = app): Promise<string[]> =>
   (await at.store.findWhere(HostAllocation, { vmExtId: vm })).map(({ hostExtId }) => hostExtId)
 
-/** Moves the time of the natural world from event to event until the work is done. */
-async function driven<T>(work: Promise<T>): Promise<T> {
-  let isOver = false
-  const waited = work.finally(() => (isOver = true))
-  while (!isOver) {
-    await natural.clock.runToNextEvent()
-    await new Promise(setImmediate)
-  }
-  return waited
-}
 async function runningSlowly(body: object = {}): Promise<any> {
-  const { extId } = await driven(aVm(natural, slowCluster, { disks: [bootDisk(slowCluster)], ...body }))
-  const task = await driven(change(natural, extId, 'power-on').then((started) => natural.task(started)))
+  const { extId } = await driven(natural, aVm(natural, slowCluster, { disks: [bootDisk(slowCluster)], ...body }))
+  const task = await driven(
+    natural,
+    change(natural, extId, 'power-on').then((started) => natural.task(started)),
+  )
   assert.equal(task.status, 'SUCCEEDED')
   return readVm(natural, extId)
-}
-/** Moves the time until the task reports this progress. */
-async function reached(started: CallResult, percentage: number): Promise<void> {
-  for (;;) {
-    const { data } = await natural.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)
-    assert.ok(data.status === 'QUEUED' || data.status === 'RUNNING', data.status)
-    if ((data.progressPercentage ?? 0) >= percentage) return
-    await natural.clock.advance(500)
-  }
 }
 
 test('a running VM moves to the named host; its id, addresses, boot time and guest stay', async () => {
@@ -146,10 +132,10 @@ test('a migration that fails leaves the VM on its host with one reservation, and
 test('a migration that is cancelled at half its way leaves the VM on its host, and gives the memory back', async () => {
   const vm = await runningSlowly({ memorySizeBytes: 24 * GiB })
   const started = await to(vm.extId, otherThan(vm, slowCluster), natural)
-  await reached(started, 50)
+  await reached(natural, started, 50)
   assert.equal((await hostsHolding(vm.extId, natural)).length, 2)
   await natural.call('POST', `/platform/v4.3/config/tasks/${started.data.extId}/$actions/cancel`)
-  assert.equal((await driven(natural.task(started))).status, 'CANCELED')
+  assert.equal((await driven(natural, natural.task(started))).status, 'CANCELED')
   const now = await readVm(natural, vm.extId)
   assert.deepEqual([now.host.extId, now.powerState], [vm.host.extId, 'ON'])
   assert.deepEqual(await hostsHolding(vm.extId, natural), [vm.host.extId])
@@ -158,11 +144,11 @@ test('a migration that is cancelled at half its way leaves the VM on its host, a
 test('during a migration other operations are refused as busy; a power-off cancels it', async () => {
   const vm = await runningSlowly({ memorySizeBytes: 16 * GiB })
   const started = await to(vm.extId, otherThan(vm, slowCluster), natural)
-  await reached(started, 30)
+  await reached(natural, started, 30)
   assert.equal((await change(natural, vm.extId, 'reset')).errors[0]?.code, 'VMM-30102')
   const off = await change(natural, vm.extId, 'power-off')
-  assert.equal((await driven(natural.task(started))).status, 'CANCELED')
-  assert.equal((await driven(natural.task(off))).status, 'SUCCEEDED')
+  assert.equal((await driven(natural, natural.task(started))).status, 'CANCELED')
+  assert.equal((await driven(natural, natural.task(off))).status, 'SUCCEEDED')
   assert.equal((await readVm(natural, vm.extId)).powerState, 'OFF')
   assert.deepEqual(await hostsHolding(vm.extId, natural), [])
 })
@@ -174,7 +160,7 @@ test('a third migration into a host waits for one of the first two', async () =>
   assert.ok(target, 'the test needs a host without any of the VMs')
   const started = []
   for (const vm of vms) started.push(await to(vm.extId, target, natural))
-  const ends = await driven(Promise.all(started.map((each) => natural.task(each))))
+  const ends = await driven(natural, Promise.all(started.map((each) => natural.task(each))))
   assert.deepEqual(
     ends.map(({ status }: any) => status),
     ['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED'],

@@ -2,10 +2,12 @@
  * What takes its time: a service with natural durations, whose clock is moved from event to event.
  * Source: behaviour vmm.md 1.1 (Power), 3.3, 3.7; volumes-storage.md 1.4.
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { driven } from '../../support/driven.ts'
 import { happen } from '../../support/events.ts'
 import {
   aNativeCluster,
@@ -40,18 +42,8 @@ async function ended(started: CallResult | Promise<CallResult>): Promise<{ task:
   const task = await waited
   return { task, seconds: (Date.parse(task.completedTime) - Date.parse(task.startedTime)) / 1000 }
 }
-/** The same while somebody else makes it. */
-async function driven<T>(work: Promise<T>): Promise<T> {
-  let isOver = false
-  const waited = work.finally(() => (isOver = true))
-  while (!isOver) {
-    await app.clock.runToNextEvent()
-    await new Promise(setImmediate)
-  }
-  return waited
-}
 const on = async (body: object = {}): Promise<any> => {
-  const vm = await driven(aVm(app, cluster, { disks: [bootDisk(cluster)], ...body }))
+  const vm = await driven(app, aVm(app, cluster, { disks: [bootDisk(cluster)], ...body }))
   assert.equal((await ended(change(app, vm.extId, 'power-on'))).task.status, 'SUCCEEDED')
   return vm
 }
@@ -100,7 +92,7 @@ test('a linux guest is up 8 to 25 s after its start: firmware, loader, kernel, n
 
 test('detaching a volume group waits 60 s for a guest that still uses it, then forces the detach', async () => {
   const vm = await on()
-  const group = await driven(aGroup(app, { clusterReference: cluster.extId }))
+  const group = await driven(app, aGroup(app, { clusterReference: cluster.extId }))
   await ended(act(app, group.extId, 'attach-vm', { extId: vm.extId }))
   await happen(app, { type: 'GUEST_HANGS', vm: vm.extId })
   const { task, seconds } = await ended(act(app, group.extId, 'detach-vm', { extId: vm.extId }))
