@@ -7,6 +7,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { hostOfAppliance, vtep } from '../../kinds/networking/gateway.ts'
+import { setFault } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
@@ -147,6 +148,15 @@ test('an update that waits for a recovery leaves nothing of it in the status', (
     await app.clock.advance(120_000)
     assert.equal((await app.task(accepted)).status, 'SUCCEEDED')
     assert.deepEqual((await read(app, gateway)).status, { state: 'UP' })
+  }))
+
+test('no gateway is upgraded while its cluster cannot be reached', () =>
+  withApp({}, async (app) => {
+    await setFault(app, cluster, { isDown: true })
+    const refused = await app.call('POST', `${gateway}/$actions/upgrade`)
+    assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [503, 'CLUSTER_UNREACHABLE'])
+    await setFault(app, cluster)
+    assert.equal((await app.task(await app.call('POST', `${gateway}/$actions/upgrade`))).status, 'SUCCEEDED')
   }))
 
 test('an upgrade takes the session down for a while, and changes the version and the disk', () =>

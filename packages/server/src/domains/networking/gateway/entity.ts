@@ -1,6 +1,7 @@
 /** Source: behaviour networking.md 1.9. */
 import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
-import type { Gateway, LocalNetworkServices, RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
+import { Gateway, type LocalNetworkServices, type RemoteNetworkServices } from '@hyperplane/contract/networking/gateway'
+import type { Reader } from '../../../store/store.ts'
 
 export type GatewayEntity = EntityOf<typeof Gateway>
 export type GatewayBody = BodyOf<typeof Gateway>
@@ -19,6 +20,12 @@ export function localOf({ services }: OfServices): Local | undefined {
 }
 export const remoteOf = (of: OfServices): Remote | undefined =>
   localOf(of) === undefined ? (of.services as Remote) : undefined
+
+/** For the steps of a task, which holds the lock of the gateway. */
+export const storedOf = async (
+  { store }: { readonly store: Reader },
+  { extId }: { readonly extId: string },
+): Promise<GatewayEntity> => (await store.get(Gateway, extId)) as GatewayEntity
 
 /** The names of its services; the rules allow one. */
 export const servicesOf = ({ services }: OfServices): readonly string[] =>

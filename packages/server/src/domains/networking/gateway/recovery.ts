@@ -13,7 +13,7 @@ import { closedBecause } from '../../scheduling/host-state.ts'
 import { holdNode, releaseNodes } from '../../scheduling/manager-nodes.ts'
 import { allocationsOf, giveBack } from '../../scheduling/scheduler.ts'
 import { applianceOf, applianceSize, clusterOf, hostFor, hostOf } from './appliance.ts'
-import type { GatewayEntity } from './entity.ts'
+import { type GatewayEntity, storedOf } from './entity.ts'
 
 interface Leaving {
   readonly extId: string
@@ -85,8 +85,6 @@ async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, .
   return isAccepted
 }
 
-const storedOf = async ({ store }: Pick<Running, 'store'>, { extId }: Leaving): Promise<GatewayEntity> =>
-  (await store.get(Gateway, extId)) as GatewayEntity
 const observe = async ({ store }: Recording, { extId }: Leaving, recovery: GatewayEntity['recovery']): Promise<void> =>
   void (await store.observe(Gateway, extId, { recovery }))
 

@@ -1,4 +1,4 @@
-/** What the appliance of a gateway runs, and the BGP peers that follow from it. Source: behaviour networking.md 1.9, 1.10. */
+/** The service of a local gateway, and the BGP peers of its sessions. Source: behaviour networking.md 1.9, 1.10. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'

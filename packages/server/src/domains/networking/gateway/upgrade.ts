@@ -6,10 +6,11 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
+import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { refuseWhileChanging } from '../busy.ts'
 import { fault } from '../ip-config.ts'
 import { applianceOf, clusterOf, createDisk, diskOf, domainOf, fenceOnSilentHost } from './appliance.ts'
-import { type GatewayEntity, localOf, vpcOf } from './entity.ts'
+import { type GatewayEntity, localOf, storedOf, vpcOf } from './entity.ts'
 import { statusOf } from './view.ts'
 
 interface Upgrade {
@@ -21,6 +22,7 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
   const gateway = ctx.target
   const { extId, name, installedSoftwareVersion: installed = '', supportedSoftwareVersion: version = '' } = gateway
   if (localOf(gateway) === undefined) throw fault('extId', `expected a local gateway; ${name} is remote`)
+  await requireClusterReachable(ctx, clusterOf(gateway))
   refuseWhileChanging('Gateway', gateway)
   const { state, message } = await statusOf(ctx, gateway)
   if (state !== 'UP')
@@ -46,8 +48,6 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
   return task
 }
 
-const storedOf = async ({ store }: Pick<StepContext<Drivers>, 'store'>, { extId }: Upgrade): Promise<GatewayEntity> =>
-  (await store.get(Gateway, extId)) as GatewayEntity
 const upgraded = (gateway: GatewayEntity, { version }: Upgrade): GatewayEntity => ({
   ...gateway,
   installedSoftwareVersion: version,
