@@ -6,7 +6,7 @@ import { Nexthop } from './bgp-route.ts'
 import { bgpReaders, getRate, listRate, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
-/** What the unique rule and the subnet's users see of a route. */
+/** Derived from destination and nexthop: equal routes are refused, and a subnet in use is not deleted. */
 const held = { destinationAndNexthop: s.optional(s.text()), subnetReference: s.optional(s.referenceTo('Subnet')) }
 
 export const Route = resource(

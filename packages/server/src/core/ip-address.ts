@@ -112,7 +112,7 @@ export function parsePrefix(text: string): Prefix | undefined {
   return prefixOf(address, Number(length))
 }
 
-/** Of either family. */
+/** Reads an IPv4 or IPv6 address. */
 export const parseHost = (text: string): Address | undefined => parseAddress(text.includes(':') ? 'IPV6' : 'IPV4', text)
 
 export const holds = (range: AddressRange, value: bigint): boolean => range.first <= value && value <= range.last

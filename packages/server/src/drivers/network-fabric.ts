@@ -71,7 +71,7 @@ export interface BgpPeer {
   readonly local: { readonly address: string; readonly autonomousSystemNumber: number }
   readonly remote: { readonly address: string; readonly autonomousSystemNumber: number }
   readonly password?: string
-  /** Of accepted routes, in the router. */
+  /** The router gives this priority to accepted routes. */
   readonly priority: number
   /** Whether equal routes of several sessions share the traffic. */
   readonly isMultipath: boolean

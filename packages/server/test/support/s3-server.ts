@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from '../../src/config/config.ts'
 
 export const accessKeyId = 'HYPERPLANETESTKEY2'
-/** Of an object in both buckets, for suites that cover every kind. */
+/** Both buckets have an object with this key. */
 export const storedKey = 'stored.ova'
 export const secretAccessKey = 'a-secret/of+the-content-store'
 

@@ -1,4 +1,4 @@
-/** What a session's gateways configure at the fabric. Source: behaviour networking.md 1.10. */
+/** The BGP peer that the fabric configures for a session. Source: behaviour networking.md 1.10. */
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { formatPrefix, textOf } from '../../core/ip-address.ts'

@@ -39,7 +39,7 @@ export interface Phase<E> {
   /** `before`: the stored row, in updates. The result is that of the step. */
   program?(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
   remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
-  /** What a creation writes with this step. What `release` removes as well needs no `unrecord`. */
+  /** A creation writes this with the step. If it fails later, `release` has to remove it. */
   record?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
 }
 

@@ -294,11 +294,11 @@ const demandAmongPeers = async ({ store, drivers }: Choosing, vm: VmEntity): Pro
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
-/** What a caller that asks for many VMs has read for all of them. */
+/** Read once by a caller that places many VMs. */
 export interface Known {
   /** By VM. */
   readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
-  /** Of the policy that governs each of these VMs. */
+  /** The policy is the same for all of these VMs. */
   readonly hostAffinity?: HostAffinity
 }
 

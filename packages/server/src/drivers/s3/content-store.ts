@@ -16,7 +16,7 @@ const partsAtOnce = 4
 interface Part {
   readonly bytes: Uint8Array
   readonly version: string
-  /** Of the whole object. */
+  /** The size of the whole object. */
   readonly sizeBytes: number
 }
 

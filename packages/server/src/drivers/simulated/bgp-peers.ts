@@ -63,7 +63,7 @@ export function createBgpPeers(world: SimulatedWorld): BgpCalls {
   }
 }
 
-/** What an established session depends on. */
+/** An established session ends when this text changes. */
 const connectionOf = ({ local, remote, passwordDigest }: BgpPeerFact): string =>
   JSON.stringify([
     local.address,

@@ -31,7 +31,7 @@ export const fileKey = ({ imageExtId, clusterExtId }: ImageFile): string => `${i
 
 export interface ContentSettings {
   readonly durations: 'instant' | 'natural'
-  /** Of the world's files. */
+  /** The folder of the world's files. */
   readonly folder: string
   readonly contentStore?: ContentStore | undefined
 }

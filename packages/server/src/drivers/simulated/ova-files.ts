@@ -18,7 +18,7 @@ export interface OvaFact {
   /** Of the copies; milliseconds since 1970. */
   readonly at: number
   readonly url?: string
-  /** Of the object that it was read from; its bytes are in a file. */
+  /** The OVA was read from the object with this key, and its bytes are in a file. */
   readonly objectKey?: string
   readonly texts?: readonly TextFile[]
   readonly disks: readonly OvaDisk[]

@@ -6,7 +6,7 @@ import { type RouterFact, routerFacts } from './router-facts.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface Surroundings {
-  /** Of the overlay subnets of the VPC. */
+  /** The overlay subnets of the VPC. */
   readonly prefixes: readonly { readonly subnetExtId: string; readonly prefix: Prefix }[]
   readonly externallyRoutable: readonly Prefix[]
   readonly ports: readonly PortView[]

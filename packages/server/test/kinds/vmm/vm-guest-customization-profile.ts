@@ -73,7 +73,7 @@ export const profileConfigs = [
   profiled(withFile, of('AnswerFileOverrideSpec', { unattendXml: '<other/>' })),
 ]
 
-/** Of `vmm.cloneVm`. */
+/** Clones that are customised by a profile. */
 export const cloneBases: readonly FieldBase[] = profileConfigs.map((config) => async (app) => {
   const vms = '/vmm/v4.2/ahv/config/vms'
   const body = { name: named(), cluster: { extId: nativeCluster } }
@@ -112,9 +112,9 @@ const localeValues = (prefix: string): Record<string, readonly unknown[]> =>
       ['de-DE'],
     ]),
   )
-/** Of `vmm.cloneVm`. */
+/** Clones that are customised by a profile. */
 export const cloneValues = localeValues('vmm.cloneVm ')
-/** Of `vmm.updateTemplateById`. */
+/** Locales for the profile of an updated template. */
 export const templateValues = localeValues(
   'vmm.updateTemplateById templateVersionSpec/versionSource<TemplateVersionReference>/overrideVmConfig/',
 )

@@ -17,7 +17,7 @@ import { describedOperation, requireShortQueue } from '../admission.ts'
 export type ExternVmEntity = EntityOf<typeof ExternVm>
 export type State = NonNullable<ExternVmEntity['powerState']>
 
-/** Of a VM whose management is connected. */
+/** Other states mean that the management is not connected. */
 export const connectedStates = ['OFF', 'ON', 'SUSPENDED'] as const satisfies readonly State[]
 
 export interface OfVm {

@@ -36,7 +36,7 @@ export interface FetchedFile {
 export interface ObjectFileOptions {
   /** Undefined: no object store is configured. */
   readonly store: ContentStore | undefined
-  /** Of the world's files. */
+  /** The folder of the world's files. */
   readonly folder: string
   readonly move: Move
 }

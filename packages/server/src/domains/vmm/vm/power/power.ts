@@ -205,7 +205,7 @@ export const stoppedGuest = async (
   vmExtId: string,
 ): Promise<Stopped> => ({ isConsumed: await drivers.hypervisor.isCustomizationDone(vmExtId) })
 
-/** For `removeIso`. */
+/** Input of a task with the step `removeIso`. */
 interface WithIso {
   readonly isoExtId?: string
 }

@@ -22,7 +22,7 @@ export interface Making {
   readonly pointExtId: string
 }
 
-/** Of the recovery point: a native or an external VM. */
+/** The native or external VM that a recovery point is made of. */
 interface Machine {
   readonly extId: string
   readonly name: string
