@@ -51,15 +51,17 @@ export async function createExternPoint(ctx: WriteContext, body: NewPoint): Prom
 }
 
 /** @throws ApiError 409 when the guest of a running VM cannot be frozen */
-async function requireTools(
+const requireTools = (
   { drivers }: { readonly drivers: Drivers },
   vm: ExternVmEntity,
   type: Point['recoveryPointType'],
-): Promise<void> {
-  if (type !== 'APPLICATION_CONSISTENT' || vm.powerState === 'OFF') return
-  const isReachable = (): boolean => drivers.externalHypervisor.guestOf(vm.extId)?.areToolsReachable === true
-  await requireFreezable(nameOf(vm), vm.nutanixGuestTools, isReachable)
-}
+): Promise<void> =>
+  requireFreezable(
+    { ...vm, name: nameOf(vm) },
+    type,
+    vm.nutanixGuestTools,
+    () => drivers.externalHypervisor.guestOf(vm.extId)?.areToolsReachable === true,
+  )
 
 export const makeExternPoint = defineTask<Making>({
   name: 'vmm.create-recovery-point-of-external-vm',

@@ -48,16 +48,17 @@ export async function createPoint(ctx: WriteContext, body: NewPoint): Promise<Ta
 }
 
 /** @throws ApiError 409 when the guest of a running VM cannot be frozen */
-async function requireTools(
+const requireTools = (
   { drivers }: { readonly drivers: Drivers },
   vm: VmEntity,
   type: Point['recoveryPointType'],
-): Promise<void> {
-  if (type !== 'APPLICATION_CONSISTENT' || vm.powerState === 'OFF') return
-  const isReachable = async (): Promise<boolean> =>
-    (await drivers.hypervisor.observeGuests([vm.extId])).get(vm.extId)?.areToolsReachable === true
-  await requireFreezable(vm.name, vm.guestTools, isReachable)
-}
+): Promise<void> =>
+  requireFreezable(
+    vm,
+    type,
+    vm.guestTools,
+    async () => (await drivers.hypervisor.observeGuests([vm.extId])).get(vm.extId)?.areToolsReachable === true,
+  )
 
 export const makePoint = defineTask<Making>({
   name: 'vmm.create-vm-recovery-point',

@@ -88,10 +88,12 @@ interface FreezingTools {
 
 /** @throws ApiError 409 when the tools cannot freeze the guest */
 export async function requireFreezable(
-  name: string,
+  { name, powerState }: { readonly name: string; readonly powerState?: string | undefined },
+  type: Point['recoveryPointType'],
   tools: FreezingTools | undefined,
   isReachable: () => boolean | Promise<boolean>,
 ): Promise<void> {
+  if (type !== 'APPLICATION_CONSISTENT' || powerState === 'OFF') return
   const refuse = (reason: string): never => {
     const operation = 'an application-consistent recovery point'
     throw new ApiError('GUEST_TOOLS_NOT_READY', { name, operation, reason })
