@@ -39,6 +39,5 @@ export const unimplemented: Unimplemented = {
   },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
   '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
-  '/stats/vpc/{vpcExtId}/external-subnets': { getVpcNsStats: 'GET /{extId}' },
   '/stats/vpn-connections': { getVpnConnectionStats: 'GET /{extId}' },
 }
