@@ -136,6 +136,7 @@ export const driverCalls = {
     routesOf: true,
     serveDhcp: true,
     stopDhcp: true,
+    trace: true,
     translateSources: true,
   },
   objectStore: { get: true, list: true, put: true, remove: true },
