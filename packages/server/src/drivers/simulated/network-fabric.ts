@@ -8,6 +8,7 @@ import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
+import { createVpnTunnels } from './vpn-tunnels.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export const fabricFacts = (
@@ -31,6 +32,7 @@ export function createNetworkFabric(
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
     ...createGateways(world, settings.durations === 'instant'),
+    ...createVpnTunnels(world),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.
