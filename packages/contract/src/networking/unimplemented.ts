@@ -34,5 +34,4 @@ export const unimplemented: Unimplemented = {
   '/config/vpc-virtual-switch-mappings': { VpcVirtualSwitchMapping: 'list create' },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
   '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
-  '/stats/vpc/{vpcExtId}/external-subnets': { getVpcNsStats: 'GET /{extId}' },
 }

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { baseFields, perSecond, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { gatewayReaders } from './roles.ts'
-import { sampledQuery, samples, statType } from './sampling.ts'
+import { sampledQuery, samples, statType } from './sampled.ts'
 import { VpnConnection } from './vpn-connection.ts'
 
 export const VpnConnectionStats = s.object('networking.v4.stats.VpnConnectionStats', {

@@ -5,6 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
+import type { Flows } from './flows/flows.ts'
+import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
@@ -24,7 +26,7 @@ export const fabricFacts = (
 
 export function createNetworkFabric(
   world: SimulatedWorld,
-  settings: { readonly durations: 'instant' | 'natural' },
+  settings: { readonly durations: 'instant' | 'natural'; readonly flows: Flows },
 ): NetworkFabric {
   const { subnets, dhcp } = fabricFacts(world)
   const hosts = world.collection<HardwareFault>('hardware.faults')
@@ -33,6 +35,7 @@ export function createNetworkFabric(
     ...createBgpPeers(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createVpnTunnels(world),
+    ...createFlowStatistics(settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.
