@@ -11,6 +11,7 @@ import type { HardwareFault } from './hardware.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
 import { createReachability } from './reachability/trace.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
+import { createVpnTunnels } from './vpn-tunnels.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export const fabricFacts = (
@@ -34,6 +35,7 @@ export function createNetworkFabric(
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
     ...createGateways(world, settings.durations === 'instant'),
+    ...createVpnTunnels(world),
     ...createFlowStatistics(settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
