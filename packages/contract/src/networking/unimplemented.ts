@@ -27,7 +27,6 @@ export const unimplemented: Unimplemented = {
     disassociateHostNicFromNicProfile: 'disassociate-host-nic',
   },
   '/config/node-schedulable-statuses': { listNodeSchedulableStatus: 'GET' },
-  '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/uplink-bonds': { UplinkBond: 'list get' },
   '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },
   '/config/vnics': { migrateVnicById: 'migrate' },
@@ -38,6 +37,5 @@ export const unimplemented: Unimplemented = {
     VpnApplianceForVpnConnection: 'get',
   },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
-  '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
   '/stats/vpn-connections': { getVpnConnectionStats: 'GET /{extId}' },
 }

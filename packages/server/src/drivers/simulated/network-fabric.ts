@@ -9,6 +9,7 @@ import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createMirroring } from './traffic-mirrors.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -34,6 +35,7 @@ export function createNetworkFabric(
     ...createBgpPeers(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createFlowStatistics(settings.flows),
+    ...createMirroring(world, settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.

@@ -9,6 +9,7 @@ import { routeFacts, routerFacts } from '../router-facts.ts'
 import { surroundingsOf } from '../router-surroundings.ts'
 import { routesOfRouter } from '../router-tables.ts'
 import { policyFacts } from '../routing-policies.ts'
+import { activeMirrors } from '../traffic-mirrors.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { flowHistory, type Observation, type ObservedAttachment, type ObservedNic, record } from './history.ts'
 
@@ -18,6 +19,7 @@ const watched = {
   attachments: ['fabric.router', 'fabric.route', 'fabric.bgp-peer', 'fabric.bgp-fault', 'hardware.faults'],
   floatingIps: ['fabric.floating-ip'],
   policies: ['fabric.policy'],
+  mirrors: ['domains', 'fabric.mirror', 'hardware.faults', 'hardware.maintenance', 'storage.full', 'storage.stalls'],
 } as const
 
 type Sort = keyof typeof watched
@@ -63,6 +65,10 @@ export function createObserver(
       )
       const observed = present(new Map(programs), since)
       await record(histories.policies, observed, all(histories.policies, observed), now)
+    },
+    async mirrors(now, since) {
+      const observed = present(activeMirrors(world), since)
+      await record(histories.mirrors, observed, all(histories.mirrors, observed), now)
     },
   }
   return {
