@@ -36,6 +36,7 @@ import {
   seedBase as seedPlatformBase,
   seedDemo as seedPlatformDemo,
 } from './demo/platform.ts'
+import { seedMirrorsDemo } from './demo/traffic-mirrors.ts'
 import { seedUnregistered } from './demo/unregistered.ts'
 import { seedDemo as seedVolumesDemo } from './demo/volumes.ts'
 import { fillExactly } from './exact-fill.ts'
@@ -112,6 +113,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedNetworkingDemo(ctx)
   await seedVmmDemo(ctx)
   await seedBalancers(ctx)
+  await seedMirrorsDemo(ctx)
   await seedVolumesDemo(ctx)
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)

@@ -32,6 +32,16 @@ const pathsOf = (result: CallResult): (string | undefined)[] =>
 const hostOf = async (extId: string): Promise<string | undefined> =>
   (await app.call('GET', `/vmm/v4.2/ahv/config/vms/${extId}`)).data.host?.extId
 
+test('the demo copies the traffic of its database to another host', async () => {
+  const path = `${mirrors}/${seedId('traffic-mirror/db-mirror')}`
+  const { name, state, sourceList, destinationList } = await read(path)
+  assert.deepEqual([name, state, sourceList[0].isUp, destinationList[0].isUp], ['db-mirror', 'ACTIVE', true, true])
+  const now = app.clock.now()
+  const span = `$startTime=${formatTime(now - 3_600_000)}&$endTime=${formatTime(now)}`
+  const { data } = await app.call('GET', `${mirrorStats(path)}?${span}`)
+  assert.ok(data.transmitByteCount[0] > 1e9, 'it has counted for days')
+})
+
 test('a mirror of a VM takes the host and the cluster of its source, and is active while all ports are up', async () => {
   const result = await create(mirrorBody('first', source, spans[0]!))
   const task = await app.task(result)

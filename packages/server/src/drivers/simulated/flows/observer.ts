@@ -123,18 +123,17 @@ function nicsOf(
 ): readonly (readonly [string, Observation<ObservedNic>])[] {
   const { domain, state, hostExtId, startedAt = 0, nicChanges = {} } = fact
   if (state !== 'ON' || hostExtId === undefined) return []
-  const connected = domain.nics.filter(({ isConnected }) => isConnected)
-  return connected.flatMap((nic, index) => {
+  const connected = domain.nics.filter(({ isConnected, subnetExtId }) => isConnected && subnetExtId !== undefined)
+  return connected.map((nic, index) => {
     const { extId, macAddress, subnetExtId, address } = nic
-    if (subnetExtId === undefined) return []
-    const vpcExtId = subnets.get(subnetExtId)?.vpcExtId
+    const vpcExtId = subnets.get(subnetExtId!)?.vpcExtId
     const value: ObservedNic = {
-      ...{ vmExtId: domain.extId, vmName: domain.name, hostExtId, macAddress, subnetExtId },
+      ...{ vmExtId: domain.extId, vmName: domain.name, hostExtId, macAddress, subnetExtId: subnetExtId! },
       ...(vpcExtId !== undefined && { vpcExtId }),
       ...(address !== undefined && { address }),
       ...{ index, connectedNics: connected.length },
     }
-    return [[extId, { value, since: Math.max(startedAt, nicChanges[extId]?.at ?? 0) }]]
+    return [extId, { value, since: Math.max(startedAt, nicChanges[extId]?.at ?? 0) }]
   })
 }
 
