@@ -14,7 +14,6 @@ export const unimplemented: Unimplemented = {
     RemoteVtepGateway: 'list',
     RemoteVtepGatewayForCluster: 'get',
   },
-  '/config/ipfix-exporters': { IpfixExporter: 'list create get update delete' },
   '/config/layer2-stretches': { Layer2Stretch: 'list create get update delete' },
   '/config/layer2-stretches/{layer2StretchExtId}/learned-mac-addresses': {
     LearnedMacAddress: 'list',

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
+import { createExporting } from './flow-exporters.ts'
 import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
@@ -34,6 +35,7 @@ export function createNetworkFabric(
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
     ...createGateways(world, settings.durations === 'instant'),
+    ...createExporting(world),
     ...createFlowStatistics(settings.flows),
     ...createMirroring(world, settings.flows),
     async programSubnet(subnet) {

@@ -1,4 +1,5 @@
 /** Simulated mirrors: their state is a function of guests and hosts. Source: behaviour networking.md 1.16. */
+import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { MirrorProgram, MirrorReading, MirrorView, TrafficMirroring } from '../traffic-mirroring.ts'
 import type { Flow } from './flows/flow-table.ts'
@@ -15,6 +16,7 @@ export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMir
   const mirrors = mirrorFacts(world)
   return {
     async programMirror(mirror) {
+      if (isDeepStrictEqual(mirrors.get(mirror.extId), mirror)) return
       // A host that is down gets the configuration when it is back.
       if (world.collection<HardwareFault>('hardware.faults').get(mirror.hostExtId)?.isAgentSilent === true)
         throw new DriverError(`the network agent of the host ${mirror.hostExtId} does not answer within 30 s`, {
