@@ -9,6 +9,7 @@ import { happen, startQuietDemo } from '../../support/events.ts'
 import { type Collector, type Message, startCollector } from '../../support/flow-collector.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { clusterScope, exporterBody, exporters } from '../../support/ipfix-exporters.ts'
+import { unregister } from '../../support/registering.ts'
 import type { CallResult, TestApp } from '../../support/start-app.ts'
 import { changed, made, removed } from '../../support/vpcs.ts'
 
@@ -197,6 +198,28 @@ test('there are at most eight exporters', async () => {
   const refused = await create(exporterBody('ninth', { collectorPort: 6000 }))
   assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [422, 'LIMIT_EXCEEDED'])
   for (const path of paths) await removed(app, path)
+})
+
+test('the demo exports the flows of all clusters, and a cluster that leaves takes its scope along', async () => {
+  const demo = (await app.call('GET', `${exporters}/${seedId('ipfix-exporter/flows')}`)).data
+  assert.deepEqual([demo.name, demo.exportScopes[0].scopeType], ['flows', 'PC'])
+  const cloud = seedId('cluster/cloud-1')
+  const both = await made(app, exporters, exporterBody('both', { exportScopes: [clusterScope(), clusterScope(cloud)] }))
+  const only = await made(
+    app,
+    exporters,
+    exporterBody('only', { collectorPort: 4750, exportScopes: [clusterScope(cloud)] }),
+  )
+  const task = await app.task(await unregister(app, { extId: cloud }))
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  await app.clock.advance(5000)
+  const scopesOf = async (path: string) =>
+    ((await app.call('GET', path)).data.exportScopes ?? []).map(({ uuid }: any) => uuid)
+  assert.deepEqual(await scopesOf(both), [ids.native])
+  assert.deepEqual(await scopesOf(only), [])
+  assert.deepEqual(exporterFacts(app.world).get(only.slice(-36))!.hosts, [])
+  await removed(app, both)
+  await removed(app, only)
 })
 
 test('a clock that is moved far by hand floods no collector', async () => {
