@@ -7,7 +7,7 @@ import type { Flows } from './flows/flows.ts'
 import { flowHistory, periodAt } from './flows/history.ts'
 import { type HardwareFault, maintenanceFacts } from './hardware.ts'
 import { domainFacts } from './hypervisor/facts.ts'
-import { isPaused } from './hypervisor/pauses.ts'
+import { isPaused } from './hypervisor/paused.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export const mirrorFacts = (world: SimulatedWorld): Collection<MirrorProgram> => world.collection('fabric.mirror')

@@ -11,7 +11,7 @@ import { type DomainFact, diskFacts, hasFault, stallFacts, stopped, withNewTools
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { seenNic } from './nics.ts'
-import { isPaused, stallSeconds } from './pauses.ts'
+import { isPaused, stallSeconds } from './paused.ts'
 
 const scriptMillis = 3000
 

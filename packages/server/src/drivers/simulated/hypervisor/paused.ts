@@ -1,4 +1,3 @@
-/** Source: behaviour vmm.md 3.7. */
 import type { SimulatedWorld } from '../world.ts'
 import { type DomainFact, diskFacts, fullFacts, stallFacts } from './facts.ts'
 
