@@ -3,6 +3,7 @@
  * since 1970. Source: behaviour networking.md 3.1.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { MirrorProgram } from '../../traffic-mirroring.ts'
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 
@@ -42,6 +43,9 @@ export interface ObservedAttachment {
   readonly externallyRoutablePrefixes: readonly string[]
 }
 
+/** A mirror while it is active. */
+export type ObservedMirror = Pick<MirrorProgram, 'sources'>
+
 export const flowHistory = (
   world: SimulatedWorld,
 ): {
@@ -49,14 +53,22 @@ export const flowHistory = (
   readonly attachments: Collection<History<ObservedAttachment>>
   readonly floatingIps: Collection<History<FloatingIpProgram>>
   readonly policies: Collection<History<PolicyProgram>>
+  readonly mirrors: Collection<History<ObservedMirror>>
 } => ({
   nics: world.collection('flows.nic'),
   attachments: world.collection('flows.attachment'),
   floatingIps: world.collection('flows.floating-ip'),
   policies: world.collection('flows.policy'),
+  mirrors: world.collection('flows.mirror'),
 })
 
-export const historyCollections = ['flows.nic', 'flows.attachment', 'flows.floating-ip', 'flows.policy'] as const
+export const historyCollections = [
+  'flows.attachment',
+  'flows.floating-ip',
+  'flows.mirror',
+  'flows.nic',
+  'flows.policy',
+] as const
 
 /** As long as statistics go back. */
 const keptMillis = 90 * 24 * 3600 * 1000
