@@ -142,6 +142,7 @@ export const driverCalls = {
     serveDhcp: true,
     stopDhcp: true,
     stopTunnelRouting: true,
+    throughput: true,
     translateSources: true,
     tunnel: true,
   },

@@ -42,39 +42,67 @@ export const tunnelFacts = (
 })
 
 export function conditionOf(world: SimulatedWorld, tunnel: TunnelFact): Condition {
+  const span = upSpan(world, tunnel)
   const now = world.clock.now()
+  if (!('reason' in span) && span.from <= now && now < span.to) return { upSince: span.from }
   const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
   const begun = beginningOf(world, tunnel)
   if (begun.reason !== undefined) return { reason: begun.reason }
-  const { at, upAt, deadPeerDetection } = begun
+  const { at, deadPeerDetection } = begun
   if (silentSince !== undefined) {
-    const wasUp = upAt <= silentSince && !(otherKeySince !== undefined && otherKeySince <= silentSince)
-    if (!wasUp) return { reason: 'no response' }
-    const lostAt = silentSince + 1000 * deadPeerDetection.timeoutSeconds
-    if (now < lostAt) return { upSince: upAt }
-    const hasTriedAgain = deadPeerDetection.action === 'RESTART' && now >= lostAt + retryMillis
-    return { reason: hasTriedAgain ? 'no response' : 'dead peer detected' }
+    const isWaiting = deadPeerDetection.action === 'RESTART' && !('reason' in span) && now < span.to + retryMillis
+    const isLost = !('reason' in span) && (deadPeerDetection.action !== 'RESTART' || isWaiting)
+    return { reason: isLost ? 'dead peer detected' : 'no response' }
   }
   if (otherKeySince !== undefined) return { reason: 'authentication failed' }
-  if (now < at) return { reason: deadPeerDetection.action === 'CLEAR' ? 'dead peer detected' : 'no response' }
-  return now < upAt ? { reason: 'negotiating' } : { upSince: upAt }
+  if (now >= at) return { reason: 'negotiating' }
+  return { reason: deadPeerDetection.action === 'CLEAR' ? 'dead peer detected' : 'no response' }
+}
+
+/** When the tunnel is up, as long as its facts stay as they are. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+export function upSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | { readonly reason: string } {
+  const begun = beginningOf(world, tunnel)
+  if (begun.reason !== undefined) return { reason: begun.reason }
+  const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
+  const { upAt, deadPeerDetection } = begun
+  const endless = { from: upAt, to: Number.POSITIVE_INFINITY }
+  if (silentSince === undefined) return otherKeySince === undefined ? endless : { reason: 'authentication failed' }
+  const wasUp = upAt <= silentSince && !(otherKeySince !== undefined && otherKeySince <= silentSince)
+  if (!wasUp) return { reason: 'no response' }
+  return { from: upAt, to: silentSince + 1000 * deadPeerDetection.timeoutSeconds }
 }
 
 /** Undefined: no eBGP is configured. */
 export function bgpConditionOf(world: SimulatedWorld, tunnel: TunnelFact): Condition | undefined {
   const { bgp } = tunnel.routing ?? {}
   if (bgp === undefined) return undefined
-  const condition = conditionOf(world, tunnel)
-  if (condition.reason !== undefined) return { reason: 'Idle' }
-  if (bgp.local.passwordDigest !== bgp.remote.passwordDigest) return { reason: 'Active: authentication failed' }
   const now = world.clock.now()
+  const span = bgpSpan(world, tunnel)
+  if (span !== undefined && span.from <= now && now < span.to) return { upSince: span.from }
+  if (conditionOf(world, tunnel).reason !== undefined) return { reason: 'Idle' }
+  if (!isSamePassword(bgp)) return { reason: 'Active: authentication failed' }
   const { silentSince } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
-  const from = Math.max(condition.upSince, bgp.since)
-  const upAt = from + millisOf(world, `vpn bgp ${tunnel.connectionExtId} ${from}`, seconds.bgp)
-  const isSilent = silentSince !== undefined && (upAt > silentSince || now - silentSince >= holdMillis)
-  if (isSilent) return { reason: 'Active: the peer does not answer' }
-  return now < upAt ? { reason: 'Connect' } : { upSince: upAt }
+  return { reason: silentSince === undefined ? 'Connect' : 'Active: the peer does not answer' }
 }
+
+/** When the eBGP session is up, as long as the facts stay as they are. */
+export function bgpSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undefined {
+  const { bgp } = tunnel.routing ?? {}
+  const up = upSpan(world, tunnel)
+  if (bgp === undefined || 'reason' in up || !isSamePassword(bgp)) return undefined
+  const { silentSince = Number.POSITIVE_INFINITY } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
+  const begun = Math.max(up.from, bgp.since)
+  const from = begun + millisOf(world, `vpn bgp ${tunnel.connectionExtId} ${begun}`, seconds.bgp)
+  return from > silentSince ? undefined : { from, to: Math.min(up.to, silentSince + holdMillis) }
+}
+
+const isSamePassword = ({ local, remote }: { readonly local: SpeakerFact; readonly remote: SpeakerFact }): boolean =>
+  local.passwordDigest === remote.passwordDigest
 
 /** When the present negotiation begins, and when it is complete if the peer answers. */
 function beginningOf(world: SimulatedWorld, tunnel: TunnelFact) {

@@ -6,4 +6,5 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'flows.floating-ip': 'nobody',
   'flows.nic': 'nobody',
   'flows.policy': 'nobody',
+  'flows.tunnel': 'nobody',
 }

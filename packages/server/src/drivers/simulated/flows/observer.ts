@@ -11,6 +11,7 @@ import { routesOfRouter } from '../router-tables.ts'
 import { policyFacts } from '../routing-policies.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { flowHistory, type Observation, type ObservedAttachment, type ObservedNic, record } from './history.ts'
+import { observedTunnels } from './tunnels.ts'
 
 /** Collections of facts, by what is observed in them. */
 const watched = {
@@ -18,6 +19,17 @@ const watched = {
   attachments: ['fabric.router', 'fabric.route', 'fabric.bgp-peer', 'fabric.bgp-fault', 'hardware.faults'],
   floatingIps: ['fabric.floating-ip'],
   policies: ['fabric.policy'],
+  tunnels: [
+    ...[
+      'fabric.vpn-tunnel',
+      'fabric.vpn-tunnel-fault',
+      'fabric.route',
+      'fabric.subnet',
+      'fabric.dhcp',
+      'fabric.router',
+    ],
+    ...['fabric.gateway', 'fabric.gateway-agent', 'domains', 'hardware.faults'],
+  ],
 } as const
 
 type Sort = keyof typeof watched
@@ -63,6 +75,10 @@ export function createObserver(
       )
       const observed = present(new Map(programs), since)
       await record(histories.policies, observed, all(histories.policies, observed), now)
+    },
+    async tunnels(now, since) {
+      const observed = observedTunnels(world, since)
+      await record(histories.tunnels, observed, all(histories.tunnels, observed), now)
     },
   }
   return {
