@@ -41,40 +41,45 @@ export const tunnelFacts = (
   tunnelFaults: world.collection('fabric.vpn-tunnel-fault'),
 })
 
-export function conditionOf(world: SimulatedWorld, tunnel: TunnelFact): Condition {
-  const span = upSpan(world, tunnel)
-  const now = world.clock.now()
-  if (!('reason' in span) && span.from <= now && now < span.to) return { upSince: span.from }
-  const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
-  const begun = beginningOf(world, tunnel)
-  if (begun.reason !== undefined) return { reason: begun.reason }
-  const { at, deadPeerDetection } = begun
-  if (silentSince !== undefined) {
-    const isWaiting = deadPeerDetection.action === 'RESTART' && !('reason' in span) && now < span.to + retryMillis
-    const isLost = !('reason' in span) && (deadPeerDetection.action !== 'RESTART' || isWaiting)
-    return { reason: isLost ? 'dead peer detected' : 'no response' }
-  }
-  if (otherKeySince !== undefined) return { reason: 'authentication failed' }
-  if (now >= at) return { reason: 'negotiating' }
-  return { reason: deadPeerDetection.action === 'CLEAR' ? 'dead peer detected' : 'no response' }
-}
-
-/** When the tunnel is up, as long as its facts stay as they are. */
+/** When something is up, as long as its facts stay as they are. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-export function upSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | { readonly reason: string } {
-  const begun = beginningOf(world, tunnel)
-  if (begun.reason !== undefined) return { reason: begun.reason }
-  const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
-  const { upAt, deadPeerDetection } = begun
-  const endless = { from: upAt, to: Number.POSITIVE_INFINITY }
-  if (silentSince === undefined) return otherKeySince === undefined ? endless : { reason: 'authentication failed' }
-  const wasUp = upAt <= silentSince && !(otherKeySince !== undefined && otherKeySince <= silentSince)
+export function conditionOf(world: SimulatedWorld, tunnel: TunnelFact): Condition {
+  const span = upSpan(world, tunnel)
+  if ('reason' in span) return span
+  const now = world.clock.now()
+  const action = tunnel.security?.deadPeerDetection.action
+  if (now >= span.to) {
+    const hasTriedAgain = action === 'RESTART' && now >= span.to + retryMillis
+    return { reason: hasTriedAgain ? 'no response' : 'dead peer detected' }
+  }
+  if (now >= span.from) return { upSince: span.from }
+  if (now >= span.begun) return { reason: 'negotiating' }
+  return { reason: action === 'CLEAR' ? 'dead peer detected' : 'no response' }
+}
+
+/** With the time at which the ends begin to negotiate. */
+export function upSpan(
+  world: SimulatedWorld,
+  tunnel: TunnelFact,
+): (Span & { readonly begun: number }) | { readonly reason: string } {
+  const { connectionExtId, gatewayExtId, security, negotiation } = tunnel
+  if (security === undefined || negotiation === undefined) return { reason: 'the tunnel is not configured' }
+  const service = serviceOf(world, gatewayExtId)
+  if (service.reason !== undefined) return { reason: service.reason }
+  const { at, isRekey } = service.upSince > negotiation.at ? { at: service.upSince, isRekey: false } : negotiation
+  const from = at + millisOf(world, `vpn ${connectionExtId} ${at}`, isRekey ? seconds.rekey : seconds.negotiation)
+  const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(connectionExtId) ?? {}
+  if (silentSince === undefined) {
+    if (otherKeySince !== undefined) return { reason: 'authentication failed' }
+    return { begun: at, from, to: Number.POSITIVE_INFINITY }
+  }
+  const wasUp = from <= silentSince && !(otherKeySince !== undefined && otherKeySince <= silentSince)
   if (!wasUp) return { reason: 'no response' }
-  return { from: upAt, to: silentSince + 1000 * deadPeerDetection.timeoutSeconds }
+  return { begun: at, from, to: silentSince + 1000 * security.deadPeerDetection.timeoutSeconds }
 }
 
 /** Undefined: no eBGP is configured. */
@@ -103,18 +108,6 @@ export function bgpSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undef
 
 const isSamePassword = ({ local, remote }: { readonly local: SpeakerFact; readonly remote: SpeakerFact }): boolean =>
   local.passwordDigest === remote.passwordDigest
-
-/** When the present negotiation begins, and when it is complete if the peer answers. */
-function beginningOf(world: SimulatedWorld, tunnel: TunnelFact) {
-  const { security, negotiation } = tunnel
-  if (security === undefined || negotiation === undefined) return { reason: 'the tunnel is not configured' }
-  const service = serviceOf(world, tunnel.gatewayExtId)
-  if (service.reason !== undefined) return { reason: service.reason }
-  const { at, isRekey } = service.upSince > negotiation.at ? { at: service.upSince, isRekey: false } : negotiation
-  const span = isRekey ? seconds.rekey : seconds.negotiation
-  const upAt = at + millisOf(world, `vpn ${tunnel.connectionExtId} ${at}`, span)
-  return { at, upAt, deadPeerDetection: security.deadPeerDetection }
-}
 
 const millisOf = (world: SimulatedWorld, text: string, [least, most]: readonly [number, number]): number =>
   Math.round(1000 * (least + (most - least) * drawsFrom(`${world.seed}/${text}`)()))
