@@ -1,5 +1,5 @@
 /** Which routing policy of a VPC decides about a packet. Source: behaviour networking.md 1.7. */
-import { type Address, holds, type Prefix, parsePrefix, prefixLengthOf } from '../core/ip-address.ts'
+import { type Address, holds, type Prefix, parsePrefix, prefixLengthOf, textOf } from '../core/ip-address.ts'
 import type { PolicyProgram } from './virtual-routing.ts'
 
 export interface Packet {
@@ -16,10 +16,19 @@ export interface PacketEnd {
   readonly isExternal: boolean
 }
 
-export interface Match {
+interface Match {
   readonly policy: PolicyProgram
   /** Whether it matches the mirrored rule of a bidirectional policy. */
   readonly isReverse: boolean
+}
+
+export interface Decision {
+  /** Absent: no policy matches. */
+  readonly policy?: PolicyProgram
+  readonly isReverse?: boolean
+  /** The service to which the policy reroutes does not answer. */
+  readonly isFallback?: boolean
+  readonly passes: boolean
 }
 
 type Condition = PolicyProgram['rule']['policyMatch']
@@ -29,7 +38,7 @@ type Ranges = readonly { readonly startPort: number; readonly endPort: number }[
 const protocolNumbers = { ICMP: 1, TCP: 6, UDP: 17 } as const
 
 /** @param policies of one VPC; the matching one with the highest priority decides */
-export function policyMatcher(policies: readonly PolicyProgram[]): (packet: Packet) => Match | undefined {
+function policyMatcher(policies: readonly PolicyProgram[]): (packet: Packet) => Match | undefined {
   const ordered = policies.toSorted((a, b) => b.priority - a.priority)
   const conditions = ordered.map((policy) => ({ policy, matches: matcherOf(policy.rule.policyMatch) }))
   return (packet) => {
@@ -39,6 +48,28 @@ export function policyMatcher(policies: readonly PolicyProgram[]): (packet: Pack
       if (policy.rule.isBidirectional === true && matches(mirrored)) return { policy, isReverse: true }
     }
     return undefined
+  }
+}
+
+/**
+ * @param policies of one VPC
+ * @param answers whether a service to which policies reroute answers at this address
+ */
+export function policyDecider(
+  policies: readonly PolicyProgram[],
+  answers: (address: string) => boolean,
+): (packet: Packet) => Decision {
+  const matchOf = policyMatcher(policies)
+  return (packet) => {
+    const match = matchOf(packet)
+    if (match === undefined) return { passes: true }
+    const { actionType, rerouteParams: [reroute] = [] } = match.policy.rule.policyAction
+    if (actionType !== 'REROUTE' || reroute === undefined) return { ...match, passes: actionType !== 'DENY' }
+    const { serviceIp, ingressServiceIp, egressServiceIp, rerouteFallbackAction } = reroute
+    const services = [serviceIp, ingressServiceIp, egressServiceIp].flatMap((address) => textOf(address) ?? [])
+    if (services.every(answers)) return { ...match, passes: true }
+    const passes = rerouteFallbackAction === 'ALLOW' || rerouteFallbackAction === 'PASSTHROUGH'
+    return { ...match, isFallback: true, passes }
   }
 }
 

@@ -3,8 +3,8 @@
  * what its guest draws: a part of it between NICs that are neighbours in a ring, the rest to and from the internet. Rates
  * are whole bytes a second, so sums are exact; packets are rounded up for each flow. Source: behaviour networking.md 3.1, 3.3.
  */
-import { type Address, holds, parseHost, parsePrefix, textOf } from '../../../core/ip-address.ts'
-import { type Packet, type PacketEnd, policyMatcher } from '../../policy-match.ts'
+import { type Address, holds, parseHost, parsePrefix } from '../../../core/ip-address.ts'
+import { type Packet, type PacketEnd, policyDecider } from '../../policy-match.ts'
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
 import { guestKey, networkAt, type Profile, profileName, profileOf } from '../guest-load.ts'
 import { keyOf, noise } from '../noise.ts'
@@ -219,13 +219,12 @@ type Through = Pick<Flow, 'connectionExtId' | 'externalSubnetExtId'>
 
 class FlowMaker {
   readonly #facts: FlowFacts
-  readonly #decide: ReturnType<typeof policyMatcher>
-  readonly #answering: ReadonlySet<string>
+  readonly #decide: ReturnType<typeof policyDecider>
 
   constructor(facts: FlowFacts) {
     this.#facts = facts
-    this.#decide = policyMatcher(facts.policies)
-    this.#answering = new Set(facts.nics.flatMap(({ address }) => address ?? []))
+    const addresses = new Set(facts.nics.flatMap(({ address }) => address ?? []))
+    this.#decide = policyDecider(facts.policies, (address) => addresses.has(address))
   }
 
   memberOf(nicExtId: string, nic: ObservedNic): Member {
@@ -325,17 +324,8 @@ class FlowMaker {
   }
 
   #decisionFor(packet: Packet): Decision {
-    const match = this.#decide(packet)
-    if (match === undefined) return { arrives: true }
-    const { extId: policyExtId, rule } = match.policy
-    const decided = { policyExtId, isReverse: match.isReverse }
-    const { actionType, rerouteParams: [reroute] = [] } = rule.policyAction
-    if (actionType !== 'REROUTE' || reroute === undefined) return { ...decided, arrives: actionType !== 'DENY' }
-    const { serviceIp, ingressServiceIp, egressServiceIp, rerouteFallbackAction } = reroute
-    const services = [serviceIp, ingressServiceIp, egressServiceIp].flatMap((address) => textOf(address) ?? [])
-    if (services.every((address) => this.#answering.has(address))) return { ...decided, arrives: true }
-    const passes = rerouteFallbackAction === 'ALLOW' || rerouteFallbackAction === 'PASSTHROUGH'
-    return { ...decided, isFallback: true, arrives: passes }
+    const { policy, passes, ...decided } = this.#decide(packet)
+    return { ...(policy && { policyExtId: policy.extId }), ...decided, arrives: passes }
   }
 }
 

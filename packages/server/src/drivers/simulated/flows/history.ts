@@ -3,6 +3,7 @@
  * since 1970. Source: behaviour networking.md 3.1.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { MirrorProgram } from '../../traffic-mirroring.ts'
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 
@@ -55,6 +56,9 @@ export interface ObservedTunnel {
   readonly ingressLimitMbps?: number
 }
 
+/** A mirror while it is active. */
+export type ObservedMirror = Pick<MirrorProgram, 'sources'>
+
 export const flowHistory = (
   world: SimulatedWorld,
 ): {
@@ -62,19 +66,22 @@ export const flowHistory = (
   readonly attachments: Collection<History<ObservedAttachment>>
   readonly floatingIps: Collection<History<FloatingIpProgram>>
   readonly policies: Collection<History<PolicyProgram>>
+  readonly mirrors: Collection<History<ObservedMirror>>
   readonly tunnels: Collection<History<ObservedTunnel>>
 } => ({
   nics: world.collection('flows.nic'),
   attachments: world.collection('flows.attachment'),
   floatingIps: world.collection('flows.floating-ip'),
   policies: world.collection('flows.policy'),
+  mirrors: world.collection('flows.mirror'),
   tunnels: world.collection('flows.tunnel'),
 })
 
 export const historyCollections = [
-  'flows.nic',
   'flows.attachment',
   'flows.floating-ip',
+  'flows.mirror',
+  'flows.nic',
   'flows.policy',
   'flows.tunnel',
 ] as const
