@@ -64,14 +64,14 @@ function viewsIn(world: SimulatedWorld): (mirror: MirrorProgram) => MirrorView {
   }
 }
 
-/** By NIC: the host of its guest, or why nothing passes it. */
+/** By NIC: the host of its guest, or why nothing passes it. Readers of a mirror may not see its VMs, so none is named. */
 function placesOf(world: SimulatedWorld): ReadonlyMap<string, { readonly at?: string; readonly fault?: string }> {
   const places = new Map<string, { readonly at?: string; readonly fault?: string }>()
   for (const fact of domainFacts(world).all().values()) {
     const { domain, state, hostExtId } = fact
     for (const { extId, isConnected } of domain.nics) {
-      if (state !== 'ON' || hostExtId === undefined) places.set(extId, { fault: `the VM "${domain.name}" is off` })
-      else if (isPaused(world, fact)) places.set(extId, { fault: `the VM "${domain.name}" is paused` })
+      if (state !== 'ON' || hostExtId === undefined) places.set(extId, { fault: `the VM of the NIC ${extId} is off` })
+      else if (isPaused(world, fact)) places.set(extId, { fault: `the VM of the NIC ${extId} is paused` })
       else if (!isConnected) places.set(extId, { fault: `the NIC ${extId} is disconnected` })
       else places.set(extId, { at: hostExtId })
     }
