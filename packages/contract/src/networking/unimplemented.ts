@@ -5,15 +5,6 @@ export const unimplemented: Unimplemented = {
   '/cloud/config/vpcs': { AwsVpc: 'list' },
   '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
   '/config/capabilities': { ClusterCapability: 'list' },
-  '/config/clusters/{clusterExtId}/remote-subnets': { RemoteSubnet: 'list', RemoteSubnetForCluster: 'get' },
-  '/config/clusters/{clusterExtId}/remote-vpn-connections': {
-    RemoteVpnConnection: 'list',
-    RemoteVpnConnectionForCluster: 'get',
-  },
-  '/config/clusters/{clusterExtId}/remote-vtep-gateways': {
-    RemoteVtepGateway: 'list',
-    RemoteVtepGatewayForCluster: 'get',
-  },
   '/config/ipfix-exporters': { IpfixExporter: 'list create get update delete' },
   '/config/layer2-stretches': { Layer2Stretch: 'list create get update delete' },
   '/config/layer2-stretches/{layer2StretchExtId}/learned-mac-addresses': {

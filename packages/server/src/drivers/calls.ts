@@ -152,6 +152,7 @@ export const driverCalls = {
     identify: true,
     inventory: true,
     keepInventory: true,
+    networkEntities: true,
     probe: true,
     reach: true,
     revokeTrust: true,

@@ -13,6 +13,7 @@ import {
   type RemoteType,
 } from '../remote-managers.ts'
 import type { HardwareFault } from './hardware.ts'
+import { remoteSites } from './remote-sites.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface RemoteFact {
@@ -82,6 +83,14 @@ class RemoteSides {
     return side
   }
 
+  /** @throws RemoteFault when it does not trust the caller */
+  trusting(place: RemotePlace, manager: { readonly extId: string }): Side {
+    const side = this.trusted(place)
+    if (!side[1].trusts.includes(manager.extId))
+      throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
+    return side
+  }
+
   signedIn(place: RemotePlace, { username, password }: Credentials): Side {
     const side = this.trusted(place)
     const [extId, fact] = side
@@ -143,9 +152,13 @@ export function createSimulatedRemotes(world: SimulatedWorld): RemoteManagers {
     },
 
     async probe(place, _key, _remoteExtId, manager) {
-      const [, { trusts }] = sides.trusted(place)
-      if (!trusts.includes(manager.extId))
-        throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
+      sides.trusting(place, manager)
+    },
+
+    async networkEntities(place, { manager }, sort) {
+      const [extId] = sides.trusting(place, manager)
+      const site = remoteSites(world).get(extId)
+      return site === undefined ? [] : site.networks[sort]
     },
 
     inventory: async (clusterExtId) => inventories.get(clusterExtId) ?? [],
