@@ -6,11 +6,6 @@ export const unimplemented: Unimplemented = {
   '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
   '/config/capabilities': { ClusterCapability: 'list' },
   '/config/ipfix-exporters': { IpfixExporter: 'list create get update delete' },
-  '/config/layer2-stretches': { Layer2Stretch: 'list create get update delete' },
-  '/config/layer2-stretches/{layer2StretchExtId}/learned-mac-addresses': {
-    LearnedMacAddress: 'list',
-    LearnedMacAddressForLayer2Stretch: 'get',
-  },
   '/config/network-functions': { NetworkFunction: 'list create get update delete' },
   '/config/nic-profiles': {
     NicProfile: 'list create get update delete',
@@ -28,7 +23,6 @@ export const unimplemented: Unimplemented = {
     VpnAppliance: 'list',
     VpnApplianceForVpnConnection: 'get',
   },
-  '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
   '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
   '/stats/vpc/{vpcExtId}/external-subnets': { getVpcNsStats: 'GET /{extId}' },
   '/stats/vpn-connections': { getVpnConnectionStats: 'GET /{extId}' },

@@ -10,8 +10,8 @@ export interface RemoteNetworkEntities {
   /** Managed ones that are not external. */
   readonly subnets: EntityOf<typeof RemoteSubnet>
   readonly vpnConnections: EntityOf<typeof RemoteVpnConnection>
-  /** Those that are local to the other manager. */
-  readonly vtepGateways: EntityOf<typeof RemoteVtepGateway>
+  /** Those that are local to the other manager, with the addresses of their VTEPs. */
+  readonly vtepGateways: EntityOf<typeof RemoteVtepGateway> & { readonly addresses: readonly string[] }
 }
 
 export type RemoteSort = keyof RemoteNetworkEntities

@@ -13,7 +13,7 @@ import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
-import { startTargetChecks } from '../simulation/target-checks.ts'
+import { startObservations } from '../simulation/observations.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import type { Store } from '../store/store.ts'
@@ -38,11 +38,11 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   opened.defer(stopSchedules)
   const { drivers } = assembled
   const isInstant = opening.config.durations === 'instant'
-  const stopTargetChecks = startTargetChecks({ world, clock, drivers, isInstant, log: opening.log })
-  opened.defer(stopTargetChecks)
+  const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
+  opened.defer(stopObservations)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
-  return new Instance(state, assembled, { banner, events, stopSchedules, stopTargetChecks, log: opening.log })
+  return new Instance(state, assembled, { banner, events, stopSchedules, stopObservations, log: opening.log })
 }
 
 /** Until tasks reach a point from which they can resume. */
@@ -50,7 +50,7 @@ const stopMillis = 4000
 
 interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
-  readonly stopTargetChecks: () => Promise<void>
+  readonly stopObservations: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -71,7 +71,7 @@ export class Instance {
   readonly access: AccessControl
   readonly #notesOfClock: InstanceState['notesOfClock']
   readonly #stopSchedules: () => void
-  readonly #stopTargetChecks: () => Promise<void>
+  readonly #stopObservations: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -90,7 +90,7 @@ export class Instance {
     this.access = assembled.access
     this.#notesOfClock = state.notesOfClock
     this.#stopSchedules = running.stopSchedules
-    this.#stopTargetChecks = running.stopTargetChecks
+    this.#stopObservations = running.stopObservations
     this.#log = running.log
   }
 
@@ -108,7 +108,7 @@ export class Instance {
     this.#stopSchedules()
     this.consoles.close()
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
-    await this.#stopTargetChecks()
+    await this.#stopObservations()
     this.clock.close()
     try {
       this.noteClock()

@@ -35,6 +35,7 @@ import {
   seedBase as seedPlatformBase,
   seedDemo as seedPlatformDemo,
 } from './demo/platform.ts'
+import { seedStretchesDemo } from './demo/stretches.ts'
 import { seedUnregistered } from './demo/unregistered.ts'
 import { seedDemo as seedVolumesDemo } from './demo/volumes.ts'
 import { fillExactly } from './exact-fill.ts'
@@ -114,6 +115,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)
   await seedGatewaysDemo(ctx)
+  await seedStretchesDemo(ctx)
 }
 
 async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: Layer): Promise<void> {

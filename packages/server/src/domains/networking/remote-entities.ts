@@ -1,5 +1,5 @@
 /** Networks of registered managers, read from them at each request. Source: behaviour networking.md 1.13. */
-import type { AnyResource, EntityOf } from '@hyperplane/contract'
+import type { AnyResource } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import {
@@ -15,7 +15,7 @@ import { Registration } from '@hyperplane/contract/platform/registration'
 import { ApiError } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import { formatPrefix } from '../../core/ip-address.ts'
-import { filterOf, listOf } from '../../core/standard.ts'
+import { listOf } from '../../core/standard.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
 import type { RemoteNetworkEntities, RemoteSort } from '../../drivers/remote-networks.ts'
 import { planOf } from '../addressing/address-plan.ts'
@@ -24,6 +24,7 @@ import { implement, mayRefer, type ReadContext } from '../context.ts'
 import { registrationOf } from '../registrations/registrations.ts'
 import { type GatewayEntity, localOf, vpcOf } from './gateway/entity.ts'
 import { presentGateways } from './gateway/view.ts'
+import { seen } from './seen.ts'
 
 type Asking = Pick<ReadContext, 'caller' | 'drivers' | 'operation' | 'secrets' | 'services' | 'store'>
 
@@ -124,19 +125,13 @@ const ownEntities: Own = {
         const { vxlanPort } = localOf(gateway)!.localVtepService!
         const place = { clusterReference: deployment?.clusterReference, vpcReference: vpcOf(gateway) }
         return defined({
-          ...{ extId, name, vxlanPort, isActive, isLocal: true, highAvailabilityGroup },
+          ...{ extId, name, vxlanPort, isActive, isLocal: true, highAvailabilityGroup, addresses: [] },
           ...(await placeOf(ctx, place)),
         })
       }),
     )
   },
   vpnConnections: async () => [],
-}
-
-/** Entities that the caller may see. */
-async function seen<R extends AnyResource>({ caller, operation, services, store }: Asking, kind: R) {
-  const scope = await services.access.referScope(caller, operation, kind)
-  return scope === undefined ? [] : ((await store.find(kind, { scope: filterOf(scope) })) as EntityOf<R>[])
 }
 
 async function placeOf(

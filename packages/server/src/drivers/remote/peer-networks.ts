@@ -2,6 +2,7 @@
 import type { Client } from '@hyperplane/client'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { validateBody } from '../../core/input/validate.ts'
+import { formatAddress, readAddress, type WireAddress } from '../../core/ip-address.ts'
 import { RemoteFault } from '../remote-managers.ts'
 import type { RemoteNetworkEntities, RemoteSort } from '../remote-networks.ts'
 import { requireId } from './self-description.ts'
@@ -27,6 +28,12 @@ const named = ({ extId, name }: { readonly extId?: unknown; readonly name?: unkn
   return { extId: requireId(extId, address), name }
 }
 
+/** Undefined for a malformed address. */
+function addressText(given: WireAddress): string | undefined {
+  const address = readAddress(given)
+  return typeof address === 'string' ? undefined : formatAddress(address)
+}
+
 export const peerNetworks: Reads = {
   async subnets(client, address) {
     const filter = 'isExternal eq false'
@@ -47,8 +54,10 @@ export const peerNetworks: Reads = {
       const { isActive, services, vpcReference } = gateway
       if (!('localVtepService' in services) || services.localVtepService === undefined) return []
       const { vxlanPort } = services.localVtepService
+      const addresses = (services.serviceAddresses ?? []).flatMap((each) => addressText(each) ?? [])
       const clusterReference = gateway.deployment?.clusterReference
-      return [{ ...named(gateway, address), clusterReference, vpcReference, vxlanPort, isActive, isLocal: false }]
+      const shown = { clusterReference, vpcReference, vxlanPort, isActive, isLocal: false, addresses }
+      return [{ ...named(gateway, address), ...shown }]
     })
   },
   vpnConnections: async () => [],

@@ -7,6 +7,7 @@ import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabri
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createStretches } from './stretches.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -30,6 +31,7 @@ export function createNetworkFabric(
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
+    ...createStretches(world),
     ...createGateways(world, settings.durations === 'instant'),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return

@@ -3,6 +3,7 @@ import type { DiskReading, HostReading, MeasuredDisk, MeasuredVm, Run, Telemetry
 import { readBalancer } from './balancer-traffic.ts'
 import { downtimeFacts, slownessFacts } from './hardware.ts'
 import { keyOf, noise, smooth } from './noise.ts'
+import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
 
 interface Profile {
@@ -120,6 +121,7 @@ export function createTelemetry(world: SimulatedWorld): Telemetry {
   return {
     read,
     readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
+    readStretch: (stretchExtId, members, times) => readStretch(world, read, stretchExtId, members, times),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
       const down = downtimes.get(hostExtId)?.times ?? []

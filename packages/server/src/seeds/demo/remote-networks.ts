@@ -13,8 +13,8 @@ export interface SiteDescription {
   readonly cluster: string
   readonly vpc: string
   readonly subnets: readonly { readonly name: string; readonly ipConfig: IpConfig; readonly guests: number }[]
+  readonly vtepGateways: readonly { readonly name: string; readonly address: string }[]
   /** Names. */
-  readonly vtepGateways: readonly string[]
   readonly vpnConnections: readonly string[]
 }
 
@@ -42,8 +42,9 @@ export function siteOf(managerExtId: string, described: SiteDescription): Remote
           clusterName: undefined,
         })
       }),
-      vtepGateways: described.vtepGateways.map((name) => ({
+      vtepGateways: described.vtepGateways.map(({ name, address }) => ({
         ...{ extId: id('gateway', name), name, vxlanPort: 4789, isActive: true, isLocal: false },
+        addresses: [address],
         ...place,
       })),
       vpnConnections: described.vpnConnections.map((name) => ({
@@ -89,6 +90,6 @@ export const drSite: SiteDescription = {
     { name: 'web-dr', ipConfig: network('192.168.10', ['251', '254']), guests: 3 },
     { name: 'db-dr', ipConfig: network('192.168.20', ['100', '200']), guests: 2 },
   ],
-  vtepGateways: ['vtep-dr'],
+  vtepGateways: [{ name: 'vtep-dr', address: '10.46.1.30' }],
   vpnConnections: ['dr-to-prod'],
 }

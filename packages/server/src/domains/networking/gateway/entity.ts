@@ -39,3 +39,13 @@ export const supportedVersion = '6.2.0'
 
 export const localBgpOf = (gateway: OfServices) => localOf(gateway)?.localBgpService
 export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgpService
+
+/** Whether it is one of the VTEP gateways of its network that stand in for each other. */
+export const isHighlyAvailable = (gateway: GatewayEntity): boolean =>
+  localOf(gateway)?.localVtepService !== undefined && gateway.highAvailabilityGroup?.isHaEnabled === true
+
+/** The VPC, or the subnet or VLAN of its interface. */
+export function networkOf(gateway: GatewayEntity): string {
+  const { subnetReference, vlanId } = gateway.deployment?.managementInterface ?? {}
+  return vpcOf(gateway) ?? subnetReference ?? `VLAN ${vlanId} of ${gateway.deployment?.clusterReference}`
+}

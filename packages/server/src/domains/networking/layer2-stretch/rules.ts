@@ -1,0 +1,48 @@
+/** Faults of a body alone, and of two subnets that are to be one. Source: behaviour networking.md 1.12. */
+import { ApiError } from '../../../core/api-error.ts'
+import { formatAddress, formatPrefix } from '../../../core/ip-address.ts'
+import { type AddressPlan, families, intersection } from '../../addressing/address-plan.ts'
+import { fault, hostFaults } from '../ip-config.ts'
+import type { StretchBody } from './entity.ts'
+
+export function stretchFaults(body: StretchBody, operation: string): readonly ApiError[] {
+  const { connectionType, localSiteParams, remoteSiteParams, vni } = body
+  if (connectionType === 'VPN')
+    return [new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with the connectionType VPN` })]
+  const sides = { localSiteParams, remoteSiteParams }
+  return [
+    ...(vni === undefined ? [fault('vni', 'is required for the connectionType VXLAN')] : []),
+    ...(remoteSiteParams.pcClusterReference === undefined
+      ? [fault('remoteSiteParams/pcClusterReference', 'is required: it names the manager of the remote site')]
+      : []),
+    ...Object.entries(sides).flatMap(([side, params]) => [
+      ...(['stretchInterfaceIpAddress', 'defaultGatewayIPAddress'] as const).flatMap((name) =>
+        params[name] === undefined ? [] : hostFaults(params[name], `${side}/${name}`),
+      ),
+      ...(params.vpnInterfaceIPAddress === undefined
+        ? []
+        : [fault(`${side}/vpnInterfaceIPAddress`, 'expected only for the connectionType VPN')]),
+    ]),
+  ]
+}
+
+/** @throws ApiError 400 unless the local subnet contains the remote one, 409 for pools that overlap */
+export function refuseUnlike(local: AddressPlan, remote: AddressPlan, path: string): void {
+  for (const family of families) {
+    const [own, other] = [local[family], remote[family]]
+    if (other === undefined) continue
+    const isInside = own !== undefined && own.prefix.first <= other.prefix.first && other.prefix.last <= own.prefix.last
+    if (!isInside)
+      throw fault(
+        path,
+        `expected a remote subnet that is ${own === undefined ? 'without' : `${formatPrefix(own.prefix)} or in`} ${own === undefined ? family : 'it'}, found ${formatPrefix(other.prefix)}`,
+      )
+    for (const pool of own.pools)
+      for (const [shared] of other.pools.map((foreign) => intersection(pool, foreign)))
+        if (shared !== undefined) {
+          const [first, last] = [shared.first, shared.last].map((value) => formatAddress({ family, value }))
+          const fields = `addresses at the other site (${first} to ${last})`
+          throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'pool', fields })
+        }
+  }
+}
