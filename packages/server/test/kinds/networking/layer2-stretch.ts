@@ -1,4 +1,5 @@
 /** Requests by which suites that cover every kind reach layer-2 stretches. */
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { named } from '../../support/field-bases.ts'
@@ -52,16 +53,29 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     }),
 }
 
+/** With values that only one body can hold. */
+async function completeBody(app: TestApp): Promise<object> {
+  const { extId } = (await app.store.findOne(DomainManager, { isOwn: true }))!
+  const gateway = { defaultGatewayIPAddress: ip('192.168.10.1') }
+  return stretchBody(named(), {
+    localSiteParams: localSide({ pcClusterReference: extId, ...gateway }),
+    remoteSiteParams: remoteSide(gateway),
+  })
+}
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'networking.createLayer2Stretch': [
     async (app) => {
       await unstretched(app)
-      return { path: stretches, body: stretchBody(named()) }
+      return { path: stretches, body: await completeBody(app) }
     },
   ],
   'networking.updateLayer2StretchById': [
-    async (app) => ({ path: await aStretch(app) }),
-    async (app) => ({ path: await aStretch(app), body: stretchBody(named()) }),
+    async (app) => {
+      await unstretched(app)
+      const body = await completeBody(app)
+      return { path: await made(app, stretches, body), body: { ...body, name: named() } }
+    },
   ],
 }
 
@@ -69,8 +83,6 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = Object.
   ['createLayer2Stretch', 'updateLayer2StretchById'].flatMap((operation) => [
     [`networking.${operation} localSiteParams/stretchInterfaceIpAddress`, [ip('192.168.10.6'), ip('192.168.10.7')]],
     [`networking.${operation} remoteSiteParams/stretchInterfaceIpAddress`, [ip('192.168.10.8'), ip('192.168.10.9')]],
-    [`networking.${operation} localSiteParams/defaultGatewayIPAddress`, [ip('192.168.10.1')]],
-    [`networking.${operation} remoteSiteParams/defaultGatewayIPAddress`, [ip('192.168.10.1')]],
   ]),
 )
 
