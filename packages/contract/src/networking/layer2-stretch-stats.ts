@@ -3,7 +3,7 @@ import { baseFields, perSecond, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
 import { gatewayReaders } from './roles.ts'
-import { sampledQuery, samples, statType } from './sampling.ts'
+import { sampledQuery, samples, statType } from './sampled.ts'
 
 export const Layer2StretchStats = s.object('networking.v4.stats.Layer2StretchStats', {
   ...baseFields,

@@ -3,8 +3,9 @@ import { baseFields, perSecond, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { LoadBalancerSession } from './load-balancer-session.ts'
 import { routingReaders } from './roles.ts'
-import { sampledQuery, samples, statType } from './sampling.ts'
+import { sampledQuery, samples, statType } from './sampled.ts'
 
+/** Whole numbers. */
 const traffic = { numBytes: samples(), numPackets: samples(), numRequests: samples() }
 
 export const LoadBalancerSessionStats = s.object('networking.v4.stats.LoadBalancerSessionStats', {

@@ -24,6 +24,5 @@ export const unimplemented: Unimplemented = {
     VpnApplianceForVpnConnection: 'get',
   },
   '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
-  '/stats/vpc/{vpcExtId}/external-subnets': { getVpcNsStats: 'GET /{extId}' },
   '/stats/vpn-connections': { getVpnConnectionStats: 'GET /{extId}' },
 }

@@ -32,9 +32,9 @@ export interface MeasuredMember {
 
 /** Whole numbers: tenths of milliseconds and of kilobits a second. All are 0 while the path is down. */
 export interface StretchReading {
-  readonly tenthMillis: number
-  readonly receivedTenthKbps: number
-  readonly transmittedTenthKbps: number
+  readonly rtt: number
+  readonly throughputRxKbps: number
+  readonly throughputTxKbps: number
 }
 
 /** Over all ports of the NIC; one reading for each time. */

@@ -40,9 +40,9 @@ export async function readStretch(
       return Math.floor((10 * 8 * count * share * around) / readingSeconds / 1000)
     }
     return {
-      tenthMillis: share === 0 || fact === undefined ? 0 : Math.round(10 * roundTripMillis(world, fact, time)),
-      receivedTenthKbps: tenthKbps(received, draws.received),
-      transmittedTenthKbps: tenthKbps(transmitted, draws.transmitted),
+      rtt: share === 0 || fact === undefined ? 0 : Math.round(10 * roundTripMillis(world, fact, time)),
+      throughputRxKbps: tenthKbps(received, draws.received),
+      throughputTxKbps: tenthKbps(transmitted, draws.transmitted),
     }
   })
 }

@@ -27,6 +27,9 @@ export const stretchFacts = (
   paths: world.collection('fabric.stretch-path'),
 })
 
+/** Beside hosts, guests and remote sites: facts on which the paths depend. */
+export const stretchCollections = ['fabric.gateway', 'fabric.gateway-agent', 'fabric.stretch'] as const
+
 const establishSeconds = [5, 15] as const
 const failoverSeconds = [3, 10] as const
 const distanceMillis = [2, 80] as const
