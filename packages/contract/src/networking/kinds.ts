@@ -21,3 +21,6 @@ export { virtualSwitchOperations as 'virtual-switch' } from './virtual-switch.ts
 export { vnicOperations as vnic } from './vnic.ts'
 export { vpcOperations as vpc } from './vpc.ts'
 export { vpcNsStatsOperations as 'vpc-ns-stats' } from './vpc-ns-stats.ts'
+export { vpnApplianceOperations as 'vpn-appliance' } from './vpn-appliance.ts'
+export { vpnConnectionOperations as 'vpn-connection' } from './vpn-connection.ts'
+export { vpnConnectionStatsOperations as 'vpn-connection-stats' } from './vpn-connection-stats.ts'

@@ -18,11 +18,5 @@ export const unimplemented: Unimplemented = {
   '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },
   '/config/vnics': { migrateVnicById: 'migrate' },
   '/config/vpc-virtual-switch-mappings': { VpcVirtualSwitchMapping: 'list create' },
-  '/config/vpn-connections': { VpnConnection: 'list create get update delete' },
-  '/config/vpn-connections/{vpnConnectionExtId}/vpn-vendor-configs': {
-    VpnAppliance: 'list',
-    VpnApplianceForVpnConnection: 'get',
-  },
   '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
-  '/stats/vpn-connections': { getVpnConnectionStats: 'GET /{extId}' },
 }

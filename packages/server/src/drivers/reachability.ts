@@ -37,6 +37,7 @@ export type HopType =
   | 'ROUTE'
   | 'ROUTER'
   | 'SUBNET'
+  | 'TUNNEL'
 
 export interface TraceHop {
   readonly type: HopType

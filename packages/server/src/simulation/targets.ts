@@ -7,6 +7,7 @@ import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { ApiError, invalid } from '../core/api-error.ts'
@@ -137,6 +138,7 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
   subnet: rowsOf(Subnet, 'name'),
   VM: rowsOf(Vm, 'name'),
   'volume disk': rowsOf(VolumeDisk, 'extId'),
+  'VPN connection': rowsOf(VpnConnection, 'name'),
   'web server': async ({ world }, text) => {
     const documents = [...world.collection('web.documents').all().keys()].map((url) => new URL(url).hostname)
     return keysOf(world, ['web.authorities', 'web.faults'], text, documents)

@@ -8,6 +8,7 @@ import { Route } from '@hyperplane/contract/networking/route'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
@@ -24,7 +25,16 @@ type End = Body['source']
 
 const clientPort = 50_000
 
-const named: readonly AnyResource[] = [BgpSession, FloatingIp, LoadBalancerSession, Route, RoutingPolicy, Subnet, Vpc]
+const named: readonly AnyResource[] = [
+  BgpSession,
+  FloatingIp,
+  LoadBalancerSession,
+  Route,
+  RoutingPolicy,
+  Subnet,
+  VpnConnection,
+  Vpc,
+]
 
 export const network = implementWithinWorld(
   networkOperations,

@@ -12,6 +12,7 @@ import { outsideAddressOf } from './outside-addresses.ts'
 import { createReachability } from './reachability/trace.ts'
 import { createStretches } from './stretches.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
+import { createVpnTunnels } from './vpn-tunnels.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export const fabricFacts = (
@@ -36,6 +37,7 @@ export function createNetworkFabric(
     ...createBgpPeers(world),
     ...createStretches(world),
     ...createGateways(world, settings.durations === 'instant'),
+    ...createVpnTunnels(world),
     ...createFlowStatistics(settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return

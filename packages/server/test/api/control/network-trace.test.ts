@@ -7,7 +7,16 @@ import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { happen, startQuietDemo } from '../../support/events.ts'
 import { nicOf } from '../../support/load-balancers.ts'
 import type { CallResult, TestApp } from '../../support/start-app.ts'
-import { demoRoutes, floatingIps, made, removed, routingPolicies, throughSubnet, vpcs } from '../../support/vpcs.ts'
+import {
+  demoRoutes,
+  floatingIps,
+  made,
+  prefix,
+  removed,
+  routingPolicies,
+  throughSubnet,
+  vpcs,
+} from '../../support/vpcs.ts'
 
 let app: TestApp
 before(async () => {
@@ -142,6 +151,24 @@ test('without a route, or with one whose nexthop does not work, the reason says 
     /^DROPPED: the source 192\.168\.10\.10 is in no externally routable prefix/,
   )
   assert.match(await end(vm('db-01'), host), /^DROPPED: a routing policy with priority 100/)
+  await removed(app, route)
+})
+
+test('a route into a VPN tunnel carries packets while the tunnel is up', async () => {
+  const branch = { address: '172.20.0.9' }
+  const route = await made(app, demoRoutes('prod'), {
+    ...{ routeType: 'STATIC', destination: prefix('172.20.0.0/16') },
+    nexthop: { nexthopType: 'VPN_CONNECTION', nexthopReference: seedId('vpn-connection/branch-1') },
+  })
+  const found = await trace(vm('web-01'), branch)
+  assert.deepEqual([found.outcome, way(found).at(-1)], ['DELIVERED', 'TUNNEL branch-1'])
+  await happen(app, { type: 'VPN_PEER_FALLS_SILENT', connection: 'branch-1' })
+  await app.clock.advance(60_000)
+  const without = await trace(vm('web-01'), branch)
+  assert.ok(way(without).includes('ROUTE default'), 'the default route takes over')
+  await happen(app, { type: 'VPN_PEER_ANSWERS', connection: 'branch-1' })
+  await app.clock.advance(60_000)
+  assert.equal(way(await trace(vm('web-01'), branch)).at(-1), 'TUNNEL branch-1')
   await removed(app, route)
 })
 

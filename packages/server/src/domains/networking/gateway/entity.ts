@@ -39,6 +39,8 @@ export const supportedVersion = '6.2.0'
 
 export const localBgpOf = (gateway: OfServices) => localOf(gateway)?.localBgpService
 export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgpService
+export const localVpnOf = (gateway: OfServices) => localOf(gateway)?.localVpnService
+export const remoteVpnOf = (gateway: OfServices) => remoteOf(gateway)?.remoteVpnService
 
 /** Whether it is one of the VTEP gateways of its network that stand in for each other. */
 export const isHighlyAvailable = (gateway: GatewayEntity): boolean =>

@@ -7,6 +7,8 @@ import { addressOf, leasesOf, textOfLease } from '../../addressing/leases.ts'
 import type { ReadContext } from '../../context.ts'
 import { viewOf } from '../bgp-view.ts'
 import { shownPeer } from '../layer2-stretch/peers.ts'
+import { connectionsOf } from '../vpn-connection/program.ts'
+import { isUp } from '../vpn-connection/view.ts'
 import { vmNameOf } from './appliance.ts'
 import { type GatewayEntity, localOf } from './entity.ts'
 
@@ -47,6 +49,8 @@ async function statusOfRemote(ctx: Pick<ReadContext, 'drivers' | 'store'>, { ext
     if ((await viewOf(ctx, session)).status.state === 'UP') return { state: 'UP' }
   for (const stretch of await ctx.store.find(Layer2Stretch, { refersTo: { kind: Gateway.kind, extId } }))
     if ((await ctx.drivers.networkFabric.stretch(stretch.extId))?.isTunnelUp === true) return { state: 'UP' }
+  for (const connection of await connectionsOf(ctx.store, extId))
+    if (await isUp(ctx, connection.extId)) return { state: 'UP' }
   return { state: 'DOWN', message: 'no session or tunnel to it is up' }
 }
 

@@ -9,7 +9,7 @@ import { routesOfRouter } from '../router-tables.ts'
 import { policyFacts } from '../routing-policies.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import { isSame, isWithin, subnetAt } from './ports.ts'
-import { dropped, notRoutable, type Step, type Walk } from './walk.ts'
+import { delivered, dropped, notRoutable, type Step, type Walk } from './walk.ts'
 
 export function crossRouter(walk: Walk, vpcExtId: string): Step {
   const { world } = walk
@@ -78,10 +78,18 @@ function withPrefix(route: TableRoute) {
   return prefix === undefined ? [] : [{ prefix, route }]
 }
 
-const kinds = { LOCAL: 'Subnet', STATIC: 'Route', DYNAMIC: 'BgpSession' } as const
-const entityOf = ({ type, sourceExtId }: TableRoute) => ({ kind: kinds[type], extId: sourceExtId })
+const kinds = { LOCAL: 'Subnet', STATIC: 'Route' } as const
+
+function entityOf({ type, sourceExtId, nexthop }: TableRoute) {
+  const learnedFrom = nexthop.connectionExtId === undefined ? 'BgpSession' : 'VpnConnection'
+  return { kind: type === 'DYNAMIC' ? learnedFrom : kinds[type], extId: sourceExtId }
+}
 
 function leave(walk: Walk, vpcExtId: string, { prefixes, ports }: Surroundings, { nexthop }: TableRoute): Step {
+  if (nexthop.connectionExtId !== undefined) {
+    walk.note('TUNNEL', { kind: 'VpnConnection', extId: nexthop.connectionExtId }, 'is up and takes the packet')
+    return delivered('the packet leaves through the tunnel; the remote site is not part of this world')
+  }
   const via = parseHost(nexthop.address ?? '')
   const isAt = ({ subnetExtId }: { readonly subnetExtId: string }): boolean => subnetExtId === nexthop.subnetExtId
   const reaches = (prefix: PortView['prefixes'][number]): boolean =>
