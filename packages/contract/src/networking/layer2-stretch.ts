@@ -57,6 +57,9 @@ export const Layer2Stretch = resource(
     title: 'layer-2 stretch',
     internal: {
       subnetExtId: s.referenceTo('Subnet'),
+      /** VPN. */
+      vpnConnectionExtId: s.optional(s.referenceTo('VpnConnection')),
+      /** VXLAN. */
       gatewayExtId: s.optional(s.referenceTo('Gateway')),
       /** Absent: the remote VTEP gateway is an entity of the other manager. */
       remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),

@@ -8,6 +8,7 @@ import { HighAvailabilityGroup } from './gateway.ts'
 import { gatewayReaders, getRate, listRate } from './roles.ts'
 import { EntityMetadata, IPSubnet, Status } from './shapes.ts'
 import { Subnet } from './subnet.ts'
+import { DpdConfig, IpsecConfig, QosConfig } from './vpn-connection.ts'
 
 /** Where the entity is, at its manager: neither clusters nor VPCs of other managers are entities here. */
 const place = {
@@ -62,6 +63,10 @@ export const RemoteVpnConnection = resource(
     localGatewayReference: s.uuid(),
     remoteGatewayReference: s.uuid(),
     localGatewayRole: s.enumeration(['INITIATOR', 'ACCEPTOR']),
+    /** Without its key. */
+    ipsecConfig: IpsecConfig,
+    dpdConfig: s.optional(DpdConfig),
+    qosConfig: s.optional(QosConfig),
     dynamicRoutePriority: s.optional(s.integer()),
     ipsecTunnelStatus: s.optional(Status),
     ebgpStatus: s.optional(Status),

@@ -23,7 +23,12 @@ export interface StretchProgram {
   readonly interfaceAddress: string
   readonly mtu: number
   readonly remote: { readonly siteExtId: string; readonly subnetExtId: string }
-  readonly tunnel: VxlanTunnel
+  readonly tunnel: VpnTunnel | VxlanTunnel
+}
+
+export interface VpnTunnel {
+  readonly type: 'VPN'
+  readonly connectionExtId: string
 }
 
 export interface VxlanTunnel {

@@ -20,6 +20,7 @@ import { fillExternVms } from './declared/outside-machines.ts'
 import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
 import { fillRouting } from './declared/routing.ts'
 import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/settings.ts'
+import { fillStretches } from './declared/stretches.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
@@ -142,6 +143,7 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillClients(filling, declared)
   await fillVolumeGroups(filling, declared.volumeGroups)
   await fillManagers(filling, declared)
+  await fillStretches(filling, declared.layer2Stretches)
   await fillOperations(filling, declared.operations)
   await fillHistory(filling, declared)
   await fillUnregistered(filling, declared.clusters)

@@ -31,6 +31,15 @@ export const stretchBody = (name: string, more: object = {}): object => ({
   ...more,
 })
 
+/** Through the VPN connection of the demo. */
+export const vpnBody = (name: string, more: object = {}): object => ({
+  name,
+  connectionType: 'VPN',
+  localSiteParams: localSide({ connectionReference: seedId('vpn-connection/branch-1') }),
+  remoteSiteParams: remoteSide({ connectionReference: remoteId(drSite, 'VPN connection', 'dr-to-prod') }),
+  ...more,
+})
+
 /** The demo has one subnet that fits the remote site: another stretch needs the present one to go. */
 export async function unstretched(app: TestApp): Promise<void> {
   for (const { extId } of (await app.call('GET', stretches)).data) await removed(app, `${stretches}/${extId}`)

@@ -10,6 +10,7 @@ import {
 } from '@hyperplane/contract/networking/remote-entities'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { ApiError } from '../../core/api-error.ts'
@@ -25,6 +26,7 @@ import { registrationOf } from '../registrations/registrations.ts'
 import { type GatewayEntity, localOf, vpcOf } from './gateway/entity.ts'
 import { presentGateways } from './gateway/view.ts'
 import { seen } from './seen.ts'
+import { presentConnections } from './vpn-connection/view.ts'
 
 type Asking = Pick<ReadContext, 'caller' | 'drivers' | 'operation' | 'secrets' | 'services' | 'store'>
 
@@ -131,7 +133,17 @@ const ownEntities: Own = {
       }),
     )
   },
-  vpnConnections: async () => [],
+  async vpnConnections(ctx) {
+    const shown = await presentConnections(ctx, await seen(ctx, VpnConnection))
+    return Promise.all(
+      shown.map(async ({ change: _, ...connection }) => {
+        const { preSharedKey: __, ...ipsecConfig } = connection.ipsecConfig
+        const gateway = (await ctx.store.get(Gateway, connection.localGatewayReference)) as GatewayEntity
+        const place = { clusterReference: gateway.deployment?.clusterReference, vpcReference: vpcOf(gateway) }
+        return defined({ ...connection, ipsecConfig, ...(await placeOf(ctx, place)) })
+      }),
+    )
+  },
 }
 
 async function placeOf(

@@ -1,6 +1,8 @@
 /** What another Hyperplane shows of its networks: foreign input, which is validated. Source: behaviour networking.md 1.13. */
 import type { Client } from '@hyperplane/client'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
+import { defined } from '../../core/defined.ts'
 import { validateBody } from '../../core/input/validate.ts'
 import { formatAddress, readAddress, type WireAddress } from '../../core/ip-address.ts'
 import { RemoteFault } from '../remote-managers.ts'
@@ -60,5 +62,24 @@ export const peerNetworks: Reads = {
       return [{ ...named(gateway, address), ...shown }]
     })
   },
-  vpnConnections: async () => [],
+  async vpnConnections(client, address) {
+    const shown = await all((options) => client.networking.listVpnConnections(options))
+    return shown.map((connection) => {
+      const { preSharedKey: _, ...ipsecConfig } = connection.ipsecConfig
+      const { dpdConfig, localGatewayReference, localGatewayRole, name, qosConfig, remoteGatewayReference } = connection
+      const body = {
+        dpdConfig,
+        ipsecConfig,
+        localGatewayReference,
+        localGatewayRole,
+        name,
+        qosConfig,
+        remoteGatewayReference,
+      }
+      const { value, faults } = validateBody(VpnConnection.schema, defined(body), validation)
+      if (faults.length > 0) throw new RemoteFault('refused', `${address} shows a malformed VPN connection`)
+      const state = connection.ipsecTunnelStatus?.state === 'UP' ? ('UP' as const) : ('DOWN' as const)
+      return { ...(value as typeof connection), ...named(connection, address), ipsecTunnelStatus: { state } }
+    })
+  },
 }

@@ -79,3 +79,16 @@ test('a reading counts the part of its time in which frames passed', () => {
     [20 / 30, 10 / 30, 0],
   )
 })
+
+test('a connection whose peer is silent ends when the peer is found dead, unless it answers before', () => {
+  const silent = after([0, open(a)], [50_000, open({ ...a, until: 80_000 })])
+  assert.deepEqual(silent.passing, [{ from: 10_000, to: 80_000 }])
+  assert.deepEqual(
+    [79_999, 80_000].map((now) => isPassing(silent, now)),
+    [true, false],
+  )
+  const back = observedPath(silent, open(a), delays, 60_000)
+  assert.deepEqual(back.passing, [{ from: 10_000 }])
+  const gone = observedPath(silent, open(), delays, 60_000)
+  assert.deepEqual(gone.passing, [{ from: 10_000, to: 60_000 }])
+})

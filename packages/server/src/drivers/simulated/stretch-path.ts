@@ -2,11 +2,13 @@
 import { defined } from '../../core/defined.ts'
 import type { Period } from './balancer-health.ts'
 
-/** A gateway that can carry the frames. */
+/** A gateway or VPN connection that can carry the frames. */
 export interface Carrier {
   readonly extId: string
-  /** Since when it works; in the future while it boots. */
+  /** Since when it works; in the future while it boots or negotiates. */
   readonly upFrom: number
+  /** Known when its peer is silent, and not found dead yet. */
+  readonly until?: number
 }
 
 export interface StretchPath {
@@ -48,24 +50,34 @@ export function observedPath(
   now: number,
 ): StretchPath {
   const { carrier: current, reachedFrom: wasReachedFrom, passing } = before ?? { passing: [] }
-  const isAlive = carriers.some(({ extId, upFrom }) => extId === current?.extId && upFrom === current.upFrom)
+  const alive = carriers.find(({ extId, upFrom }) => extId === current?.extId && upFrom === current.upFrom)
+  const isSame = alive === undefined ? current === undefined && carriers.length === 0 : alive.until === current?.until
   const isReachabilitySame = isRemoteReachable === (wasReachedFrom !== undefined)
-  if (before !== undefined && isReachabilitySame && (isAlive || (current === undefined && carriers.length === 0)))
-    return before
+  if (before !== undefined && isReachabilitySame && isSame) return before
   const reachedFrom = isReachabilitySame
     ? wasReachedFrom
     : isRemoteReachable
       ? now + (before === undefined ? 0 : establishMillis)
       : undefined
-  const { carrier, carriesFrom, failover } = isAlive
-    ? (before as StretchPath)
-    : chosen(before, carriers, { establishMillis, failoverMillis }, now)
+  const { carrier, carriesFrom, failover } =
+    alive === undefined
+      ? chosen(before, carriers, { establishMillis, failoverMillis }, now)
+      : { ...(before as StretchPath), carrier: alive }
   const from = carriesFrom === undefined || reachedFrom === undefined ? undefined : Math.max(carriesFrom, reachedFrom)
-  const ended = recent(closed(passing, now), now)
-  return defined({
-    ...{ carrier, carriesFrom, failover, reachedFrom },
-    passing: from === undefined ? ended : [...ended, { from }],
-  })
+  return defined({ carrier, carriesFrom, failover, reachedFrom, passing: followed(passing, from, carrier?.until, now) })
+}
+
+/** @param from of the period that the present carrier begins, or began @param until its end, if that is known */
+function followed(
+  passing: readonly Period[],
+  from: number | undefined,
+  until: number | undefined,
+  now: number,
+): readonly Period[] {
+  const isGoingOn = from !== undefined && passing.at(-1)?.from === from
+  const ended = recent(isGoingOn ? passing.slice(0, -1) : closed(passing, now), now)
+  if (from === undefined || (until !== undefined && until <= from)) return ended
+  return [...ended, { from, ...(until !== undefined && { to: until }) }]
 }
 
 /** The successor of a carrier that is gone. */
@@ -88,7 +100,7 @@ function chosen(
 /** A period that would begin later than `at` is left out. */
 function closed(passing: readonly Period[], at: number): readonly Period[] {
   const last = passing.at(-1)
-  if (last === undefined || last.to !== undefined) return passing
+  if (last === undefined || (last.to !== undefined && last.to <= at)) return passing
   return last.from < at ? [...passing.slice(0, -1), { from: last.from, to: at }] : passing.slice(0, -1)
 }
 
@@ -97,7 +109,7 @@ const recent = (passing: readonly Period[], now: number): readonly Period[] =>
 
 export const isPassing = ({ passing }: StretchPath, now: number): boolean => {
   const last = passing.at(-1)
-  return last !== undefined && last.to === undefined && last.from <= now
+  return last !== undefined && last.from <= now && (last.to === undefined || now < last.to)
 }
 
 /** Whether a gateway still knows the addresses of guests that talk all the time. */

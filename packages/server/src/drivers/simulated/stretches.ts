@@ -2,18 +2,12 @@
 import { drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { PeeredGateway, Stretching, StretchProgram, StretchView } from '../stretching.ts'
-import { gatewayFacts, serviceOf, upFromOf } from './gateways.ts'
+import { serviceOf } from './gateways.ts'
 import { keyOf, noise } from './noise.ts'
 import { isRemoteSiteCutOff } from './remote-managers.ts'
 import { remoteSites } from './remote-sites.ts'
-import {
-  type Carrier,
-  isPassing,
-  isRemembered,
-  observedPath,
-  type StretchDelays,
-  type StretchPath,
-} from './stretch-path.ts'
+import { carriersOf, downReasonOf, gatewaysOf } from './stretch-carriers.ts'
+import { isPassing, isRemembered, observedPath, type StretchDelays, type StretchPath } from './stretch-path.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `bridgedAt`: milliseconds since 1970; absent: no frames of the subnet enter the tunnel. */
@@ -28,7 +22,13 @@ export const stretchFacts = (
 })
 
 /** Beside hosts, guests and remote sites: facts on which the paths depend. */
-export const stretchCollections = ['fabric.gateway', 'fabric.gateway-agent', 'fabric.stretch'] as const
+export const stretchCollections = [
+  'fabric.gateway',
+  'fabric.gateway-agent',
+  'fabric.stretch',
+  'fabric.vpn-tunnel',
+  'fabric.vpn-tunnel-fault',
+] as const
 
 const establishSeconds = [5, 15] as const
 const failoverSeconds = [3, 10] as const
@@ -73,52 +73,36 @@ function viewOf(world: SimulatedWorld, stretchExtId: string): StretchView | unde
   const now = world.clock.now()
   const path = paths.get(stretchExtId) ?? { passing: [] }
   const isTunnelUp = isPassing(path, now)
-  const isInterfaceUp = path.carriesFrom !== undefined && path.carriesFrom <= now
-  const reason = isTunnelUp ? undefined : reasonOf(world, fact, path)
+  const { carrier, carriesFrom = Number.POSITIVE_INFINITY } = path
+  const isInterfaceUp = carriesFrom <= now && now < (carrier?.until ?? Number.POSITIVE_INFINITY)
+  const reason = isTunnelUp ? undefined : reasonOf(world, fact, path, isInterfaceUp)
   const [, ...standbys] = gatewaysOf(world, fact)
   return {
     ...{ isInterfaceUp, isTunnelUp },
     ...(reason !== undefined && { reason }),
     ...(isTunnelUp && { roundTripMillis: roundTripMillis(world, fact, now) }),
-    ...(!isInterfaceUp && path.failover !== undefined && { failover: path.failover }),
+    ...(!isInterfaceUp && path.failover !== undefined && fact.tunnel.type === 'VXLAN' && { failover: path.failover }),
     peers: standbys.map((extId) => peerOf(world, extId)),
     learned: isRemembered(path, now) ? learnedBy(world, fact) : [],
   }
 }
 
-function reasonOf(world: SimulatedWorld, fact: StretchFact, path: StretchPath): string {
+function reasonOf(world: SimulatedWorld, fact: StretchFact, path: StretchPath, isInterfaceUp: boolean): string {
   if (fact.bridgedAt === undefined) return 'the subnet is not bridged'
-  if (path.carrier === undefined)
-    return serviceOf(world, fact.tunnel.gatewayExtId).reason ?? 'the tunnel is being set up'
-  if (path.reachedFrom === undefined) return 'the remote site does not answer'
-  return path.failover === 'IN_PROGRESS' ? 'a peered gateway takes over' : 'the tunnel is being set up'
+  if (isInterfaceUp) return path.reachedFrom === undefined ? 'the remote site does not answer' : inPreparation
+  const isTakenOver = path.carrier !== undefined && path.failover === 'IN_PROGRESS'
+  return isTakenOver ? 'a peered gateway takes over' : (downReasonOf(world, fact) ?? inPreparation)
 }
-
-/** The gateways that can carry it, the configured one first. */
-function gatewaysOf(
-  world: SimulatedWorld,
-  { tunnel: { gatewayExtId, isHighlyAvailable } }: StretchFact,
-): readonly string[] {
-  const { gateways } = gatewayFacts(world)
-  const own = gateways.get(gatewayExtId)?.service
-  if (!isHighlyAvailable || own?.type !== 'VTEP' || own.isHighlyAvailable !== true) return [gatewayExtId]
-  const others = [...gateways.all()].filter(
-    ([extId, { service }]) =>
-      extId !== gatewayExtId &&
-      service.type === 'VTEP' &&
-      service.isHighlyAvailable === true &&
-      service.network === own.network,
-  )
-  return [gatewayExtId, ...others.map(([extId]) => extId).sort()]
-}
+const inPreparation = 'the tunnel is being set up'
 
 function peerOf(world: SimulatedWorld, extId: string): PeeredGateway {
   const { reason } = serviceOf(world, extId)
   return { extId, isUp: reason === undefined, ...(reason !== undefined && { reason }) }
 }
 
-function learnedBy(world: SimulatedWorld, { remote, tunnel: { vteps } }: StretchFact): StretchView['learned'] {
+function learnedBy(world: SimulatedWorld, { remote, tunnel }: StretchFact): StretchView['learned'] {
   const guests = remoteSites(world).get(remote.siteExtId)?.guests ?? []
+  const vteps = tunnel.type === 'VXLAN' ? tunnel.vteps : []
   return guests
     .filter(({ subnetExtId }) => subnetExtId === remote.subnetExtId)
     .map(({ macAddress }) => {
@@ -162,12 +146,8 @@ export function pathAfter(
   now: number,
 ): StretchPath | undefined {
   if (fact.bridgedAt === undefined) return undefined
-  const carriers = gatewaysOf(world, fact).flatMap((extId): Carrier[] => {
-    const upFrom = upFromOf(world, extId)
-    return upFrom === undefined ? [] : [{ extId, upFrom }]
-  })
   const isRemoteReachable = !isRemoteSiteCutOff(world, fact.remote.siteExtId)
-  return observedPath(before, { carriers, isRemoteReachable }, delaysOf(world, fact), now)
+  return observedPath(before, { carriers: carriersOf(world, fact), isRemoteReachable }, delaysOf(world, fact), now)
 }
 
 const delaysOf = (world: SimulatedWorld, { extId }: StretchFact): StretchDelays => ({

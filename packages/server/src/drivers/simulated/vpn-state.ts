@@ -1,7 +1,7 @@
 /** Whether a simulated tunnel is up is a function of its facts and of time. Source: behaviour networking.md 1.11, 3.4. */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { TunnelProgram, TunnelRouting, TunnelSecurity, TunnelSpeaker } from '../vpn-tunnels.ts'
-import { serviceOf } from './gateways.ts'
+import { serviceOf, upFromOf } from './gateways.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 type SecurityFact = Omit<TunnelSecurity, 'preSharedKey'> & { readonly keyDigest: string }
@@ -82,10 +82,35 @@ function beginningOf(world: SimulatedWorld, tunnel: TunnelFact) {
   if (security === undefined || negotiation === undefined) return { reason: 'the tunnel is not configured' }
   const service = serviceOf(world, tunnel.gatewayExtId)
   if (service.reason !== undefined) return { reason: service.reason }
-  const { at, isRekey } = service.upSince > negotiation.at ? { at: service.upSince, isRekey: false } : negotiation
+  return { ...negotiated(world, tunnel, negotiation, service.upSince), deadPeerDetection: security.deadPeerDetection }
+}
+
+/** @param gatewayUpSince in the future while the gateway boots */
+function negotiated(
+  world: SimulatedWorld,
+  { connectionExtId }: TunnelFact,
+  negotiation: NonNullable<TunnelFact['negotiation']>,
+  gatewayUpSince: number,
+): { readonly at: number; readonly upAt: number } {
+  const { at, isRekey } = gatewayUpSince > negotiation.at ? { at: gatewayUpSince, isRekey: false } : negotiation
   const span = isRekey ? seconds.rekey : seconds.negotiation
-  const upAt = at + millisOf(world, `vpn ${tunnel.connectionExtId} ${at}`, span)
-  return { at, upAt, deadPeerDetection: security.deadPeerDetection }
+  return { at, upAt: at + millisOf(world, `vpn ${connectionExtId} ${at}`, span) }
+}
+
+/** When the tunnel is or will be up, as far as the present facts tell; undefined: not before one of them changes. */
+export function tunnelSpan(
+  world: SimulatedWorld,
+  tunnel: TunnelFact,
+): { readonly from: number; readonly to?: number } | undefined {
+  const { connectionExtId, gatewayExtId, negotiation, security } = tunnel
+  const gatewayUpSince = upFromOf(world, gatewayExtId)
+  if (security === undefined || negotiation === undefined || gatewayUpSince === undefined) return undefined
+  const { upAt } = negotiated(world, tunnel, negotiation, gatewayUpSince)
+  const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(connectionExtId) ?? {}
+  if (silentSince === undefined) return otherKeySince === undefined ? { from: upAt } : undefined
+  const wasUp = upAt <= silentSince && !(otherKeySince !== undefined && otherKeySince <= silentSince)
+  if (!wasUp) return undefined
+  return { from: upAt, to: silentSince + 1000 * security.deadPeerDetection.timeoutSeconds }
 }
 
 const millisOf = (world: SimulatedWorld, text: string, [least, most]: readonly [number, number]): number =>

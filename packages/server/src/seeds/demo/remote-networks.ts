@@ -51,6 +51,7 @@ export function siteOf(managerExtId: string, described: SiteDescription): Remote
         ...{ extId: id('VPN connection', name), name, localGatewayRole: 'ACCEPTOR' as const },
         localGatewayReference: id('gateway', `${name} local`),
         remoteGatewayReference: id('gateway', `${name} remote`),
+        ipsecConfig: {},
         ipsecTunnelStatus: { state: 'UP' as const },
         ...place,
       })),

@@ -53,5 +53,5 @@ export async function seedStretched(ctx: SeedContext, stretchExtId: string): Pro
   await stretches.put(stretchExtId, fact)
   const path = pathAfter(ctx.world, undefined, fact, bridgedAt)
   if (path !== undefined) await paths.put(stretchExtId, path)
-  await ctx.store.update(Layer2Stretch, stretchExtId, { createdAt: ctx.ago(daysUp * 24 * 3600) })
+  await ctx.store.observe(Layer2Stretch, stretchExtId, { createdAt: ctx.ago(daysUp * 24 * 3600) })
 }

@@ -18,6 +18,7 @@ import {
   stretchBody,
   stretches,
   unstretched,
+  vpnBody,
 } from '../../support/stretches.ts'
 import { made, removed } from '../../support/vpcs.ts'
 
@@ -161,6 +162,35 @@ test('a stretch that forbids failover has no peers', async () => {
   await seconds(11)
   assert.deepEqual(await statusOf(path), up)
   await removed(app, path)
+})
+
+test('a stretch through a VPN connection follows its tunnel: a silent peer, a dead gateway', async () => {
+  const path = await made(app, stretches, vpnBody('through-vpn'))
+  await seconds(15)
+  assert.deepEqual(await statusOf(path), up)
+  const learned = await macs(path, 'LEARNED')
+  assert.deepEqual([learned.length, learned[0].vtepIPAddress], [3, undefined])
+  await happen(app, { type: 'VPN_PEER_FALLS_SILENT', connection: 'branch-1' })
+  await seconds(29)
+  assert.deepEqual(await statusOf(path), up)
+  await seconds(1)
+  assert.deepEqual(await statusOf(path), ['DOWN', 'DOWN', 'NORMAL'])
+  assert.match((await read(path)).stretchStatus.detail, /dead peer detected/)
+  await happen(app, { type: 'VPN_PEER_ANSWERS', connection: 'branch-1' })
+  await seconds(40)
+  assert.deepEqual(await statusOf(path), up)
+  await happen(app, { type: 'VPN_PEER_FALLS_SILENT', connection: 'branch-1' })
+  await seconds(10)
+  await happen(app, { type: 'VPN_PEER_ANSWERS', connection: 'branch-1' })
+  await seconds(60)
+  assert.deepEqual(await statusOf(path), up)
+
+  await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app, seedId('gateway/vpn-prod')) })
+  assert.deepEqual(await statusOf(path), ['DOWN', 'DOWN', 'NORMAL'])
+  await seconds(180)
+  assert.deepEqual(await statusOf(path), up)
+  await removed(app, path)
+  await checkInvariants(app)
 })
 
 test('statistics follow the VMs of the subnet, are 0 while the tunnel is down, and stay the same when they are read again', async () => {

@@ -19,6 +19,7 @@ import {
   stretchBody,
   stretches,
   unstretched,
+  vpnBody,
 } from '../../support/stretches.ts'
 import { demoSubnet, recount } from '../../support/subnets.ts'
 import { changed, ip, made, put, removed } from '../../support/vpcs.ts'
@@ -49,6 +50,10 @@ const pathsOf = ({ status, errors }: CallResult): unknown[] => [
   ...errors.map((error) => error.argumentsMap?.['attributePath']).sort(),
 ]
 const factOf = (path: string) => stretchFacts(app.world).stretches.get(path.slice(-36))
+const vtepsOf = (path: string): unknown => {
+  const tunnel = factOf(path)?.tunnel
+  return tunnel?.type === 'VXLAN' ? tunnel.vteps : undefined
+}
 const leasesIn = async (): Promise<number> => (await read(web)).ipUsage.numAssignedIPs
 
 test('a stretch leases its interface, programs the tunnel, shows on its subnet, and leaves nothing behind', async () => {
@@ -221,6 +226,11 @@ test('a stretch changes its interface and MTU, and keeps type, references and vn
   // A client that leaves the address out keeps it.
   await changed(app, path, { mtu: 9000 - 100, localSiteParams: localSide() })
   assert.deepEqual([factOf(path)?.interfaceAddress, factOf(path)?.mtu], ['192.168.10.3', 8900])
+  const otherGateway = localSide({ defaultGatewayIPAddress: ip('192.168.10.2') })
+  assert.deepEqual(pathsOf(await put(app, path, { localSiteParams: otherGateway })), [
+    400,
+    'localSiteParams/defaultGatewayIPAddress',
+  ])
   for (const change of [
     { vni: 7 },
     { connectionType: 'VPN' },
@@ -293,14 +303,14 @@ test('a remote VTEP gateway that changes moves the tunnels of its stretches', as
   const { services } = await read(gateway)
   const vteps = [{ address: ip('10.46.1.30') }, { address: ip('10.46.1.31') }]
   await changed(app, gateway, { services: { ...services, remoteVtepService: { vteps } } })
-  assert.deepEqual(factOf(path)?.tunnel.vteps, ['10.46.1.30', '10.46.1.31'])
+  assert.deepEqual(vtepsOf(path), ['10.46.1.30', '10.46.1.31'])
   const { remoteStretchStatus } = await read(path)
   assert.deepEqual(
     remoteStretchStatus.map(({ address }: any) => address),
     vteps.map(({ address }) => address),
   )
   await changed(app, gateway, { services })
-  assert.deepEqual(factOf(path)?.tunnel.vteps, ['10.46.1.30'])
+  assert.deepEqual(vtepsOf(path), ['10.46.1.30'])
   await removed(app, path)
 })
 
@@ -311,9 +321,9 @@ test('a stretch can end at a VTEP gateway of the other manager', async () => {
     stretches,
     stretchBody('test', { remoteSiteParams: remoteSide({ connectionReference }) }),
   )
-  assert.deepEqual(factOf(path)?.tunnel.vteps, ['10.46.1.30'])
+  assert.deepEqual(vtepsOf(path), ['10.46.1.30'])
   await changed(app, path, { description: 'changed' })
-  assert.deepEqual(factOf(path)?.tunnel.vteps, ['10.46.1.30'])
+  assert.deepEqual(vtepsOf(path), ['10.46.1.30'])
   await removed(app, path)
 })
 
@@ -337,7 +347,36 @@ test('the number of stretches is limited', async () => {
   }
 })
 
-test('a stretch over a VPN connection is refused until these are built', async () => {
-  const refused = await create({ connectionType: 'VPN', vni: undefined })
-  assert.equal(refused.status, 501)
+test('a stretch through a VPN connection has its interfaces, keeps it from deletion, and takes no vni', async () => {
+  const connection = `/networking/v4.3/config/vpn-connections/${seedId('vpn-connection/branch-1')}`
+  const { ipsecConfig } = await read(connection)
+  const path = await made(app, stretches, vpnBody('through-vpn'))
+  const { localSiteParams, mtu, remoteSiteParams, remoteStretchStatus } = await read(path)
+  assert.deepEqual(
+    [localSiteParams.vpnInterfaceIPAddress, remoteSiteParams.vpnInterfaceIPAddress, mtu, remoteStretchStatus],
+    [ipsecConfig.localVtiIp, ipsecConfig.remoteVtiIp, 1392, undefined],
+  )
+  assert.deepEqual(factOf(path)?.tunnel, { type: 'VPN', connectionExtId: connection.slice(-36) })
+  const kept = await app.call('DELETE', connection)
+  assert.deepEqual(refusal(kept), [409, 'ENTITY_IN_USE'])
+  assert.match(kept.errors[0]!.message, /layer-2 stretch through-vpn/)
+  await changed(app, path, { mtu: 1300 })
+  for (const [change, faulty] of [
+    [{ vni: 7 }, 'vni'],
+    [
+      { localSiteParams: { ...localSiteParams, vpnInterfaceIPAddress: ip('169.254.9.9') } },
+      'localSiteParams/vpnInterfaceIPAddress',
+    ],
+    [
+      { localSiteParams: { ...localSiteParams, highAvailabilityGroup: { isHaEnabled: true } } },
+      'localSiteParams/highAvailabilityGroup/isHaEnabled',
+    ],
+  ] as const)
+    assert.deepEqual(pathsOf(await put(app, path, change)), [400, faulty])
+  await removed(app, path)
+  const gateway = remoteSide()
+  const noConnection = await app.call('POST', stretches, { body: vpnBody('test', { remoteSiteParams: gateway }) })
+  assert.deepEqual(refusal(noConnection), [404, 'ENTITY_NOT_FOUND'])
+  const ofGateways = vpnBody('test', { localSiteParams: localSide() })
+  assert.deepEqual(refusal(await app.call('POST', stretches, { body: ofGateways })), [404, 'ENTITY_NOT_FOUND'])
 })

@@ -37,6 +37,19 @@ test('an operator reads subnets, VPN connections and VTEP gateways of a register
   assert.deepEqual([connection.name, connection.ipsecTunnelStatus.state], ['dr-to-prod', 'UP'])
 })
 
+test('the own id shows the local VTEP gateways, and VPN connections without their key', async () => {
+  const own = await ownId()
+  const gateways = (await app.call('GET', at(own, 'vtep-gateways'))).data
+  assert.deepEqual(
+    gateways.map(({ name, isLocal, isActive, vpcName }: any) => [name, isLocal, isActive, vpcName]),
+    [['vtep-prod', true, true, 'prod']],
+  )
+  const [connection, ...others] = (await app.call('GET', at(own, 'vpn-connections'))).data
+  const { ipsecConfig, ipsecTunnelStatus, name, vpcName } = connection
+  assert.deepEqual([name, ipsecTunnelStatus.state, vpcName, others.length], ['branch-1', 'UP', 'prod', 0])
+  assert.deepEqual([ipsecConfig.ikeEncryptionAlgorithm, 'preSharedKey' in ipsecConfig], ['AES256', false])
+})
+
 test('lists are filtered and ordered by name, VPC, cluster and id', async () => {
   const list = async (sort: string, query: string): Promise<string[]> =>
     namesIn(await app.call('GET', `${at(drSite, sort)}?${query}`))

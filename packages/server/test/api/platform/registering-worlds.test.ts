@@ -96,7 +96,7 @@ test('a world registers the world default, by a name that its seed gives it', as
   await becomePeersAndPart('branch', 'default')
 })
 
-test('a world reads the subnets and VTEP gateways of a world that it registered', async () => {
+test('a world reads the networks of a world that it registered', async () => {
   await newWorld('main', { preset: 'tiny' })
   await newWorld('recovery', { preset: 'demo' })
   assert.equal((await ended('main', await register('main', 'recovery.localhost'))).status, 'SUCCEEDED')
@@ -110,7 +110,13 @@ test('a world reads the subnets and VTEP gateways of a world that it registered'
   const subnets = await shown('subnets')
   assert.deepEqual(subnets.map(({ name }) => name).sort(), ['db', 'vlan-100-app', 'web'])
   assert.equal(subnets.find(({ name }) => name === 'web').ipPrefix, '192.168.10.0/24')
-  assert.deepEqual(await shown('vtep-gateways'), [])
+  const [gateway] = await shown('vtep-gateways')
+  assert.deepEqual(
+    [gateway.name, gateway.isLocal, gateway.isActive, gateway.vxlanPort],
+    ['vtep-prod', false, true, 4789],
+  )
+  const [connection] = await shown('vpn-connections')
+  assert.deepEqual([connection.name, connection.ipsecTunnelStatus.state], ['branch-1', 'UP'])
 })
 
 test('a seed that calls this manager and another one the same is refused', async () => {

@@ -1,10 +1,20 @@
 /** Requests by which suites that cover every kind reach layer-2 stretches. */
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { demoStretch, localSide, remoteSide, stretchBody, stretches, unstretched } from '../../support/stretches.ts'
+import {
+  demoStretch,
+  localSide,
+  remoteSide,
+  stretchBody,
+  stretches,
+  unstretched,
+  vpnBody,
+} from '../../support/stretches.ts'
 import { ip, made } from '../../support/vpcs.ts'
 import {
   type Creation,
@@ -54,7 +64,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 }
 
 /** With values that only one body can hold. */
-async function completeBody(app: TestApp): Promise<object> {
+async function vxlanBody(app: TestApp): Promise<object> {
   const { extId } = (await app.store.findOne(DomainManager, { isOwn: true }))!
   const gateway = { defaultGatewayIPAddress: ip('192.168.10.1') }
   return stretchBody(named(), {
@@ -62,21 +72,34 @@ async function completeBody(app: TestApp): Promise<object> {
     remoteSiteParams: remoteSide(gateway),
   })
 }
+async function throughVpn(app: TestApp): Promise<object> {
+  const connection = seedId('vpn-connection/branch-1')
+  const { ipsecConfig } = (await app.store.get(VpnConnection, connection))!
+  const body: any = vpnBody(named())
+  return {
+    ...body,
+    localSiteParams: { ...body.localSiteParams, vpnInterfaceIPAddress: ipsecConfig.localVtiIp },
+    remoteSiteParams: { ...body.remoteSiteParams, vpnInterfaceIPAddress: ipsecConfig.remoteVtiIp },
+  }
+}
+const bodies = [vxlanBody, throughVpn]
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'networking.createLayer2Stretch': [
-    async (app) => {
-      await unstretched(app)
-      return { path: stretches, body: await completeBody(app) }
-    },
-  ],
-  'networking.updateLayer2StretchById': [
-    async (app) => {
-      await unstretched(app)
-      const body = await completeBody(app)
-      return { path: await made(app, stretches, body), body: { ...body, name: named() } }
-    },
-  ],
+  'networking.createLayer2Stretch': bodies.map(
+    (body): FieldBase =>
+      async (app) => {
+        await unstretched(app)
+        return { path: stretches, body: await body(app) }
+      },
+  ),
+  'networking.updateLayer2StretchById': bodies.map(
+    (bodyOf): FieldBase =>
+      async (app) => {
+        await unstretched(app)
+        const body = await bodyOf(app)
+        return { path: await made(app, stretches, body), body: { ...body, name: named() } }
+      },
+  ),
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = Object.fromEntries(

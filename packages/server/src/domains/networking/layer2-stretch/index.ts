@@ -2,6 +2,7 @@
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Layer2Stretch, layer2StretchOperations } from '@hyperplane/contract/networking/layer2-stretch'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { ApiError } from '../../../core/api-error.ts'
 import { textOf } from '../../../core/ip-address.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -42,7 +43,7 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
   ],
   resolve: (ctx, body, stored, prepared) => referencesOf(ctx, body, stored, prepared as RemoteEnd | undefined),
   async configure(ctx, { entity, references, stored }) {
-    const { gateway, remoteGateway, remoteIpConfig, remoteVteps, subnet } = references
+    const { connection, gateway, remoteGateway, remoteIpConfig, remoteVteps, subnet } = references
     if (stored === undefined) {
       refuseBeyond(ctx, maximumStretches, 'Layer-2 stretches', (await ctx.store.count(Layer2Stretch)) + 1)
       await refuseTaken(ctx, entity)
@@ -52,23 +53,25 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
       ...(await sitesFor(ctx, entity, references, stored)),
       mtu: entity.mtu ?? defaultMtu[entity.connectionType],
       subnetExtId: subnet.extId,
-      gatewayExtId: gateway.extId,
+      ...(connection === undefined ? { gatewayExtId: gateway.extId } : { vpnConnectionExtId: connection.extId }),
       remoteIpConfig,
       ...(remoteGateway && { remoteGatewayExtId: remoteGateway.extId }),
       ...(remoteVteps && { remoteVteps: [...remoteVteps] }),
       createdAt: stored?.createdAt ?? ctx.clock.iso(),
     }
   },
-  async task({ store }, { gatewayExtId = '', remoteGatewayExtId = '', subnetExtId = '' }) {
+  async task({ store }, { gatewayExtId = '', remoteGatewayExtId = '', subnetExtId = '', vpnConnectionExtId = '' }) {
     const subnet = await store.get(Subnet, subnetExtId)
-    const gateways = await store.getMany(Gateway, [gatewayExtId, remoteGatewayExtId])
+    const connection = await store.get(VpnConnection, vpnConnectionExtId)
+    const { localGatewayReference = gatewayExtId, remoteGatewayReference = remoteGatewayExtId } = connection ?? {}
+    const gateways = await store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
       affected: [
         { extId: subnetExtId, name: subnet!.name, rel: Subnet.rel! },
         ...gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })),
       ],
       // An update of a remote gateway programs its stretches.
-      locks: gateways.map(({ extId }) => extId),
+      locks: connection === undefined ? gateways.map(({ extId }) => extId) : [connection.extId],
     }
   },
   held: ({ name, localSiteParams }) => ({ name, interfaceAddress: localSiteParams.stretchInterfaceIpAddress }),
@@ -86,8 +89,8 @@ export const layer2Stretch = implement(
   },
   {
     rules: {
-      createLayer2Stretch: ({ body }, { operation }) => stretchFaults(body, operation.id),
-      updateLayer2StretchById: ({ body }, { operation }) => stretchFaults(body, operation.id),
+      createLayer2Stretch: ({ body }) => stretchFaults(body),
+      updateLayer2StretchById: ({ body }) => stretchFaults(body),
     },
     prepare: { createLayer2Stretch: (ctx, { body }) => readRemoteEnd(ctx, body) },
     tasks: stretches.tasks,
@@ -105,12 +108,11 @@ async function refuseTaken(
   for (const other of await ctx.store.find(Layer2Stretch)) {
     const doesShare = (side: 'localSiteParams' | 'remoteSiteParams', params: typeof localSiteParams): boolean =>
       other[side].connectionReference === params.connectionReference
+    const hasSameGateway =
+      doesShare('localSiteParams', localSiteParams) || doesShare('remoteSiteParams', remoteSiteParams)
     if (other.localSiteParams.stretchSubnetReference === localSiteParams.stretchSubnetReference)
       throw taken(`local subnet (stretch ${other.name})`)
-    if (
-      other.vni === vni &&
-      (doesShare('localSiteParams', localSiteParams) || doesShare('remoteSiteParams', remoteSiteParams))
-    )
+    if (vni !== undefined && other.vni === vni && hasSameGateway)
       throw taken(`vni on its gateway (stretch ${other.name})`)
   }
 }

@@ -1,5 +1,6 @@
 /** Addresses of a stretch at both sites. Source: behaviour networking.md 1.3 (STRETCH_INTERFACE), 1.12. */
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
+import { defined } from '../../../core/defined.ts'
 import {
   type Address,
   formatAddress,
@@ -16,6 +17,7 @@ import { type AddressPlan, hostsOf, planOf, type SubnetEntity } from '../../addr
 import { leaseAddress, leasesOf, release, textOfLease } from '../../addressing/leases.ts'
 import type { WriteContext } from '../../context.ts'
 import { fault } from '../ip-config.ts'
+import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 import { familyOf, type SiteParams, type StretchEntity } from './entity.ts'
 import type { StretchReferences } from './references.ts'
 
@@ -23,7 +25,7 @@ import type { StretchReferences } from './references.ts'
 export async function sitesFor(
   ctx: WriteContext,
   entity: StretchEntity,
-  { remoteIpConfig, subnet }: StretchReferences,
+  { connection, remoteIpConfig, subnet }: StretchReferences,
   stored: StretchEntity | undefined,
 ): Promise<Pick<StretchEntity, 'localSiteParams' | 'remoteSiteParams'>> {
   const { localSiteParams: local, remoteSiteParams: remote } = entity
@@ -32,6 +34,7 @@ export async function sitesFor(
     ...gatewayFaults(local, ownPlan, 'localSiteParams'),
     ...gatewayFaults(remote, remotePlan, 'remoteSiteParams'),
     ...remoteInterfaceFaults(remote, remotePlan),
+    ...(connection === undefined ? [] : vpnInterfaceFaults(entity, connection)),
   ])
   const stretchInterfaceIpAddress = await interfaceFor(ctx, entity, subnet, remotePlan, stored)
   if (textOf(stretchInterfaceIpAddress) === textOf(remote.stretchInterfaceIpAddress))
@@ -40,10 +43,13 @@ export async function sitesFor(
       'expected another address than that of the local interface',
     )
   return {
-    localSiteParams: { ...local, ...gatewayOf(ownPlan), stretchInterfaceIpAddress },
-    remoteSiteParams: { ...remote, ...gatewayOf(remotePlan) },
+    localSiteParams: defined({ ...local, ...gatewayOf(ownPlan), ...ofConnection, stretchInterfaceIpAddress }),
+    remoteSiteParams: defined({ ...remote, ...gatewayOf(remotePlan), ...ofConnection }),
   }
 }
+
+/** Answers show the present addresses of the connection. */
+const ofConnection = { vpnInterfaceIPAddress: undefined }
 
 /** An absent address keeps the present one, or is the next free one. */
 async function interfaceFor(
@@ -86,10 +92,13 @@ function gatewayOf(plan: AddressPlan): { readonly defaultGatewayIPAddress?: Wire
 }
 
 function gatewayFaults({ defaultGatewayIPAddress: given }: SiteParams, plan: AddressPlan, side: string): ApiError[] {
-  const own = textOf(gatewayOf(plan).defaultGatewayIPAddress)
-  if (given === undefined || textOf(given) === own) return []
-  const expected = own === undefined ? 'none: the subnet has no gateway' : `${own}, the gateway of the subnet, or none`
-  return [fault(`${side}/defaultGatewayIPAddress`, `expected ${expected}`)]
+  return followed(`${side}/defaultGatewayIPAddress`, given, gatewayOf(plan).defaultGatewayIPAddress)
+}
+
+/** Of a field that follows another entity. */
+function followed(path: string, given: WireAddress | undefined, own: WireAddress | undefined): ApiError[] {
+  const isSame = given === undefined || textOf(given) === textOf(own)
+  return isSame ? [] : [fault(path, `expected ${textOf(own) ?? 'none'}${own === undefined ? '' : ', or none'}`)]
 }
 
 function remoteInterfaceFaults({ stretchInterfaceIpAddress: given }: SiteParams, plan: AddressPlan): ApiError[] {
@@ -101,3 +110,12 @@ function remoteInterfaceFaults({ stretchInterfaceIpAddress: given }: SiteParams,
     fault('remoteSiteParams/stretchInterfaceIpAddress', `expected a host of the remote subnet, ${ranges.join(' or ')}`),
   ]
 }
+
+/** The interfaces inside the tunnel are those of the connection. */
+const vpnInterfaceFaults = (
+  { localSiteParams, remoteSiteParams }: StretchEntity,
+  { ipsecConfig: { localVtiIp, remoteVtiIp } }: ConnectionEntity,
+): ApiError[] => [
+  ...followed('localSiteParams/vpnInterfaceIPAddress', localSiteParams.vpnInterfaceIPAddress, localVtiIp),
+  ...followed('remoteSiteParams/vpnInterfaceIPAddress', remoteSiteParams.vpnInterfaceIPAddress, remoteVtiIp),
+]

@@ -15,11 +15,7 @@ export async function programOf(
   stretch: StretchEntity,
   changed?: GatewayEntity,
 ): Promise<StretchProgram> {
-  const { extId, gatewayExtId = '', localSiteParams, mtu = 0, remoteGatewayExtId, remoteSiteParams, vni = 0 } = stretch
-  const remote =
-    remoteGatewayExtId === undefined || changed?.extId === remoteGatewayExtId
-      ? changed
-      : await store.get(Gateway, remoteGatewayExtId)
+  const { extId, localSiteParams, mtu = 0, remoteSiteParams } = stretch
   return {
     extId,
     subnetExtId: localSiteParams.stretchSubnetReference,
@@ -29,13 +25,24 @@ export async function programOf(
       siteExtId: remoteSiteParams.pcClusterReference as string,
       subnetExtId: remoteSiteParams.stretchSubnetReference,
     },
-    tunnel: {
-      type: 'VXLAN',
-      vni,
-      gatewayExtId,
-      isHighlyAvailable: localSiteParams.highAvailabilityGroup?.isHaEnabled !== false,
-      vteps: remoteGatewayExtId === undefined ? (stretch.remoteVteps ?? []) : vtepsOf(remote as GatewayEntity),
-    },
+    tunnel: await tunnelOf(store, stretch, changed),
+  }
+}
+
+async function tunnelOf(
+  store: Reader,
+  stretch: StretchEntity,
+  changed?: GatewayEntity,
+): Promise<StretchProgram['tunnel']> {
+  const { gatewayExtId = '', localSiteParams, remoteGatewayExtId, remoteVteps = [], vni = 0 } = stretch
+  if (stretch.vpnConnectionExtId !== undefined) return { type: 'VPN', connectionExtId: stretch.vpnConnectionExtId }
+  const remote = changed?.extId === remoteGatewayExtId ? changed : await store.get(Gateway, remoteGatewayExtId ?? '')
+  return {
+    type: 'VXLAN',
+    vni,
+    gatewayExtId,
+    isHighlyAvailable: localSiteParams.highAvailabilityGroup?.isHaEnabled !== false,
+    vteps: remote === undefined ? remoteVteps : vtepsOf(remote as GatewayEntity),
   }
 }
 

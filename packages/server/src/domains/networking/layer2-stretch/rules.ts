@@ -5,26 +5,36 @@ import { type AddressPlan, families, intersection } from '../../addressing/addre
 import { fault, hostFaults } from '../ip-config.ts'
 import type { StretchBody } from './entity.ts'
 
-export function stretchFaults(body: StretchBody, operation: string): readonly ApiError[] {
-  const { connectionType, localSiteParams, remoteSiteParams, vni } = body
-  if (connectionType === 'VPN')
-    return [new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with the connectionType VPN` })]
-  const sides = { localSiteParams, remoteSiteParams }
+export function stretchFaults({
+  connectionType,
+  localSiteParams,
+  remoteSiteParams,
+  vni,
+}: StretchBody): readonly ApiError[] {
+  const isVpn = connectionType === 'VPN'
   return [
-    ...(vni === undefined ? [fault('vni', 'is required for the connectionType VXLAN')] : []),
+    ...(isVpn === (vni === undefined)
+      ? []
+      : [
+          fault('vni', isVpn ? 'expected none for the connectionType VPN' : 'is required for the connectionType VXLAN'),
+        ]),
     ...(remoteSiteParams.pcClusterReference === undefined
       ? [fault('remoteSiteParams/pcClusterReference', 'is required: it names the manager of the remote site')]
       : []),
-    ...Object.entries(sides).flatMap(([side, params]) => [
-      ...(['stretchInterfaceIpAddress', 'defaultGatewayIPAddress'] as const).flatMap((name) =>
+    ...Object.entries({ localSiteParams, remoteSiteParams }).flatMap(([side, params]) => [
+      ...addressNames.flatMap((name) =>
         params[name] === undefined ? [] : hostFaults(params[name], `${side}/${name}`),
       ),
-      ...(params.vpnInterfaceIPAddress === undefined
+      ...(params.vpnInterfaceIPAddress === undefined || isVpn
         ? []
         : [fault(`${side}/vpnInterfaceIPAddress`, 'expected only for the connectionType VPN')]),
+      ...(params.highAvailabilityGroup?.isHaEnabled === true && isVpn
+        ? [fault(`${side}/highAvailabilityGroup/isHaEnabled`, 'expected only for the connectionType VXLAN')]
+        : []),
     ]),
   ]
 }
+const addressNames = ['stretchInterfaceIpAddress', 'defaultGatewayIPAddress', 'vpnInterfaceIPAddress'] as const
 
 /** @throws ApiError 400 unless the local subnet contains the remote one, 409 for pools that overlap */
 export function refuseUnlike(local: AddressPlan, remote: AddressPlan, path: string): void {

@@ -1,6 +1,8 @@
 /** The gateways know the status of a stretch. Source: behaviour networking.md 1.12. */
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { parseHost, writeAddress } from '../../../core/ip-address.ts'
 import type { StretchView } from '../../../drivers/stretching.ts'
+import type { Reader } from '../../../store/store.ts'
 import type { ReadContext } from '../../context.ts'
 import type { StretchEntity } from './entity.ts'
 import { shownPeer } from './peers.ts'
@@ -16,31 +18,40 @@ export const presentStretches = (
 
 async function shown(ctx: ReadContext, stretch: StretchEntity): Promise<StretchEntity> {
   const view = await ctx.drivers.networkFabric.stretch(stretch.extId)
-  const { localSiteParams } = stretch
   const { tunnel } = await programOf(ctx.store, stretch)
   const status = statusOf(view)
   const highAvailabilityStatus = availabilityOf(view)
   return {
     ...stretch,
-    ...(view !== undefined &&
-      view.peers.length > 0 && {
-        localSiteParams: {
-          ...localSiteParams,
-          highAvailabilityGroup: {
-            isHaEnabled: true,
-            algorithm: 'ACTIVE_BACKUP' as const,
-            ...localSiteParams.highAvailabilityGroup,
-            peeredGateways: view.peers.map(shownPeer),
-          },
-        },
-      }),
+    ...(await sitesOf(ctx.store, stretch, view?.peers ?? [])),
     stretchStatus: status,
-    remoteStretchStatus: tunnel.vteps.map((vtep) => ({
-      address: writeAddress(parseHost(vtep)!),
-      status,
-      highAvailabilityStatus,
-    })),
+    ...(tunnel.type === 'VXLAN' && {
+      remoteStretchStatus: tunnel.vteps.map((vtep) => ({
+        address: writeAddress(parseHost(vtep)!),
+        status,
+        highAvailabilityStatus,
+      })),
+    }),
     highAvailabilityStatus,
+  }
+}
+
+/** With the interfaces of the VPN connection, or the gateways that stand in for the local one. */
+async function sitesOf(
+  store: Reader,
+  { localSiteParams: local, remoteSiteParams: remote, vpnConnectionExtId }: StretchEntity,
+  peers: StretchView['peers'],
+): Promise<Pick<StretchEntity, 'localSiteParams' | 'remoteSiteParams'>> {
+  const { localVtiIp, remoteVtiIp } = (await store.get(VpnConnection, vpnConnectionExtId ?? ''))?.ipsecConfig ?? {}
+  const algorithm = 'ACTIVE_BACKUP' as const
+  const group = { isHaEnabled: true, algorithm, ...local.highAvailabilityGroup, peeredGateways: peers.map(shownPeer) }
+  return {
+    localSiteParams: {
+      ...local,
+      ...(localVtiIp && { vpnInterfaceIPAddress: localVtiIp }),
+      ...(peers.length > 0 && { highAvailabilityGroup: group }),
+    },
+    remoteSiteParams: { ...remote, ...(remoteVtiIp && { vpnInterfaceIPAddress: remoteVtiIp }) },
   }
 }
 
