@@ -5,7 +5,6 @@ export const unimplemented: Unimplemented = {
   '/cloud/config/vpcs': { AwsVpc: 'list' },
   '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
   '/config/capabilities': { ClusterCapability: 'list' },
-  '/config/ipfix-exporters': { IpfixExporter: 'list create get update delete' },
   '/config/network-functions': { NetworkFunction: 'list create get update delete' },
   '/config/nic-profiles': {
     NicProfile: 'list create get update delete',
@@ -13,10 +12,8 @@ export const unimplemented: Unimplemented = {
     disassociateHostNicFromNicProfile: 'disassociate-host-nic',
   },
   '/config/node-schedulable-statuses': { listNodeSchedulableStatus: 'GET' },
-  '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/uplink-bonds': { UplinkBond: 'list get' },
   '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },
   '/config/vnics': { migrateVnicById: 'migrate' },
   '/config/vpc-virtual-switch-mappings': { VpcVirtualSwitchMapping: 'list create' },
-  '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
 }

@@ -2,6 +2,7 @@
 
 import { User } from '@hyperplane/contract/iam/user'
 import type { pino } from 'pino'
+import { createAddressGuard } from '../core/access/address-guard.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import { createRequestIds } from '../core/ids/request-ids.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
@@ -13,6 +14,8 @@ import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { createUdpCollectors } from '../drivers/udp-collectors.ts'
+import { startFlowExports } from '../simulation/flow-exports.ts'
 import { startObservations } from '../simulation/observations.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
@@ -40,9 +43,21 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const isInstant = opening.config.durations === 'instant'
   const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopObservations)
+  const collectors = createUdpCollectors(
+    createAddressGuard({ allowed: opening.config.allowAddress, isOffline: opening.config.offline, isClosed: true }),
+  )
+  const stopFlowExports = startFlowExports({ world, clock, collectors, real: state.machineClock, log: opening.log })
+  opened.defer(stopFlowExports)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
-  return new Instance(state, assembled, { banner, events, stopSchedules, stopObservations, log: opening.log })
+  return new Instance(state, assembled, {
+    banner,
+    events,
+    stopSchedules,
+    stopObservations,
+    stopFlowExports,
+    log: opening.log,
+  })
 }
 
 /** Until tasks reach a point from which they can resume. */
@@ -51,6 +66,7 @@ const stopMillis = 4000
 interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
   readonly stopObservations: () => Promise<void>
+  readonly stopFlowExports: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -72,6 +88,7 @@ export class Instance {
   readonly #notesOfClock: InstanceState['notesOfClock']
   readonly #stopSchedules: () => void
   readonly #stopObservations: () => Promise<void>
+  readonly #stopFlowExports: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -91,6 +108,7 @@ export class Instance {
     this.#notesOfClock = state.notesOfClock
     this.#stopSchedules = running.stopSchedules
     this.#stopObservations = running.stopObservations
+    this.#stopFlowExports = running.stopFlowExports
     this.#log = running.log
   }
 
@@ -109,6 +127,7 @@ export class Instance {
     this.consoles.close()
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     await this.#stopObservations()
+    await this.#stopFlowExports()
     this.clock.close()
     try {
       this.noteClock()

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
+import { createExporting } from './flow-exporters.ts'
 import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
@@ -11,6 +12,7 @@ import type { HardwareFault } from './hardware.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
 import { createReachability } from './reachability/trace.ts'
 import { createStretches } from './stretches.ts'
+import { createMirroring } from './traffic-mirrors.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import { createVpnTunnels } from './vpn-tunnels.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -38,7 +40,9 @@ export function createNetworkFabric(
     ...createStretches(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createVpnTunnels(world),
+    ...createExporting(world),
     ...createFlowStatistics(settings.flows),
+    ...createMirroring(world, settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.

@@ -2,7 +2,7 @@
 import type { StretchProgram } from '../stretching.ts'
 import { gatewayFacts, serviceOf, upFromOf } from './gateways.ts'
 import type { Carrier } from './stretch-path.ts'
-import { conditionOf, tunnelFacts, tunnelSpan } from './vpn-state.ts'
+import { conditionOf, expectedSpan, tunnelFacts } from './vpn-state.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** In order of preference. */
@@ -14,10 +14,10 @@ export function carriersOf(world: SimulatedWorld, program: StretchProgram): read
       return upFrom === undefined ? [] : [{ extId, upFrom }]
     })
   const connection = tunnelFacts(world).tunnels.get(tunnel.connectionExtId)
-  const span = connection && tunnelSpan(world, connection)
+  const span = connection && expectedSpan(world, connection)
   if (span === undefined) return []
   const { from: upFrom, to: until } = span
-  return [{ extId: tunnel.connectionExtId, upFrom, ...(until !== undefined && { until }) }]
+  return [{ extId: tunnel.connectionExtId, upFrom, ...(Number.isFinite(until) && { until }) }]
 }
 
 /** Why the configured gateway, or the connection, is down. */
