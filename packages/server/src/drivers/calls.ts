@@ -111,6 +111,8 @@ export const driverCalls = {
     controllerState: true,
     deployController: true,
     detachRouter: true,
+    disableVirtualFunctions: true,
+    enableVirtualFunctions: true,
     gateway: true,
     installAgent: true,
     installPolicy: true,
