@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
-import { createBridges } from './bridges.ts'
+import { createBridges } from './bridge-programs.ts'
+import { bridgeViews } from './bridges.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
 import { createHostNics } from './host-nics.ts'
@@ -34,7 +35,8 @@ export function createNetworkFabric(
     ...createBgpPeers(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createHostNics(world),
-    ...createBridges(world),
+    ...createBridges(world, settings.durations === 'instant'),
+    ...bridgeViews(world),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.
