@@ -66,13 +66,15 @@ test('kinds without operations have rows all the same', () => {
     'Subnet',
     'VirtualSwitch',
     'Vpc',
+    'VpnConnection',
   ])
 })
 
-test('every password is a secret', () => {
+test('every password and pre-shared key is a secret', () => {
   for (const { kind, schema } of networking.resources) {
     for (const { path, schema: field } of walk(schema)) {
-      if (path.at(-1) === 'password') assert.equal(field.secret, true, `${kind}/${path.join('/')}`)
+      if (path.at(-1) === 'password' || path.at(-1) === 'preSharedKey')
+        assert.equal(field.secret, true, `${kind}/${path.join('/')}`)
     }
   }
 })

@@ -29,13 +29,6 @@ export const unimplemented: Unimplemented = {
   '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/vnics': { migrateVnicById: 'migrate' },
   '/config/vpc-virtual-switch-mappings': { VpcVirtualSwitchMapping: 'list create' },
-  '/config/vpn-connections': { VpnConnection: 'list create get update delete' },
-  '/config/vpn-connections/{vpnConnectionExtId}/vpn-vendor-configs': {
-    VpnAppliance: 'list',
-    VpnApplianceForVpnConnection: 'get',
-  },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
   '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
-  '/stats/vpc/{vpcExtId}/external-subnets': { getVpcNsStats: 'GET /{extId}' },
-  '/stats/vpn-connections': { getVpnConnectionStats: 'GET /{extId}' },
 }

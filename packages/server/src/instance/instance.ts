@@ -13,6 +13,7 @@ import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { startFlowHistory } from '../simulation/flow-history.ts'
 import { startTargetChecks } from '../simulation/target-checks.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
@@ -40,9 +41,18 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const isInstant = opening.config.durations === 'instant'
   const stopTargetChecks = startTargetChecks({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopTargetChecks)
+  const stopFlowHistory = startFlowHistory({ world, clock, log: opening.log })
+  opened.defer(stopFlowHistory)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
-  return new Instance(state, assembled, { banner, events, stopSchedules, stopTargetChecks, log: opening.log })
+  return new Instance(state, assembled, {
+    banner,
+    events,
+    stopSchedules,
+    stopTargetChecks,
+    stopFlowHistory,
+    log: opening.log,
+  })
 }
 
 /** Until tasks reach a point from which they can resume. */
@@ -51,6 +61,7 @@ const stopMillis = 4000
 interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
   readonly stopTargetChecks: () => Promise<void>
+  readonly stopFlowHistory: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -72,6 +83,7 @@ export class Instance {
   readonly #notesOfClock: InstanceState['notesOfClock']
   readonly #stopSchedules: () => void
   readonly #stopTargetChecks: () => Promise<void>
+  readonly #stopFlowHistory: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -91,6 +103,7 @@ export class Instance {
     this.#notesOfClock = state.notesOfClock
     this.#stopSchedules = running.stopSchedules
     this.#stopTargetChecks = running.stopTargetChecks
+    this.#stopFlowHistory = running.stopFlowHistory
     this.#log = running.log
   }
 
@@ -109,6 +122,7 @@ export class Instance {
     this.consoles.close()
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     await this.#stopTargetChecks()
+    await this.#stopFlowHistory()
     this.clock.close()
     try {
       this.noteClock()

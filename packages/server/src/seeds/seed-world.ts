@@ -23,6 +23,7 @@ import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/set
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
+import { seedFlows } from './demo/flows.ts'
 import { seedGatewaysDemo } from './demo/gateways.ts'
 import { seedDemo as seedVmmDemo } from './demo/machines.ts'
 import { seedManyVms } from './demo/many-vms.ts'
@@ -75,6 +76,7 @@ export async function seedWorld(options: SeedOptions): Promise<void> {
     const faults = await fillExactly(ctx, plan)
     if (faults.length > 0) throw new SeedRefusal(plan.name, faults)
     for (const layer of plan.layers) await fillLayer(ctx, plan, layer)
+    if (plan.base !== 'nothing') await seedFlows(ctx)
   })
 }
 

@@ -4,6 +4,7 @@ import type { WorldClock } from '../core/time/clock.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { targetChecks } from '../drivers/simulated/balancer-checks.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { coalesced } from './coalesced.ts'
 
 interface Options {
   readonly world: SimulatedWorld
@@ -16,19 +17,9 @@ interface Options {
 /** @returns the function that stops them, after the check under way */
 export function startTargetChecks({ world, clock, drivers, isInstant, log }: Options): () => Promise<void> {
   const check = targetChecks(world, isInstant)
-  let isDue = false
-  let last: Promise<void> = Promise.resolve()
-  const run = async (): Promise<void> => {
-    // All changes of one turn of the event loop are judged together.
-    await new Promise(setImmediate)
-    isDue = false
-    await check().catch((error: unknown) => log.error({ err: error }, 'the checks of load balancers failed'))
-  }
-  const changed = (): void => {
-    if (isDue) return
-    isDue = true
-    last = clock.track(() => last.then(run))
-  }
+  const { changed, idle } = coalesced(check, clock, (error) =>
+    log.error({ err: error }, 'the checks of load balancers failed'),
+  )
   const ends = [
     drivers.hypervisor.watch(changed),
     drivers.hardware.watch(changed),
@@ -37,6 +28,6 @@ export function startTargetChecks({ world, clock, drivers, isInstant, log }: Opt
   changed()
   return () => {
     for (const end of ends) end()
-    return last
+    return idle()
   }
 }

@@ -324,6 +324,18 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const own = `${gateways}/${await made('POST', gateways, { name: name(), ...vpnServices() })}`
     await made('PUT', own, { name: name(), ...vpnServices(secret()) }, { tagOf: own })
   },
+  'networking.createVpnConnection': async () => {
+    const { path, body, prepare } = creations['networking.createVpnConnection']!
+    await prepare!(app)
+    await made('POST', path, { ...body(name()), ipsecConfig: { preSharedKey: secret() } })
+  },
+  'networking.updateVpnConnectionById': async () => {
+    const { path, body, prepare } = creations['networking.createVpnConnection']!
+    await prepare!(app)
+    const connection = body(name())
+    const own = `${path}/${await made('POST', path, connection)}`
+    await made('PUT', own, { ...connection, ipsecConfig: { preSharedKey: secret() } }, { tagOf: own })
+  },
   'platform.createBackupTarget': async () => {
     await made('POST', targets, { location: withPolicy(await aBucketLocation()) })
   },

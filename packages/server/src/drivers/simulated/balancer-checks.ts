@@ -2,11 +2,8 @@
 import type { BalancerTarget } from '../load-balancing.ts'
 import { type BalancerHealth, observed } from './balancer-health.ts'
 import { type BalancerFact, balancerFacts } from './balancers.ts'
-import { GuestBoots } from './hypervisor/boots.ts'
-import type { DomainFact } from './hypervisor/facts.ts'
-import { isPaused } from './hypervisor/guests.ts'
-import { SimulatedHosts } from './hypervisor/hosts.ts'
-import { renewMillis } from './hypervisor/nics.ts'
+import { domainFacts } from './hypervisor/facts.ts'
+import { guestReach } from './hypervisor/guest-reach.ts'
 import { fabricFacts } from './network-fabric.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -27,29 +24,19 @@ export function targetChecks(world: SimulatedWorld, isInstant: boolean): () => P
   }
 }
 
+/** @returns when the target can be reached; undefined: it cannot */
 function reaching(
   world: SimulatedWorld,
   isInstant: boolean,
 ): (fact: BalancerFact, target: BalancerTarget) => number | undefined {
-  const hosts = new SimulatedHosts(world)
-  const boots = new GuestBoots(world, isInstant)
+  const domains = domainFacts(world)
   const { subnets } = fabricFacts(world)
-  // Facts are replaced, never changed; a change of one guest must not cost the boots of all.
-  const known = new WeakMap<DomainFact, number>()
-  const bootOf = (guest: DomainFact): number => {
-    const bootedAt = known.get(guest) ?? boots.timesOf(guest).ends.customization
-    known.set(guest, bootedAt)
-    return bootedAt
-  }
+  const reachOf = guestReach(world, isInstant)
   return ({ vpcExtId }, { nicExtId, vmExtId, port }) => {
-    const guest = hosts.domains.get(vmExtId)
-    if (guest?.state !== 'ON' || guest.hungSince !== undefined || guest.closedPorts?.includes(port)) return undefined
-    if (isPaused(world, guest) || hosts.faultOf(guest.hostExtId).isDown === true) return undefined
-    const nic = guest.domain.nics.find(({ extId }) => extId === nicExtId)
-    const isInVpc = subnets.get(nic?.subnetExtId ?? '')?.vpcExtId === vpcExtId
-    const bootedAt = bootOf(guest)
-    if (nic?.isConnected !== true || !isInVpc || !Number.isFinite(bootedAt)) return undefined
-    const pluggedAt = guest.nicChanges?.[nicExtId]?.at
-    return pluggedAt === undefined || isInstant ? bootedAt : Math.max(bootedAt, pluggedAt + renewMillis)
+    const guest = domains.get(vmExtId)
+    const nic = guest?.domain.nics.find(({ extId }) => extId === nicExtId)
+    if (guest === undefined || subnets.get(nic?.subnetExtId ?? '')?.vpcExtId !== vpcExtId) return undefined
+    const reach = reachOf(guest, nicExtId, port)
+    return 'since' in reach ? reach.since : undefined
   }
 }
