@@ -1,8 +1,10 @@
 /** The kinds of the namespace by stem: one line per kind, sorted. */
 
 export { awsSubnetOperations as 'aws-subnet' } from './aws-subnet.ts'
+export { awsVpcOperations as 'aws-vpc' } from './aws-vpc.ts'
 export { bgpRouteOperations as 'bgp-route' } from './bgp-route.ts'
 export { bgpSessionOperations as 'bgp-session' } from './bgp-session.ts'
+export { clusterCapabilityOperations as 'cluster-capability' } from './cluster-capability.ts'
 export { floatingIpOperations as 'floating-ip' } from './floating-ip.ts'
 export { gatewayOperations as gateway } from './gateway.ts'
 export { loadBalancerSessionOperations as 'load-balancer-session' } from './load-balancer-session.ts'
@@ -16,3 +18,4 @@ export { subnetOperations as subnet } from './subnet.ts'
 export { virtualSwitchOperations as 'virtual-switch' } from './virtual-switch.ts'
 export { vnicOperations as vnic } from './vnic.ts'
 export { vpcOperations as vpc } from './vpc.ts'
+export { vpcVirtualSwitchMappingOperations as 'vpc-virtual-switch-mapping' } from './vpc-virtual-switch-mapping.ts'

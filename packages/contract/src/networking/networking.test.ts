@@ -66,6 +66,7 @@ test('kinds without operations have rows all the same', () => {
     'Subnet',
     'VirtualSwitch',
     'Vpc',
+    'VpcVirtualSwitchMapping',
   ])
 })
 

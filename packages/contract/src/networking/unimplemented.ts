@@ -2,9 +2,7 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/cloud/config/vpcs': { AwsVpc: 'list' },
   '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
-  '/config/capabilities': { ClusterCapability: 'list' },
   '/config/clusters/{clusterExtId}/remote-subnets': { RemoteSubnet: 'list', RemoteSubnetForCluster: 'get' },
   '/config/clusters/{clusterExtId}/remote-vpn-connections': {
     RemoteVpnConnection: 'list',
@@ -31,7 +29,6 @@ export const unimplemented: Unimplemented = {
   '/config/uplink-bonds': { UplinkBond: 'list get' },
   '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },
   '/config/vnics': { migrateVnicById: 'migrate' },
-  '/config/vpc-virtual-switch-mappings': { VpcVirtualSwitchMapping: 'list create' },
   '/config/vpn-connections': { VpnConnection: 'list create get update delete' },
   '/config/vpn-connections/{vpnConnectionExtId}/vpn-vendor-configs': {
     VpnAppliance: 'list',

@@ -1,8 +1,10 @@
 /** Handlers of the namespace networking: one line per kind, sorted. */
 
 export { awsSubnet } from './aws-subnet.ts'
+export { awsVpc } from './aws-vpc.ts'
 export { bgpRoute } from './bgp-route.ts'
 export { bgpSession } from './bgp-session.ts'
+export { clusterCapability } from './cluster-capability.ts'
 export { floatingIp } from './floating-ip.ts'
 export { gateway } from './gateway/index.ts'
 export { loadBalancerSession } from './load-balancer-session.ts'
@@ -16,3 +18,4 @@ export { subnet } from './subnet.ts'
 export { virtualSwitch } from './virtual-switch.ts'
 export { vnic } from './vnic.ts'
 export { vpc } from './vpc.ts'
+export { vpcVirtualSwitchMapping } from './vpc-virtual-switch-mapping.ts'

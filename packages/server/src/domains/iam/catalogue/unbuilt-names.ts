@@ -31,8 +31,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
   [/^networking\/config$/, 'Subnet'],
-  [/^networking\/cloud.*\/vpcs$/, 'AWS_VPC', 'aws_vpc'],
-  [/^networking.*\/capabilities$/, 'Cluster_Network_Capability', 'cluster'],
   [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
   [/^networking.*\/vnics$/, 'VNIC', 'subnet'],
   [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],

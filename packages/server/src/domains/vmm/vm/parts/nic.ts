@@ -13,6 +13,7 @@ import { floatingIpsOf, stopTranslating } from '../../../addressing/floating-ips
 import { isManaged, releaseHolder, requireSubnetAttachable } from '../../../addressing/leases.ts'
 import { detachTargets } from '../../../addressing/lost-targets.ts'
 import { implement } from '../../../context.ts'
+import { overlaySwitchOf } from '../../../scheduling/overlay-switches.ts'
 import { type NicEntity, type VmEntity, vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
@@ -150,12 +151,13 @@ async function withMac(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
 /** @throws ApiError 409 when the subnet is not on the VM's cluster, is being deleted, or is not on the host of a VM that runs */
 async function requireReach(store: Reader, vm: VmEntity, subnet: SubnetEntity): Promise<void> {
   requireSubnetAttachable(subnet)
-  if (subnet.subnetType !== 'VLAN') return
-  if (subnet.clusterReference !== undefined && subnet.clusterReference !== vm.cluster?.extId)
+  const isOverlay = subnet.subnetType === 'OVERLAY'
+  if (!isOverlay && subnet.clusterReference !== undefined && subnet.clusterReference !== vm.cluster?.extId)
     throw new ApiError('CONFLICT', { fault: `The subnet ${subnet.name} is not on the cluster of VM ${vm.name}.` })
   const host = vm.host?.extId === undefined ? undefined : await store.get(Host, vm.host.extId)
-  if (host === undefined || subnet.virtualSwitchReference === undefined) return
-  const found = await store.get(VirtualSwitch, subnet.virtualSwitchReference)
+  const switchExtId = isOverlay ? await overlaySwitchOf(store, vm.cluster?.extId) : subnet.virtualSwitchReference
+  if (host === undefined || switchExtId === undefined) return
+  const found = await store.get(VirtualSwitch, switchExtId)
   if (found?.clusters.some(({ hosts }) => hosts.some(({ extId }) => extId === host.extId)) === true) return
   const reasons = `${host.hostName}: network: the virtual switch of subnet ${subnet.name} is missing`
   throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons })
