@@ -28,7 +28,6 @@ export const unimplemented: Unimplemented = {
   '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/uplink-bonds': { UplinkBond: 'list get' },
   '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },
-  '/config/vnics': { migrateVnicById: 'migrate' },
   '/config/vpn-connections': { VpnConnection: 'list create get update delete' },
   '/config/vpn-connections/{vpnConnectionExtId}/vpn-vendor-configs': {
     VpnAppliance: 'list',

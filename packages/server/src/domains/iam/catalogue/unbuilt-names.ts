@@ -32,7 +32,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
   [/^networking\/config$/, 'Subnet'],
   [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
-  [/^networking.*\/vnics$/, 'VNIC', 'subnet'],
   [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
   [/^networking.*\/vpn-connections$/, 'VPN_Connection', 'vpn_connection'],
   [/^networking.*\/vpn-vendor-configs$/, 'VPN_Appliance', 'vpn_connection'],
