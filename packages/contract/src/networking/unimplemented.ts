@@ -2,7 +2,6 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
   '/config/clusters/{clusterExtId}/remote-subnets': { RemoteSubnet: 'list', RemoteSubnetForCluster: 'get' },
   '/config/clusters/{clusterExtId}/remote-vpn-connections': {
     RemoteVpnConnection: 'list',

@@ -1,11 +1,12 @@
 import type { Gateways } from './gateways.ts'
+import type { PortStacks } from './port-stacks.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
 
 /**
  * Switches on hosts, DHCP responders, routing peers. Changing calls are idempotent; they resolve when the fabric stored
  * the configuration. Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
  */
-export interface NetworkFabric extends Gateways, VirtualRouting {
+export interface NetworkFabric extends Gateways, PortStacks, VirtualRouting {
   /**
    * A repeated call programs differences, and removes the subnet from hosts that are no longer listed.
    * @throws DriverError, retryable, when a host's agent does not answer within 30 s
@@ -39,6 +40,8 @@ export interface SubnetProgram {
   readonly virtualSwitchExtId?: string
   readonly vpcExtId?: string
   readonly hostExtIds: readonly string[]
+  /** In the advanced stack. */
+  readonly isAdvanced?: true
 }
 
 export interface DhcpService {

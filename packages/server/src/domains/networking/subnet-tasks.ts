@@ -59,6 +59,7 @@ export async function programmingOf(store: Reader, subnet: SubnetEntity): Promis
       ...(subnet.virtualSwitchReference === undefined ? {} : { virtualSwitchExtId: subnet.virtualSwitchReference }),
       ...(subnet.vpcReference === undefined ? {} : { vpcExtId: subnet.vpcReference }),
       hostExtIds: await hostsOfSubnet(store, subnet),
+      ...(subnet.isAdvancedNetworking === true ? { isAdvanced: true } : {}),
     },
     ...(prefixes.length === 0 && relayTo.length === 0
       ? {}

@@ -41,6 +41,7 @@ const reroute = defineTask<Mapping>({
       name: 're-route tunnels',
       progress: 80,
       seconds: [1.6, 2.8],
+      times: async (_, { mappings }) => mappings.length,
       async run(ctx, { mappings }) {
         for (const [index, { after }] of mappings.entries()) {
           await carry(ctx, after)

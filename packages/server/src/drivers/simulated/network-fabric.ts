@@ -7,6 +7,7 @@ import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabri
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createPortStacks, forgetPortsOf } from './port-stacks.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -30,6 +31,7 @@ export function createNetworkFabric(
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
+    ...createPortStacks(world),
     ...createGateways(world, settings.durations === 'instant'),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
@@ -44,6 +46,7 @@ export function createNetworkFabric(
     async removeSubnet(subnetExtId) {
       await dhcp.remove(subnetExtId)
       await subnets.remove(subnetExtId)
+      await forgetPortsOf(world, subnetExtId)
     },
     serveDhcp: (service) => dhcp.put(service.subnetExtId, service),
     stopDhcp: (subnetExtId) => dhcp.remove(subnetExtId),

@@ -13,7 +13,6 @@ const irregular: Readonly<Record<string, string>> = {
   'clustermgmt.removeNode': 'Remove_Cluster_Node',
   'networking.createVirtualSwitch': 'Add_Virtual_Switch',
   'networking.migrateBridge': 'Migrate_Bridge',
-  'networking.migrateSubnets': 'Migrate_Subnet',
 }
 
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
@@ -30,7 +29,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
-  [/^networking\/config$/, 'Subnet'],
   [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
   [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
   [/^networking.*\/vpn-connections$/, 'VPN_Connection', 'vpn_connection'],
