@@ -60,6 +60,7 @@ test('kinds without operations have rows all the same', () => {
     'Gateway',
     'LoadBalancerSession',
     'NetworkController',
+    'NetworkFunction',
     'Route',
     'RouteTable',
     'RoutingPolicy',

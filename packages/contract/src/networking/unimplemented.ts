@@ -17,7 +17,6 @@ export const unimplemented: Unimplemented = {
     LearnedMacAddress: 'list',
     LearnedMacAddressForLayer2Stretch: 'get',
   },
-  '/config/network-functions': { NetworkFunction: 'list create get update delete' },
   '/config/nic-profiles': {
     NicProfile: 'list create get update delete',
     associateHostNicToNicProfile: 'associate-host-nic',

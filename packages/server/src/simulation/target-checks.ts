@@ -1,8 +1,9 @@
-/** Load balancers of the simulated world check their targets whenever something changes that the targets depend on. */
+/** Load balancers and network functions of the simulated world check guests whenever something changes that these depend on. */
 import type { pino } from 'pino'
 import type { WorldClock } from '../core/time/clock.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { targetChecks } from '../drivers/simulated/balancer-checks.ts'
+import { functionProbes } from '../drivers/simulated/function-probes.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 
 interface Options {
@@ -15,14 +16,15 @@ interface Options {
 
 /** @returns the function that stops them, after the check under way */
 export function startTargetChecks({ world, clock, drivers, isInstant, log }: Options): () => Promise<void> {
-  const check = targetChecks(world, isInstant)
+  const checks = [targetChecks(world, isInstant), functionProbes(world, isInstant)]
   let isDue = false
   let last: Promise<void> = Promise.resolve()
   const run = async (): Promise<void> => {
     // All changes of one turn of the event loop are judged together.
     await new Promise(setImmediate)
     isDue = false
-    await check().catch((error: unknown) => log.error({ err: error }, 'the checks of load balancers failed'))
+    for (const check of checks)
+      await check().catch((error: unknown) => log.error({ err: error }, 'health checks of the network failed'))
   }
   const changed = (): void => {
     if (isDue) return
@@ -32,7 +34,7 @@ export function startTargetChecks({ world, clock, drivers, isInstant, log }: Opt
   const ends = [
     drivers.hypervisor.watch(changed),
     drivers.hardware.watch(changed),
-    world.watch(['fabric.balancer', 'fabric.subnet'], changed),
+    world.watch(['fabric.balancer', 'fabric.network-function', 'fabric.subnet'], changed),
   ]
   changed()
   return () => {

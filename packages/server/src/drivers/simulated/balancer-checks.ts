@@ -2,11 +2,7 @@
 import type { BalancerTarget } from '../load-balancing.ts'
 import { type BalancerHealth, observed } from './balancer-health.ts'
 import { type BalancerFact, balancerFacts } from './balancers.ts'
-import { GuestBoots } from './hypervisor/boots.ts'
-import type { DomainFact } from './hypervisor/facts.ts'
-import { isPaused } from './hypervisor/guests.ts'
-import { SimulatedHosts } from './hypervisor/hosts.ts'
-import { renewMillis } from './hypervisor/nics.ts'
+import { guestReach } from './guest-reach.ts'
 import { fabricFacts } from './network-fabric.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -31,25 +27,11 @@ function reaching(
   world: SimulatedWorld,
   isInstant: boolean,
 ): (fact: BalancerFact, target: BalancerTarget) => number | undefined {
-  const hosts = new SimulatedHosts(world)
-  const boots = new GuestBoots(world, isInstant)
+  const reach = guestReach(world, isInstant)
   const { subnets } = fabricFacts(world)
-  // Facts are replaced, never changed; a change of one guest must not cost the boots of all.
-  const known = new WeakMap<DomainFact, number>()
-  const bootOf = (guest: DomainFact): number => {
-    const bootedAt = known.get(guest) ?? boots.timesOf(guest).ends.customization
-    known.set(guest, bootedAt)
-    return bootedAt
-  }
-  return ({ vpcExtId }, { nicExtId, vmExtId, port }) => {
-    const guest = hosts.domains.get(vmExtId)
-    if (guest?.state !== 'ON' || guest.hungSince !== undefined || guest.closedPorts?.includes(port)) return undefined
-    if (isPaused(world, guest) || hosts.faultOf(guest.hostExtId).isDown === true) return undefined
-    const nic = guest.domain.nics.find(({ extId }) => extId === nicExtId)
-    const isInVpc = subnets.get(nic?.subnetExtId ?? '')?.vpcExtId === vpcExtId
-    const bootedAt = bootOf(guest)
-    if (nic?.isConnected !== true || !isInVpc || !Number.isFinite(bootedAt)) return undefined
-    const pluggedAt = guest.nicChanges?.[nicExtId]?.at
-    return pluggedAt === undefined || isInstant ? bootedAt : Math.max(bootedAt, pluggedAt + renewMillis)
-  }
+  return ({ vpcExtId }, { nicExtId, vmExtId, port }) =>
+    reach(vmExtId, [nicExtId], ({ closedPorts = [], domain }) => {
+      const nic = domain.nics.find(({ extId }) => extId === nicExtId)
+      return !closedPorts.includes(port) && subnets.get(nic?.subnetExtId ?? '')?.vpcExtId === vpcExtId
+    })
 }

@@ -7,6 +7,7 @@ import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabri
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createNetworkFunctions } from './network-functions.ts'
 import { createPortStacks, forgetPortsOf } from './port-stacks.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -31,6 +32,7 @@ export function createNetworkFabric(
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
+    ...createNetworkFunctions(world),
     ...createPortStacks(world),
     ...createGateways(world, settings.durations === 'instant'),
     async programSubnet(subnet) {

@@ -12,6 +12,7 @@ import { implement } from '../../../context.ts'
 import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
+import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
 import { present } from '../admission.ts'
 import { presentVms } from '../present.ts'
 import { refuseUnbuiltNic } from '../unbuilt.ts'
@@ -32,9 +33,13 @@ import {
 import { changeOf, distinctAddresses, type PartChange, type PartTask, readsOf } from './part.ts'
 import { vnicMigration } from './vnic-migration.ts'
 
+/** INGRESS, EGRESS or TAP of a NIC for network functions. */
+const functionTypeOf = ({ networkInfo }: EthernetNic): string | undefined => networkInfo.networkFunctionNicType
+
 /** Without `ipv4Config` the NIC keeps its addresses, unless the subnet is another one. */
-const updated: Wish<NicBody> = async (body, before) => {
+const updated: Wish<NicBody> = async (body, before, store) => {
   const nic = readNic(body, () => before.extId)
+  if (functionTypeOf(nic) !== functionTypeOf(before)) await requireNoFunctionOfNics(store, [before])
   const { macAddress } = before.backingInfo
   const given = nic.backingInfo.macAddress ?? macAddress
   if (given !== macAddress) {
@@ -161,8 +166,11 @@ const migrate = moving('Migrate', migrated, 40)
 const remove = changeOf<'nics', undefined>(
   nicList,
   'Delete',
-  async ({ before, rest }) => {
-    if (before !== undefined) refuseBootDevice(rest, before)
+  async ({ before, rest, store }) => {
+    if (before !== undefined) {
+      refuseBootDevice(rest, before)
+      await requireNoFunctionOfNics(store, [before])
+    }
     return undefined
   },
   releasing,
