@@ -113,6 +113,8 @@ export const driverCalls = {
     controllerState: true,
     deployController: true,
     detachRouter: true,
+    disableVirtualFunctions: true,
+    enableVirtualFunctions: true,
     gateway: true,
     installAgent: true,
     installPolicy: true,

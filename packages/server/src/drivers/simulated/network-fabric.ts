@@ -5,8 +5,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
+import { createBridges } from './bridges.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createHostNics } from './host-nics.ts'
 import { createNetworkFunctions } from './network-functions.ts'
 import { createPortStacks, forgetPortsOf } from './port-stacks.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
@@ -35,6 +37,8 @@ export function createNetworkFabric(
     ...createNetworkFunctions(world),
     ...createPortStacks(world),
     ...createGateways(world, settings.durations === 'instant'),
+    ...createHostNics(world),
+    ...createBridges(world),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.

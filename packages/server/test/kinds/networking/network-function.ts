@@ -6,13 +6,7 @@ import { named, once } from '../../support/field-bases.ts'
 import { type Appliance, anAppliance, functionBody, networkFunctions, pairOf } from '../../support/network-functions.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { made } from '../../support/vpcs.ts'
-import {
-  type FactOwner,
-  type FieldBase,
-  type OrderCase,
-  type RestartScenario,
-  unknown,
-} from '../kind.ts'
+import { type FactOwner, type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
 
 const appliances = async (app: TestApp): Promise<readonly Appliance[]> => [
   await anAppliance(app, named()),

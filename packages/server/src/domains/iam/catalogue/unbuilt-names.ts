@@ -19,8 +19,6 @@ const irregular: Readonly<Record<string, string>> = {
 const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
   [/^clustermgmt.*\/clusters\/cvms$/, 'Cluster_Controller_VM', 'cluster'],
   [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
-  [/^clustermgmt.*\/host-nics$/, 'Host_NIC', 'host'],
-  [/^clustermgmt.*\/virtual-nics$/, 'Host_Virtual_NIC', 'host'],
   [/^clustermgmt.*\/clusters\/snmp$/, 'Cluster_SNMP', 'cluster'],
   [/^clustermgmt.*\/snmp\/traps$/, 'Cluster_SNMP_Trap', 'cluster'],
   [/^clustermgmt.*\/snmp\/users$/, 'Cluster_SNMP_User', 'cluster'],

@@ -7,8 +7,9 @@ import { CannotHappen, faultOf, setFault } from './event.ts'
 
 const hardware = 'hardware.faults'
 
-const hostFault = (world: SimulatedWorld, hostExtId: string) => faultOf<HardwareFault>(world, hardware, hostExtId)
-async function setHostFault(
+export const hostFault = (world: SimulatedWorld, hostExtId: string) =>
+  faultOf<HardwareFault>(world, hardware, hostExtId)
+export async function setHostFault(
   world: SimulatedWorld,
   id: string,
   changes: { [K in keyof HardwareFault]?: HardwareFault[K] | undefined },
@@ -58,29 +59,6 @@ export async function returnHost(
   const held = [...begun.values()].filter(({ heldSince }) => heldSince !== undefined).length
   return { restarted: begun.size - held, held }
 }
-
-/** Without any management uplink a host does not answer. @returns the change of that, undefined if there is none */
-export async function setUplinksLost(
-  world: SimulatedWorld,
-  hostExtId: string,
-  lost: readonly string[],
-  management: readonly string[],
-): Promise<'answers again' | 'is silent' | undefined> {
-  const fault = hostFault(world, hostExtId)
-  const isCutOff = management.length > 0 && management.every((name) => lost.includes(name))
-  const isDown = isCutOff || fault.hasLostPower === true
-  await setHostFault(world, hostExtId, {
-    lostUplinks: lost.length === 0 ? undefined : [...lost].sort(),
-    isCutOff: isCutOff ? true : undefined,
-    isDown: isDown ? true : undefined,
-    since: isDown ? (fault.since ?? world.clock.now()) : undefined,
-  })
-  if (isDown === (fault.isDown === true)) return undefined
-  return isDown ? 'is silent' : 'answers again'
-}
-
-export const lostUplinks = (world: SimulatedWorld, hostExtId: string): readonly string[] =>
-  hostFault(world, hostExtId).lostUplinks ?? []
 
 /** Per host, for statistics of the past. */
 const rememberedTimes = 200
