@@ -11,6 +11,7 @@ export { loadBalancerSessionOperations as 'load-balancer-session' } from './load
 export { loadBalancerSessionStatsOperations as 'load-balancer-session-stats' } from './load-balancer-session-stats.ts'
 export { networkControllerOperations as 'network-controller' } from './network-controller.ts'
 export { networkFunctionOperations as 'network-function' } from './network-function.ts'
+export { nicProfileOperations as 'nic-profile' } from './nic-profile.ts'
 export { reservedIpOperations as 'reserved-ip' } from './reserved-ip.ts'
 export { routeOperations as route } from './route.ts'
 export { routeTableOperations as 'route-table' } from './route-table.ts'

@@ -61,6 +61,7 @@ test('kinds without operations have rows all the same', () => {
     'LoadBalancerSession',
     'NetworkController',
     'NetworkFunction',
+    'NicProfile',
     'Route',
     'RouteTable',
     'RoutingPolicy',

@@ -17,11 +17,6 @@ export const unimplemented: Unimplemented = {
     LearnedMacAddress: 'list',
     LearnedMacAddressForLayer2Stretch: 'get',
   },
-  '/config/nic-profiles': {
-    NicProfile: 'list create get update delete',
-    associateHostNicToNicProfile: 'associate-host-nic',
-    disassociateHostNicFromNicProfile: 'disassociate-host-nic',
-  },
   '/config/node-schedulable-statuses': { listNodeSchedulableStatus: 'GET' },
   '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/uplink-bonds': { UplinkBond: 'list get' },

@@ -33,6 +33,25 @@ export async function capabilitiesOf(store: Reader, { extId, config }: EntityOf<
   }))
 }
 
+export async function supports(
+  store: Reader,
+  clusterExtId: string | undefined,
+  capability: Capability,
+): Promise<boolean> {
+  const cluster = clusterExtId === undefined ? undefined : await store.get(Cluster, clusterExtId)
+  const found = cluster === undefined ? [] : await capabilitiesOf(store, cluster)
+  return found.some(({ capabilityName, isSupported }) => capabilityName === capability && isSupported)
+}
+
+/** @throws ApiError 409 when the cluster cannot */
+export async function requireSupport(
+  store: Reader,
+  clusterExtId: string | undefined,
+  capability: Capability,
+): Promise<void> {
+  if (!(await supports(store, clusterExtId, capability))) throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
+}
+
 /** @throws ApiError 409 without a network controller, or when the cluster cannot */
 export async function requireCapability(
   store: Reader,
@@ -40,10 +59,7 @@ export async function requireCapability(
   capability: Capability,
 ): Promise<void> {
   await requireController(store, capability)
-  const cluster = clusterExtId === undefined ? undefined : await store.get(Cluster, clusterExtId)
-  const found = cluster === undefined ? [] : await capabilitiesOf(store, cluster)
-  if (found.some(({ capabilityName, isSupported }) => capabilityName === capability && isSupported)) return
-  throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
+  await requireSupport(store, clusterExtId, capability)
 }
 
 /** @param fullName `Native hypervisor 10.3` */

@@ -1,6 +1,5 @@
 /** The NICs of network functions. Their faults surface in the task. Source: behaviour networking.md 1.15. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { NetworkFunction } from '@hyperplane/contract/networking/network-function'
 import { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -8,7 +7,7 @@ import { maySee, type Reporting } from '../../core/access/may-see.ts'
 import { ApiError } from '../../core/api-error.ts'
 import type { FunctionPair, FunctionProgram } from '../../drivers/network-functions.ts'
 import type { Reader } from '../../store/store.ts'
-import { capabilitiesOf } from '../admission/cluster-capabilities.ts'
+import { supports } from '../admission/cluster-capabilities.ts'
 import type { NicEntity, VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { fault } from './ip-config.ts'
@@ -82,7 +81,8 @@ export async function requireFitNics(
       refuse(`the NICs of the pair belong to VM ${vm.extId}, not to ${pair.vmReference}`)
     if (machines.includes(vm.extId)) refuse(`two pairs need two VMs, found ${vm.extId} in both`)
     machines.push(vm.extId)
-    await requireSupport(ctx.store, vm, refuse)
+    if (!(await supports(ctx.store, vm.cluster?.extId, 'SUPPORTS_NETWORK_FUNCTION')))
+      refuse(`the cluster of VM ${vm.extId} does not support network functions`)
   }
   for (const nicExtId of nicIdsOf(entity)) {
     const users = await ctx.store.find(NetworkFunction, { refersTo: { kind: Nic.kind, extId: nicExtId } })
@@ -90,13 +90,6 @@ export async function requireFitNics(
     const other = users.find(({ extId, change }) => extId !== entity.extId && change?.verb !== 'create')
     if (other !== undefined) refuse(`NIC ${nicExtId} belongs to another network function`)
   }
-}
-
-async function requireSupport(store: Reader, vm: VmEntity, refuse: (text: string) => never): Promise<void> {
-  const cluster = await store.get(Cluster, vm.cluster?.extId ?? '')
-  const found = cluster === undefined ? [] : await capabilitiesOf(store, cluster)
-  const isSupported = found.some((each) => each.capabilityName === 'SUPPORTS_NETWORK_FUNCTION' && each.isSupported)
-  if (!isSupported) refuse(`the cluster of VM ${vm.extId} does not support network functions`)
 }
 
 function nicFault({ extId: vmExtId, nics = [] }: VmEntity, nicExtId: string, types: readonly NicType[]) {
