@@ -6,7 +6,14 @@ import { named, once } from '../../support/field-bases.ts'
 import { type Appliance, anAppliance, functionBody, networkFunctions, pairOf } from '../../support/network-functions.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { made } from '../../support/vpcs.ts'
-import { type FactOwner, type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import {
+  type Creation,
+  type FactOwner,
+  type FieldBase,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
 
 const appliances = async (app: TestApp): Promise<readonly Appliance[]> => [
   await anAppliance(app, named()),
@@ -17,6 +24,30 @@ const aFunction = async (app: TestApp): Promise<string> =>
 
 const vtap = { trafficForwardingMode: 'VTAP', failureHandling: 'FAIL_OPEN' }
 const unmade = [{ ingressNicReference: randomUUID(), egressNicReference: randomUUID() }]
+
+let ready: readonly Appliance[] = []
+
+export const creations: Readonly<Record<string, Creation>> = {
+  'networking.createNetworkFunction': {
+    path: networkFunctions,
+    body: (name) => functionBody(name, ready),
+    prepare: async (app) => {
+      ready = [await anAppliance(app, named())]
+    },
+  },
+}
+
+/** Traffic is copied to one NIC, which a new VM has. */
+const asVtap = async (app: TestApp): Promise<object> => {
+  const { ingress } = await anAppliance(app, named())
+  const nicPairs = [{ ingressNicReference: ingress }]
+  return functionBody(named(), [], { nicPairs, trafficForwardingMode: 'VTAP' })
+}
+/** Through a new VM, which is named. */
+const asInline = async (app: TestApp): Promise<object> => {
+  const one = await anAppliance(app, named())
+  return functionBody(named(), [], { nicPairs: [pairOf(one, { vmReference: one.vm })], failureHandling: 'FAIL_OPEN' })
+}
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
   'networking.createNetworkFunction': {
@@ -48,10 +79,19 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'networking.createNetworkFunction': [
     async (app) => ({ path: networkFunctions, body: functionBody(named(), await appliances(app)) }),
+    async (app) => ({ path: networkFunctions, body: await asVtap(app) }),
+    async (app) => ({ path: networkFunctions, body: await asInline(app) }),
   ],
   'networking.updateNetworkFunctionById': [
     async (app) => ({ path: await once(app, 'network function that is written anew', () => aFunction(app)) }),
+    async (app) => ({ path: await aFunction(app), body: await asVtap(app) }),
+    async (app) => ({ path: await aFunction(app), body: await asInline(app) }),
   ],
+}
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'networking.createNetworkFunction failureHandling': ['FAIL_OPEN'],
+  'networking.updateNetworkFunctionById failureHandling': ['FAIL_OPEN'],
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {

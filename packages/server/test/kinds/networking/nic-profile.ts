@@ -4,6 +4,7 @@ import { hostNicId } from '../../../src/drivers/simulated/host-nics.ts'
 import { type Asked, changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { creating, named, updating } from '../../support/field-bases.ts'
+import type { TestApp } from '../../support/start-app.ts'
 import { made } from '../../support/vpcs.ts'
 import type { Creation, FieldBase, RestartScenario } from '../kind.ts'
 
@@ -21,12 +22,29 @@ const acting = (verb: 'associate' | 'disassociate'): Asked => ({
   body: { hostNicExtId },
 })
 
+/** The host NIC is associated with no profile. @returns the path of an association */
+async function freed(app: TestApp): Promise<string> {
+  const { path, ...options } = acting('disassociate')
+  const answer = await app.call('POST', path, options)
+  if (answer.status === 202) await app.task(answer)
+  return acting('associate').path
+}
+
 export const creations: Readonly<Record<string, Creation>> = {
   'networking.createNicProfile': { path: profiles, body },
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'networking.createNicProfile': [creating(profiles, () => body(named()))],
+  'networking.associateHostNicToNicProfile': [async (app) => ({ path: await freed(app), body: { hostNicExtId } })],
+  'networking.disassociateHostNicFromNicProfile': [
+    async (app) => {
+      await freed(app)
+      const { path, ...options } = acting('associate')
+      await app.task(await app.call('POST', path, options))
+      return acting('disassociate')
+    },
+  ],
   'networking.updateNicProfileById': [updating(profiles, () => body(named()))],
 }
 

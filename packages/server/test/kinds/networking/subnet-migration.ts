@@ -2,7 +2,16 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
-import { type FactOwner, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import { subnets } from '../../support/subnets.ts'
+import { made } from '../../support/vpcs.ts'
+import {
+  type FactOwner,
+  type FieldBase,
+  nativeCluster,
+  type OrderCase,
+  type RestartScenario,
+  unknown,
+} from '../kind.ts'
 
 const path = '/networking/v4.3/config/$actions/migrate-subnets'
 const naming = (...extIds: readonly string[]): object => ({ subnets: extIds.map((subnetUuid) => ({ subnetUuid })) })
@@ -14,6 +23,20 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: naming(unknown),
     broken: naming(app100, app100),
   },
+}
+
+export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
+  'networking.migrateSubnets': [
+    async (app) => {
+      const subnet = await made(app, subnets, {
+        name: 'moving',
+        subnetType: 'VLAN',
+        networkId: 3950,
+        clusterReference: nativeCluster,
+      })
+      return { path, readPath: subnet, body: naming(subnet.slice(-36)) }
+    },
+  ],
 }
 
 const asked = { method: 'POST', path, body: naming(app100, seedId('subnet/vlan-200-static')) }
