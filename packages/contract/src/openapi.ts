@@ -129,11 +129,14 @@ function requestContentOf({ form }: Operation, body: AnySchema, writer: SchemaWr
 function contentOf(operation: Operation, writer: SchemaWriter): Json {
   if (operation.produces !== undefined) {
     const types = [operation.produces, ...(operation.alsoProduces ?? [])]
-    return Object.fromEntries(types.map((type) => [type, { schema: fileSchema(type) }]))
+    return contentOfTypes(types)
   }
   const data = operation.answer === undefined ? {} : writer.schema(operation.answer, 'read')
-  return { 'application/json': { schema: envelopeOf(data, writer) } }
+  return { 'application/json': { schema: envelopeOf(data, writer) }, ...contentOfTypes(operation.alsoProduces ?? []) }
 }
+
+const contentOfTypes = (types: readonly string[]): Json =>
+  Object.fromEntries(types.map((type) => [type, { schema: fileSchema(type) }]))
 
 function fileSchema(mediaType: string): Json {
   if (mediaType === 'application/octet-stream') return { type: 'string', format: 'binary' }

@@ -286,7 +286,7 @@ export interface Operation {
   /** Further query parameters, such as `$startTime`. */
   readonly query: Readonly<Record<string, s.AnySchema>>
   readonly produces?: string
-  /** Further media types of the answer, chosen by the query. */
+  /** Further media types of the answer, chosen by the query; `text/plain` by the header `Accept`. */
   readonly alsoProduces?: readonly string[]
   /** Answers with `Deprecation` and `Link: …; rel="successor-version"`. */
   readonly deprecated?: { readonly successor?: string }

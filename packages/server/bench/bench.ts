@@ -24,7 +24,7 @@ import { measurePlacement } from './placement.ts'
 import { measureRecording } from './recording.ts'
 import { sideBySide } from './side-by-side.ts'
 import { bigWorld, manyWorlds, type Times } from './worlds.ts'
-import { hasWrk } from './wrk.ts'
+import { hasWrk, wrkLatency } from './wrk.ts'
 
 const quick = process.argv.includes('--quick')
 const password = 'Bench.Passw0rd!'
@@ -158,13 +158,14 @@ async function manyVms(count: number, memoryBudget: number, startBudget: number 
     )
   }
   await pause(1000)
-  const list = (page: number): Buffer =>
-    requestBytes('GET', `/api/vmm/v4.2/ahv/config/vms?$limit=50&$page=${page}`, password)
+  const path = '/api/vmm/v4.2/ahv/config/vms?$limit=50'
+  const list = (page: number): Buffer => requestBytes('GET', `${path}&$page=${page}`, password)
   // The engine compiles and optimises the code of a page during its first requests.
-  await load(service.target, 1, 1, () => list(0))
-  const polled = await load(service.target, 1, seconds, () => list(0))
+  await load(service.target, 1, 2, () => list(0))
+  const get = { target: service.target, path, headers: basic(password) }
+  const polled = hasWrk ? await wrkLatency(get, 1, seconds) : await load(service.target, 1, seconds, () => list(0))
   const isInTime = polled.p50 <= 1 && polled.p99 <= 5
-  const times = ({ p50, p99 }: Measured): string => `p50 ${ms(p50)}, p99 ${ms(p99)}`
+  const times = ({ p50, p99 }: Pick<Measured, 'p50' | 'p99'>): string => `p50 ${ms(p50)}, p99 ${ms(p99)}`
   row(`page of 50 VMs of ${count}, one connection`, 'p50 <= 1 ms, p99 <= 5 ms', times(polled), isInTime)
   let page = 0
   const scanned = await load(service.target, 1, seconds, () => list(page++ % (count / 50)))

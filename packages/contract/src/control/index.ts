@@ -6,6 +6,7 @@ import { clockOperations } from './clock.ts'
 import { controlErrors } from './errors.ts'
 import { faultOperations } from './fault.ts'
 import { journalOperations } from './journal.ts'
+import { networkOperations } from './network.ts'
 import { worldOperations } from './world.ts'
 import { worldEventOperations } from './world-event.ts'
 
@@ -19,6 +20,7 @@ export const control = namespace({
     clock: clockOperations,
     fault: faultOperations,
     journal: journalOperations,
+    network: networkOperations,
     world: worldOperations,
     'world-event': worldEventOperations,
   },

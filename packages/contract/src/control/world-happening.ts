@@ -77,6 +77,10 @@ const happenings = [
   happening('UPLINK_RETURNS', { host: named, uplink: s.optional(nic) }),
   happening('BGP_PEER_FALLS_SILENT', { session: named }),
   happening('BGP_PEER_ANSWERS', { session: named }),
+  happening('VPN_PEER_FALLS_SILENT', { connection: named }),
+  happening('VPN_PEER_ANSWERS', { connection: named }),
+  happening('VPN_PEER_CHANGES_KEY', { connection: named }),
+  happening('VPN_PEER_RESTORES_KEY', { connection: named }),
   happening('REMOTE_CUT_OFF', {
     /** A cluster or manager, registered or not. */
     remote: named,

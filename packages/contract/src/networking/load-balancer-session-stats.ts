@@ -1,16 +1,11 @@
 /** Traffic of a load balancer. Source: catalogue networking.json; behaviour networking.md 1.14, 3.3. */
 import { baseFields, perSecond, read } from '../operation.ts'
 import * as s from '../schema.ts'
-import { statisticsQuery } from '../statistics.ts'
 import { LoadBalancerSession } from './load-balancer-session.ts'
 import { routingReaders } from './roles.ts'
+import { sampledQuery, samples, statType } from './sampled.ts'
 
-const statType = s.enumeration(['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'])
-/** Sample i is taken at max($startTime, creation) + i times the interval. */
-const sampledQuery = { ...statisticsQuery, $statType: s.withDefault(statType, 'LAST') } as const
-
-/** Whole numbers as text; value i belongs to sample i. */
-const samples = () => s.optional(s.arrayOf(s.text()))
+/** Whole numbers. */
 const traffic = { numBytes: samples(), numPackets: samples(), numRequests: samples() }
 
 export const LoadBalancerSessionStats = s.object('networking.v4.stats.LoadBalancerSessionStats', {

@@ -58,6 +58,7 @@ test('kinds without operations have rows all the same', () => {
     'BgpSession',
     'FloatingIp',
     'Gateway',
+    'IPFIXExporter',
     'LoadBalancerSession',
     'NetworkController',
     'NetworkFunction',
@@ -66,16 +67,19 @@ test('kinds without operations have rows all the same', () => {
     'RouteTable',
     'RoutingPolicy',
     'Subnet',
+    'TrafficMirror',
     'VirtualSwitch',
     'Vpc',
     'VpcVirtualSwitchMapping',
+    'VpnConnection',
   ])
 })
 
-test('every password is a secret', () => {
+test('every password and pre-shared key is a secret', () => {
   for (const { kind, schema } of networking.resources) {
     for (const { path, schema: field } of walk(schema)) {
-      if (path.at(-1) === 'password') assert.equal(field.secret, true, `${kind}/${path.join('/')}`)
+      if (path.at(-1) === 'password' || path.at(-1) === 'preSharedKey')
+        assert.equal(field.secret, true, `${kind}/${path.join('/')}`)
     }
   }
 })

@@ -37,6 +37,11 @@ export const switchReaders: readonly RoleName[] = names(`
 export const gatewayReaders = controllerReaders
 export const gatewayWriters: readonly RoleName[] = ['Network Infra Admin', ...controllerWriters, 'VPC Admin']
 
+export const mirrorWriters = controllerWriters
+export const mirrorReaders: readonly RoleName[] = names(
+  'Network Infra Admin, Platform Admin, Platform Viewer, Super Admin',
+)
+
 /** Source: specification 5 (listBgpSessions); get, and the routes of a session, by decision. */
 export const bgpReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
 

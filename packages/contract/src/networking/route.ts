@@ -6,8 +6,12 @@ import { Nexthop } from './bgp-route.ts'
 import { bgpReaders, getRate, listRate, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
-/** Derived from destination and nexthop: equal routes are refused, and a subnet in use is not deleted. */
-const held = { destinationAndNexthop: s.optional(s.text()), subnetReference: s.optional(s.referenceTo('Subnet')) }
+/** Derived from destination and nexthop: equal routes are refused, and a nexthop in use is not deleted. */
+const held = {
+  destinationAndNexthop: s.optional(s.text()),
+  subnetReference: s.optional(s.referenceTo('Subnet')),
+  connectionReference: s.optional(s.referenceTo('VpnConnection')),
+}
 
 export const Route = resource(
   'networking.v4.config.Route',

@@ -10,6 +10,7 @@ import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
 import type { CallRecorder } from '../core/recording/recording.ts'
 import { removeStore } from '../data-folder/store-files.ts'
 import type { Instance } from '../instance/instance.ts'
+import { createStoreFile } from '../store/sqlite/new-store.ts'
 import type { Table } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import type { WorldHooks } from '../worlds/world-hooks.ts'
@@ -142,6 +143,8 @@ export class WorldControl implements WorldHooks {
   }
 
   async #openPipeline(): Promise<ControlPipeline> {
+    // Opening would make all tables of a new file in one turn of the event loop.
+    if (!existsSync(this.#file)) await createStoreFile(this.#file, this.#tables)
     const opened = openControlPipeline({
       shared: this.#shared,
       file: this.#file,

@@ -1,14 +1,29 @@
+import type { FlowExporting } from './flow-exporting.ts'
+import type { FlowStatistics } from './flow-statistics.ts'
 import type { Gateways } from './gateways.ts'
 import type { HostNetworking } from './host-networking.ts'
 import type { NetworkFunctions } from './network-functions.ts'
 import type { PortStacks } from './port-stacks.ts'
+import type { Reachability } from './reachability.ts'
+import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
+import type { VpnTunnels } from './vpn-tunnels.ts'
 
 /**
  * Switches on hosts, DHCP responders, routing peers. Changing calls are idempotent; they resolve when the fabric stored
  * the configuration. Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
  */
-export interface NetworkFabric extends Gateways, HostNetworking, NetworkFunctions, PortStacks, VirtualRouting {
+export interface NetworkFabric
+  extends FlowExporting,
+    FlowStatistics,
+    Gateways,
+    HostNetworking,
+    NetworkFunctions,
+    PortStacks,
+    Reachability,
+    TrafficMirroring,
+    VirtualRouting,
+    VpnTunnels {
   /**
    * A repeated call programs differences, and removes the subnet from hosts that are no longer listed.
    * @throws DriverError, retryable, when a host's agent does not answer within 30 s

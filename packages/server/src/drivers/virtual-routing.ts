@@ -81,11 +81,13 @@ export interface RouteNexthop {
   /** The subnet through which packets leave the router; absent: the router finds the one that holds the address. */
   readonly subnetExtId?: string
   readonly address?: string
+  /** The VPN connection whose tunnel they enter. */
+  readonly connectionExtId?: string
 }
 
 export interface TableRoute {
   readonly type: 'LOCAL' | 'STATIC' | 'DYNAMIC'
-  /** Id of its cause: a subnet, a programmed route, or a BGP session. */
+  /** Id of its cause: a subnet, a programmed route, a BGP session, or a VPN connection. */
   readonly sourceExtId: string
   /** CIDR text, canonical. */
   readonly prefix: string

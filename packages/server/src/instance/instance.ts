@@ -2,6 +2,7 @@
 
 import { User } from '@hyperplane/contract/iam/user'
 import type { pino } from 'pino'
+import { createAddressGuard } from '../core/access/address-guard.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import { createRequestIds } from '../core/ids/request-ids.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
@@ -13,6 +14,9 @@ import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { createUdpCollectors } from '../drivers/udp-collectors.ts'
+import { startFlowExports } from '../simulation/flow-exports.ts'
+import { startFlowHistory } from '../simulation/flow-history.ts'
 import { startTargetChecks } from '../simulation/target-checks.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
@@ -40,9 +44,24 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const isInstant = opening.config.durations === 'instant'
   const stopTargetChecks = startTargetChecks({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopTargetChecks)
+  const stopFlowHistory = startFlowHistory({ world, clock, log: opening.log })
+  opened.defer(stopFlowHistory)
+  const collectors = createUdpCollectors(
+    createAddressGuard({ allowed: opening.config.allowAddress, isOffline: opening.config.offline, isClosed: true }),
+  )
+  const stopFlowExports = startFlowExports({ world, clock, collectors, real: state.machineClock, log: opening.log })
+  opened.defer(stopFlowExports)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
-  return new Instance(state, assembled, { banner, events, stopSchedules, stopTargetChecks, log: opening.log })
+  return new Instance(state, assembled, {
+    banner,
+    events,
+    stopSchedules,
+    stopTargetChecks,
+    stopFlowHistory,
+    stopFlowExports,
+    log: opening.log,
+  })
 }
 
 /** Until tasks reach a point from which they can resume. */
@@ -51,6 +70,8 @@ const stopMillis = 4000
 interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
   readonly stopTargetChecks: () => Promise<void>
+  readonly stopFlowHistory: () => Promise<void>
+  readonly stopFlowExports: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -72,6 +93,8 @@ export class Instance {
   readonly #notesOfClock: InstanceState['notesOfClock']
   readonly #stopSchedules: () => void
   readonly #stopTargetChecks: () => Promise<void>
+  readonly #stopFlowHistory: () => Promise<void>
+  readonly #stopFlowExports: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -91,6 +114,8 @@ export class Instance {
     this.#notesOfClock = state.notesOfClock
     this.#stopSchedules = running.stopSchedules
     this.#stopTargetChecks = running.stopTargetChecks
+    this.#stopFlowHistory = running.stopFlowHistory
+    this.#stopFlowExports = running.stopFlowExports
     this.#log = running.log
   }
 
@@ -109,6 +134,8 @@ export class Instance {
     this.consoles.close()
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     await this.#stopTargetChecks()
+    await this.#stopFlowHistory()
+    await this.#stopFlowExports()
     this.clock.close()
     try {
       this.noteClock()

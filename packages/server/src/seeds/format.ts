@@ -20,7 +20,17 @@ import {
 import { Cluster, ExternalStorage, Profile, Switch } from './format/clusters.ts'
 import { ExternVm, Image, Vm } from './format/machines.ts'
 import { BackupTarget, Bucket, Manager, OwnManager, PastBatch, PastTask } from './format/managers.ts'
-import { Balancer, Controller, Gateway, Route, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
+import {
+  Balancer,
+  Connection,
+  Controller,
+  Gateway,
+  Route,
+  RoutingPolicy,
+  Session,
+  Subnet,
+  Vpc,
+} from './format/networks.ts'
 import { Performed } from './format/operations.ts'
 import { Banner, CertAuth, Directory, Policy, Role, Saml, User, UserGroup } from './format/people.ts'
 import { IscsiClient, NvmfClient, VolumeGroup } from './format/volumes.ts'
@@ -57,8 +67,9 @@ const declared = {
   subnets: section('VLANs and overlay subnets.', Subnet),
   routingPolicies: section('What the routers of VPCs let through.', RoutingPolicy),
   routes: section('Static routes of VPCs.', Route),
-  gateways: section("BGP gateways of VPCs, and other people's routers.", Gateway),
+  gateways: section("BGP and VPN gateways of VPCs, and other people's devices.", Gateway),
   bgpSessions: section('Between a local and a remote gateway.', Session),
+  vpnConnections: section('Between a local and a remote gateway. Both ends get a key; none is written.', Connection),
   images: section('What disks and drives are made from.', Image),
   vms: optional(
     about(

@@ -23,7 +23,9 @@ import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/set
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
+import { seedFlows } from './demo/flows.ts'
 import { seedGatewaysDemo } from './demo/gateways.ts'
+import { seedExportersDemo } from './demo/ipfix-exporters.ts'
 import { seedDemo as seedVmmDemo } from './demo/machines.ts'
 import { seedManyVms } from './demo/many-vms.ts'
 import { seedDemo as seedNetworkingDemo } from './demo/networks.ts'
@@ -36,6 +38,7 @@ import {
   seedBase as seedPlatformBase,
   seedDemo as seedPlatformDemo,
 } from './demo/platform.ts'
+import { seedMirrorsDemo } from './demo/traffic-mirrors.ts'
 import { seedUnregistered } from './demo/unregistered.ts'
 import { seedDemo as seedVolumesDemo } from './demo/volumes.ts'
 import { fillExactly } from './exact-fill.ts'
@@ -76,6 +79,7 @@ export async function seedWorld(options: SeedOptions): Promise<void> {
     const faults = await fillExactly(ctx, plan)
     if (faults.length > 0) throw new SeedRefusal(plan.name, faults)
     for (const layer of plan.layers) await fillLayer(ctx, plan, layer)
+    if (plan.base !== 'nothing') await seedFlows(ctx)
   })
 }
 
@@ -112,6 +116,8 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedVmmDemo(ctx)
   await seedBalancers(ctx)
   await seedNicProfiles(ctx)
+  await seedMirrorsDemo(ctx)
+  await seedExportersDemo(ctx)
   await seedVolumesDemo(ctx)
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)

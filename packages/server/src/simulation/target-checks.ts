@@ -5,6 +5,7 @@ import type { Drivers } from '../drivers/drivers.ts'
 import { targetChecks } from '../drivers/simulated/balancer-checks.ts'
 import { functionProbes } from '../drivers/simulated/function-probes.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { coalesced } from './coalesced.ts'
 
 interface Options {
   readonly world: SimulatedWorld
@@ -16,21 +17,15 @@ interface Options {
 
 /** @returns the function that stops them, after the check under way */
 export function startTargetChecks({ world, clock, drivers, isInstant, log }: Options): () => Promise<void> {
-  const checks = [targetChecks(world, isInstant), functionProbes(world, isInstant)]
-  let isDue = false
-  let last: Promise<void> = Promise.resolve()
-  const run = async (): Promise<void> => {
-    // All changes of one turn of the event loop are judged together.
-    await new Promise(setImmediate)
-    isDue = false
-    for (const check of checks)
-      await check().catch((error: unknown) => log.error({ err: error }, 'health checks of the network failed'))
+  const targets = targetChecks(world, isInstant)
+  const functions = functionProbes(world, isInstant)
+  const check = async (): Promise<void> => {
+    await targets()
+    await functions()
   }
-  const changed = (): void => {
-    if (isDue) return
-    isDue = true
-    last = clock.track(() => last.then(run))
-  }
+  const { changed, idle } = coalesced(check, clock, (error) =>
+    log.error({ err: error }, 'health checks of the network failed'),
+  )
   const ends = [
     drivers.hypervisor.watch(changed),
     drivers.hardware.watch(changed),
@@ -39,6 +34,6 @@ export function startTargetChecks({ world, clock, drivers, isInstant, log }: Opt
   changed()
   return () => {
     for (const end of ends) end()
-    return last
+    return idle()
   }
 }

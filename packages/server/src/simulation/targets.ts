@@ -7,6 +7,7 @@ import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { ApiError, invalid } from '../core/api-error.ts'
@@ -38,25 +39,37 @@ const shownNames = 5
 
 /** @throws ApiError 404 with the nearest names; 400 when several targets have the name */
 export async function findTarget(ctx: SearchContext, { kind, text, field }: Naming): Promise<Target> {
-  const { found, names } = await searches[kind](ctx, text)
-  const [only, ...others] = found
-  if (only === undefined) {
-    const extra = { attributePath: `event/${field}` }
-    throw new ApiError(
-      'WORLD_EVENT_TARGET_UNKNOWN',
-      { kind, name: text, nearest: suggestions(text, await names()) },
-      { extra },
-    )
+  return { kind, ...(await only(await searches[kind](ctx, text), { kind, text, attributePath: `event/${field}` })) }
+}
+
+/** @param named a name or an id @throws ApiError as `findTarget` */
+export async function findNamed(
+  ctx: SearchContext,
+  resource: AnyResource & { readonly title: string },
+  named: Pick<Wanted, 'attributePath' | 'text'>,
+): Promise<Found> {
+  return only(await rowsOf(resource, 'name' as never)(ctx, named.text), { kind: resource.title, ...named })
+}
+
+interface Wanted {
+  readonly kind: string
+  readonly text: string
+  readonly attributePath: string
+}
+
+async function only({ found, names }: Search, { kind, text, attributePath }: Wanted): Promise<Found> {
+  const [first, ...others] = found
+  if (first === undefined) {
+    const given = { kind, name: text, nearest: suggestions(text, await names()) }
+    throw new ApiError('WORLD_EVENT_TARGET_UNKNOWN', given, { extra: { attributePath } })
   }
-  if (others.length > 0) {
-    const ids = found.slice(0, shownIds).map(({ extId }) => extId)
-    const more = found.length > shownIds ? ', …' : ''
-    throw invalid(
-      `event/${field}`,
-      `expected the id of one ${kind}: ${found.length} are called "${text}": ${ids.join(', ')}${more}`,
-    )
-  }
-  return { kind, ...only }
+  if (others.length === 0) return first
+  const ids = found.slice(0, shownIds).map(({ extId }) => extId)
+  const more = found.length > shownIds ? ', …' : ''
+  throw invalid(
+    attributePath,
+    `expected the id of one ${kind}: ${found.length} are called "${text}": ${ids.join(', ')}${more}`,
+  )
 }
 
 export const namesOf = async (ctx: SearchContext, kind: Naming['kind']): Promise<readonly string[]> =>
@@ -125,6 +138,7 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
   subnet: rowsOf(Subnet, 'name'),
   VM: rowsOf(Vm, 'name'),
   'volume disk': rowsOf(VolumeDisk, 'extId'),
+  'VPN connection': rowsOf(VpnConnection, 'name'),
   'web server': async ({ world }, text) => {
     const documents = [...world.collection('web.documents').all().keys()].map((url) => new URL(url).hostname)
     return keysOf(world, ['web.authorities', 'web.faults'], text, documents)

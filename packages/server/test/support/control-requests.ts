@@ -80,6 +80,9 @@ function casesOf({ newWorld, aRule, anEvent, aCall }: CaseParts): Readonly<Recor
     runClockToNextEvent: {},
     scaleClock: { body: () => ({ scale: 10 }) },
     streamJournal: {},
+    traceNetwork: {
+      body: () => ({ source: { address: '192.0.2.7' }, destination: { address: '192.0.2.8' }, destinationPort: 443 }),
+    },
     updateFaultRule: { body: () => rule, ids: aRule },
     updateJournal: { body: () => ({ isRecording: true }) },
     updateWorld: { body: (name) => ({ name, description: 'changed' }) },

@@ -4,8 +4,7 @@
  */
 
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { contract } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -26,6 +25,7 @@ import { factOwners } from '../kinds/collected.ts'
 import type { EntityReader } from '../kinds/kind.ts'
 import { factsById } from './facts.ts'
 import type { TestApp } from './start-app.ts'
+import { storeFile } from './store-file.ts'
 import { vpcFaults } from './vpcs.ts'
 
 type Faults = string[]
@@ -76,16 +76,6 @@ async function tasksHaveEnded(app: TestApp): Promise<Faults> {
 
 const rowsAgree = (app: TestApp): Promise<readonly string[]> => brokenInvariants(app.store)
 
-/** Reads rows from the store file beside the running service. */
-function inFile<T>(app: TestApp, look: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(join(app.folder, 'world.sqlite'), { readOnly: true })
-  try {
-    return look(database)
-  } finally {
-    database.close()
-  }
-}
-
 /** Names of the tables that hold entities. */
 export const entityTables = (database: DatabaseSync): string[] =>
   (
@@ -97,40 +87,41 @@ export const entityTables = (database: DatabaseSync): string[] =>
   ).map(({ name }) => name)
 
 /** No row is pending. */
-function nothingIsPending(app: TestApp): Faults {
+function nothingIsPending({ folder }: TestApp): Faults {
   const pending = [...storeTables().values()].map(
     ({ name }) => `SELECT '${name} ' || ext_id AS row FROM ${name} WHERE published = 0`,
   )
-  const rows = inFile(app, (database) => pending.flatMap((text) => database.prepare(text).all() as { row: string }[]))
-  return rows.map(({ row }) => row)
+  return pending.flatMap((sql) => storeFile(folder).all(sql)).map(({ row }) => row)
 }
 
 /** Counters of referrers equal a recount. */
-const referencesAreCounted = (app: TestApp): readonly string[] =>
-  inFile(app, (database) => [...miscounted(database, storeTables()), ...missummed(database, storeTables())])
+function referencesAreCounted({ folder }: TestApp): readonly string[] {
+  const { database } = storeFile(folder)
+  return [...miscounted(database, storeTables()), ...missummed(database, storeTables())]
+}
 
 /** Every declared reference has a source and a target. */
-function referencesNameSomething(app: TestApp): Faults {
+function referencesNameSomething({ folder }: TestApp): Faults {
   const tables = storeTables()
-  return inFile(app, (database) => {
-    const published = new Map<string, ReadonlySet<string>>()
-    const exists = (kind: string, extId: string): boolean => {
-      const table = tables.get(kind)
-      if (table === undefined) return true
-      let ids = published.get(kind)
-      if (ids === undefined) {
-        const rows = database.prepare(`SELECT ext_id FROM ${table.name} WHERE published = 1`).all()
-        published.set(kind, (ids = new Set(rows.map(({ ext_id }) => ext_id as string))))
-      }
-      return ids.has(extId)
+  const file = storeFile(folder)
+  const published = new Map<string, ReadonlySet<string>>()
+  const exists = (kind: string, extId: string): boolean => {
+    const table = tables.get(kind)
+    if (table === undefined) return true
+    let ids = published.get(kind)
+    if (ids === undefined) {
+      const rows = file.all(`SELECT ext_id FROM ${table.name} WHERE published = 1`)
+      published.set(kind, (ids = new Set(rows.map(({ ext_id }) => ext_id))))
     }
-    const rows = database.prepare('SELECT * FROM reference').all() as Record<string, string>[]
-    return rows.flatMap(({ to_kind = '', to_id = '', from_kind = '', from_id = '', path }) =>
+    return ids.has(extId)
+  }
+  return file
+    .all('SELECT * FROM reference')
+    .flatMap(({ to_kind, to_id, from_kind, from_id, path }) =>
       [[to_kind, to_id] as const, [from_kind, from_id] as const]
         .filter(([kind, extId]) => !exists(kind, extId))
         .map(([kind, extId]) => `${from_kind} ${from_id} ${path} -> ${to_kind} ${to_id}: there is no ${kind} ${extId}`),
     )
-  })
 }
 
 /** Content of servers outside, which belongs to no entity. */

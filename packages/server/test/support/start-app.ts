@@ -1,6 +1,7 @@
 /** Starts the real service for a test: in process, with a real store, a simulated world and a frozen clock. */
 
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type App, createApp } from '../../src/app.ts'
@@ -137,6 +138,8 @@ async function checkAtRest(app: TestApp): Promise<void> {
   await checkInvariants(app)
 }
 
+import { closeStoreFile } from './store-file.ts'
+
 export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
   const { folder: given, isFilledAnew, unchecked, config, ...options } = settings
   const folder = given ?? mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
@@ -172,9 +175,11 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       try {
         if (isChecked) await checkAtRest(started)
       } finally {
+        closeStoreFile(folder)
         await app.close()
       }
-      if (settings.folder === undefined) rmSync(folder, { recursive: true, force: true })
+      // Beside the next test: the file system takes longer than many a test.
+      if (settings.folder === undefined) void rm(folder, { recursive: true, force: true, maxRetries: 3 })
     },
   }
   // Read through the app, because a restore replaces the world.

@@ -6,12 +6,13 @@ import { catalogue } from './catalogue.ts'
 import { clock } from './clock.ts'
 import { fault } from './fault.ts'
 import { journal } from './journal.ts'
+import { network } from './network.ts'
 import { world } from './world.ts'
 import { worldEvent } from './world-event.ts'
 
 export const worldsDomains = { catalogue, world }
 
-export const worldDomains = { call, clock, fault, journal, worldEvent }
+export const worldDomains = { call, clock, fault, journal, network, worldEvent }
 
 /** Kinds that the control store of a world holds. */
 export const worldKinds: readonly Resource[] = [FaultRule, Journal]

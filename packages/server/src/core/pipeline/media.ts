@@ -20,7 +20,7 @@ export function checkContentType(contentType: string | undefined, { form }: Pick
 
 export function checkAccept(accept: string | undefined, operation: Operation): void {
   if (accept === undefined || accept === '') return
-  const accepted = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
+  const accepted = mediaTypesOf(accept)
   const produced = [operation.produces ?? 'application/json', ...(operation.alsoProduces ?? [])]
   const fits = accepted.some(
     (media) =>
@@ -31,4 +31,15 @@ export function checkAccept(accept: string | undefined, operation: Operation): v
       produced.some((type) => media === type || media === `${type.split('/')[0]}/*`),
   )
   if (!fits) throw new ApiError('NOT_ACCEPTABLE', { expected: produced.join(' or '), found: accept.slice(0, 100) })
+}
+
+const mediaTypesOf = (accept: string): readonly string[] =>
+  accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
+
+/** Whether a text is sent bare, instead of as a JSON string in the envelope: the client accepts it, but no JSON. */
+export function prefersPlainText(accept: string | undefined, { alsoProduces = [] }: Operation): boolean {
+  const accepted = mediaTypesOf(accept ?? '')
+  const acceptsText = accepted.some((media) => media === 'text/plain' || media === 'text/*')
+  const acceptsJson = accepted.some((media) => ['*/*', 'application/*', 'application/json'].includes(media))
+  return alsoProduces.includes('text/plain') && acceptsText && !acceptsJson
 }

@@ -10,6 +10,7 @@ import { present, standardList } from '../standard.ts'
 import { type Call, extIdOf, rowScope, type Targets } from './call.ts'
 import { readContext } from './handler-context.ts'
 import type { Machinery } from './machinery.ts'
+import { prefersPlainText } from './media.ts'
 import { checkRules, checkTag } from './preconditions.ts'
 import type { Outcome } from './request.ts'
 import { findTargets, tagOf } from './targets.ts'
@@ -57,6 +58,7 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
     const { status = base.status, headers } = result
     return { reply: { ...base, status, ...(headers === undefined ? {} : { headers }) }, raw: result }
   }
+  if (typeof result === 'string') return answerText(call, base, result)
   if (isListResult(result)) {
     return {
       reply: {
@@ -91,6 +93,11 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
       ...(etag === undefined ? {} : { etag }),
     },
   }
+}
+
+function answerText({ request, operation }: Call, base: Reply, text: string): Outcome {
+  if (!prefersPlainText(request.headers.accept, operation)) return { reply: { ...base, data: text } }
+  return { reply: base, raw: { contentType: 'text/plain; charset=utf-8', content: text } }
 }
 
 function pageOf({ operation, input }: Call, result: ListResult<unknown>): Reply['page'] {

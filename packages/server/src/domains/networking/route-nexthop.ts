@@ -1,8 +1,10 @@
 /** Nexthops of static routes. Source: behaviour networking.md 1.6. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import type { Route } from '@hyperplane/contract/networking/route'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { ApiError } from '../../core/api-error.ts'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
 import {
   type Address,
   type Family,
@@ -17,9 +19,12 @@ import type { RouteNexthop } from '../../drivers/virtual-routing.ts'
 import type { Reader } from '../../store/store.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
+import { refuseDuringCreationOrDeletion } from './busy.ts'
+import { vpcOf } from './gateway/entity.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault, hostFaults } from './ip-config.ts'
 import { prefixOfSubnet, readSubnet } from './ip-subnet.ts'
+import type { ConnectionEntity } from './vpn-connection/rules.ts'
 
 export type RouteEntity = EntityOf<typeof Route>
 export type RouteBody = BodyOf<typeof Route>
@@ -74,10 +79,12 @@ export async function reachOf(store: Reader, vpc: VpcEntity): Promise<Reach> {
 export async function requireSeen(ctx: WriteContext, body: RouteBody): Promise<void> {
   const { nexthopType, nexthopReference } = body.nexthop as Nexthop
   if (nexthopReference === undefined) return
-  const isOfSubnet = nexthopType === 'LOCAL_SUBNET' || nexthopType === 'EXTERNAL_SUBNET'
-  // There are no VPN connections and direct connections that a reference could name.
-  const found = isOfSubnet ? await ctx.store.get(Subnet, nexthopReference) : undefined
-  if (await mayRefer(ctx, Subnet, found)) return
+  // There are no direct connections that a reference could name.
+  if (nexthopType === 'VPN_CONNECTION') {
+    if (await mayRefer(ctx, VpnConnection, await ctx.store.get(VpnConnection, nexthopReference))) return
+  } else if (nexthopType !== 'DIRECT_CONNECT_VIF') {
+    if (await mayRefer(ctx, Subnet, await ctx.store.get(Subnet, nexthopReference))) return
+  }
   const values = {
     verb: ctx.operation.verb,
     kind: 'route',
@@ -93,6 +100,30 @@ const referencedKinds: { readonly [type in Nexthop['nexthopType']]?: string } = 
   EXTERNAL_SUBNET: 'subnet',
   VPN_CONNECTION: 'VPN connection',
   DIRECT_CONNECT_VIF: 'direct connection',
+}
+
+/** @returns the connection whose tunnel packets enter @throws ApiError 400 for one of another VPC, 409 for a busy one */
+export async function connectionTowards(
+  store: Reader,
+  { destination, nexthop }: RouteBody,
+  vpc: VpcEntity,
+): Promise<ConnectionEntity> {
+  const { nexthopIpAddress, nexthopReference } = nexthop as Nexthop
+  const connection = (await store.get(VpnConnection, nexthopReference as string)) as ConnectionEntity
+  const gateway = await store.get(Gateway, connection.localGatewayReference)
+  refuseAll([
+    ...(gateway !== undefined && vpcOf(gateway) === vpc.extId
+      ? []
+      : [fault('nexthop/nexthopReference', `expected a VPN connection of a gateway of the VPC ${vpc.name}`)]),
+    ...(nexthopIpAddress === undefined
+      ? []
+      : [fault('nexthop/nexthopIpAddress', 'expected none for the nexthop type VPN_CONNECTION')]),
+    ...(prefixOfSubnet(destination!).family === 'IPV4'
+      ? []
+      : [fault('destination', 'expected an IPv4 prefix: the interfaces of tunnels have IPv4 addresses')]),
+  ])
+  refuseDuringCreationOrDeletion('VPN connection', connection)
+  return connection
 }
 
 /** @returns the subnet through which packets leave the router @throws ApiError 400 */
@@ -139,17 +170,27 @@ export function storedNexthop({ nexthopType, nexthopReference, nexthopIpAddress 
   return { nexthopType, nexthopIpAddress: writeAddress(readAddress(nexthopIpAddress!) as Address) }
 }
 
-export const fabricNexthop = ({ nexthopReference, nexthopIpAddress }: Nexthop): RouteNexthop =>
-  nexthopReference === undefined ? { address: textOf(nexthopIpAddress) as string } : { subnetExtId: nexthopReference }
+export function fabricNexthop({ nexthopType, nexthopReference, nexthopIpAddress }: Nexthop): RouteNexthop {
+  if (nexthopReference === undefined) return { address: textOf(nexthopIpAddress) as string }
+  return nexthopType === 'VPN_CONNECTION' ? { connectionExtId: nexthopReference } : { subnetExtId: nexthopReference }
+}
 
-export function shownNexthop(nexthop: Nexthop, { family }: Prefix, subnet: SubnetEntity | undefined): Nexthop {
+/** @param named what the nexthop refers to, if the caller may see it */
+export function shownNexthop(nexthop: Nexthop, { family }: Prefix, named: Named | undefined): Nexthop {
   if (nexthop.nexthopType === 'IP_ADDRESS') return { ...nexthop, nexthopName: textOf(nexthop.nexthopIpAddress) }
+  const { connection, subnet } = named ?? {}
+  if (connection !== undefined) return { ...nexthop, nexthopName: connection.name }
   const gateway = subnet && gatewayOf(subnet, family)
   return {
     ...nexthop,
     ...(subnet !== undefined && { nexthopName: subnet.name }),
     ...(gateway !== undefined && { nexthopIpAddress: writeAddress(gateway) }),
   }
+}
+
+export interface Named {
+  readonly subnet?: SubnetEntity
+  readonly connection?: ConnectionEntity
 }
 
 export const coveringSubnet = (destination: Prefix, { local }: Reach): SubnetEntity | undefined =>

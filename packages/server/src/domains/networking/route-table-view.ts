@@ -3,14 +3,14 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Route } from '@hyperplane/contract/networking/route'
 import type { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { matchesScope } from '../../core/access/scope.ts'
 import { routeId } from '../../core/ids/named-id.ts'
 import { formatPrefix, parseHost, parsePrefix, writeAddress } from '../../core/ip-address.ts'
 import type { TableRoute } from '../../drivers/virtual-routing.ts'
-import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { ReadContext } from '../context.ts'
 import { prefixOfSubnet, writeSubnet } from './ip-subnet.ts'
-import { type RouteEntity, shownNexthop } from './route-nexthop.ts'
+import { type Named, type RouteEntity, shownNexthop } from './route-nexthop.ts'
 
 type Table = EntityOf<typeof RouteTable>
 /** Without `scopeOf` everything is seen. */
@@ -20,32 +20,43 @@ export async function routesOfTable(ctx: Viewing, table: Table): Promise<readonl
   const known = await ctx.drivers.networkFabric.routesOf(table.vpcReference as string)
   const rows = await ctx.store.findWhere(Route, { routeTableReference: table.extId })
   const active = new Set(known.flatMap(({ sourceExtId, isActive }) => (isActive ? sourceExtId : [])))
-  const subnets = await subnetsOf(ctx, rows, known)
+  const named = await namedOf(ctx, rows, known)
   const fixed = rows.map((row) => ({
     ...row,
-    nexthop: shownNexthop(row.nexthop!, prefixOfSubnet(row.destination!), subnets.get(row.nexthop!.nexthopReference!)),
+    nexthop: shownNexthop(row.nexthop!, prefixOfSubnet(row.destination!), named.get(row.nexthop!.nexthopReference!)),
     isActive: active.has(row.extId),
   }))
-  return [...fixed, ...known.flatMap((route) => derived(table, route, subnets))]
+  return [...fixed, ...known.flatMap((route) => derived(table, route, named))]
 }
 
 /** Those that the caller may see: nexthops repeat their names and gateways. */
-async function subnetsOf({ store, scopeOf }: Viewing, rows: readonly RouteEntity[], known: readonly TableRoute[]) {
-  const named = [
+async function namedOf(
+  { store, scopeOf }: Viewing,
+  rows: readonly RouteEntity[],
+  known: readonly TableRoute[],
+): Promise<ReadonlyMap<string, Named>> {
+  const extIds = [
     ...rows.map(({ nexthop }) => nexthop?.nexthopReference),
-    ...known.map(({ nexthop }) => nexthop.subnetExtId),
+    ...known.map(({ nexthop }) => nexthop.subnetExtId ?? nexthop.connectionExtId),
   ]
-  const subnets = await store.getMany(Subnet, [...new Set(named.flatMap((extId) => extId ?? []))])
-  const scope = await scopeOf?.(Subnet.kind)
-  return new Map(subnets.flatMap((subnet) => (matchesScope(scope, subnet) ? [[subnet.extId, subnet]] : [])))
+  const referred = [...new Set(extIds.flatMap((extId) => extId ?? []))]
+  const found = new Map<string, Named>()
+  const [ofSubnets, ofConnections] = [await scopeOf?.(Subnet.kind), await scopeOf?.(VpnConnection.kind)]
+  for (const subnet of await store.getMany(Subnet, referred))
+    if (matchesScope(ofSubnets, subnet)) found.set(subnet.extId, { subnet })
+  for (const connection of await store.getMany(VpnConnection, referred))
+    if (matchesScope(ofConnections, connection)) found.set(connection.extId, { connection })
+  return found
 }
 
 /** LOCAL and DYNAMIC routes have no rows. Their ids survive restarts and sessions that flap. */
-function derived(table: Table, route: TableRoute, subnets: ReadonlyMap<string, SubnetEntity>): readonly RouteEntity[] {
+function derived(table: Table, route: TableRoute, named: ReadonlyMap<string, Named>): readonly RouteEntity[] {
   const { type, sourceExtId, prefix: name, nexthop, priority, isActive } = route
   const prefix = parsePrefix(name)
   if (type === 'STATIC' || prefix === undefined) return []
-  const { subnetExtId, address = '' } = nexthop
+  const { subnetExtId, connectionExtId, address = '' } = nexthop
+  const nexthopReference = subnetExtId ?? connectionExtId
+  const nexthopType = subnetExtId === undefined ? 'VPN_CONNECTION' : 'LOCAL_SUBNET'
   const host = parseHost(address)
   const { externalRoutingDomainReference } = table
   return [
@@ -56,13 +67,9 @@ function derived(table: Table, route: TableRoute, subnets: ReadonlyMap<string, S
       routeType: type,
       destination: writeSubnet(prefix),
       nexthop:
-        subnetExtId === undefined
+        nexthopReference === undefined
           ? { nexthopType: 'IP_ADDRESS', nexthopName: address, ...(host && { nexthopIpAddress: writeAddress(host) }) }
-          : shownNexthop(
-              { nexthopType: 'LOCAL_SUBNET', nexthopReference: subnetExtId },
-              prefix,
-              subnets.get(subnetExtId),
-            ),
+          : shownNexthop({ nexthopType, nexthopReference }, prefix, named.get(nexthopReference)),
       priority,
       isActive,
       routeTableReference: table.extId,

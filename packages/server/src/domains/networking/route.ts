@@ -15,6 +15,7 @@ import { fault } from './ip-config.ts'
 import { prefixOfSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 import {
+  connectionTowards,
   coveringSubnet,
   fabricNexthop,
   type Reach,
@@ -59,7 +60,10 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
   async configure(ctx, { body, references: { vpc, reach }, stored }) {
     const table = tableOf(ctx)
     const destination = prefixOfSubnet(body.destination!)
-    const subnet = subnetTowards(body, reach)
+    const isTunneled = body.nexthop?.nexthopType === 'VPN_CONNECTION'
+    const through = isTunneled
+      ? { connectionReference: (await connectionTowards(ctx.store, body, vpc)).extId }
+      : { subnetReference: subnetTowards(body, reach).extId }
     const covering = coveringSubnet(destination, reach)
     if (covering !== undefined) {
       const name = (await mayRefer(ctx, Subnet, covering)) ? `the subnet ${covering.name}` : 'a subnet of the VPC'
@@ -71,15 +75,17 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
       refuseBeyond(ctx, maximumRoutes, `Static routes of VPC ${vpc.name}`, found)
     }
     const nexthop = storedNexthop(body.nexthop!)
-    const { subnetExtId, address } = fabricNexthop(nexthop)
+    const { subnetExtId, connectionExtId, address } = fabricNexthop(nexthop)
     return {
       destination: writeSubnetAsGiven(body.destination!),
       nexthop,
       priority: staticPriority,
       routeTableReference: table.extId,
       vpcReference: vpc.extId,
-      subnetReference: subnet.extId,
-      destinationAndNexthop: `${formatPrefix(destination)} ${subnetExtId ?? address}`,
+      subnetReference: undefined,
+      connectionReference: undefined,
+      ...through,
+      destinationAndNexthop: `${formatPrefix(destination)} ${subnetExtId ?? connectionExtId ?? address}`,
     }
   },
   // Public clients expect the VPC as the owner.
@@ -88,7 +94,11 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
     const { extId, name } = await vpcOf(ctx)
     return { affected: [{ extId, name, rel: Vpc.rel! }] }
   },
-  held: ({ destinationAndNexthop, subnetReference }) => ({ destinationAndNexthop, subnetReference }),
+  held: ({ connectionReference, destinationAndNexthop, subnetReference }) => ({
+    connectionReference,
+    destinationAndNexthop,
+    subnetReference,
+  }),
   unique: {
     fields: ['destinationAndNexthop'],
     among: (ctx, { routeTableReference }) => ctx.store.findWhere(Route, { routeTableReference: routeTableReference! }),
@@ -156,11 +166,12 @@ async function vpcOf(ctx: WriteContext): Promise<VpcEntity> {
 }
 
 /** @throws ApiError 409 for LOCAL and DYNAMIC routes */
-function refuseDerived({ routeType, destination }: RouteEntity): void {
+function refuseDerived({ routeType, destination, nexthop }: RouteEntity): void {
   if (routeType === 'STATIC') return
+  const source = nexthop?.nexthopType === 'VPN_CONNECTION' ? 'VPN connection' : 'BGP session'
   throw new ApiError('ROUTE_OF_THE_SYSTEM', {
     destination: formatPrefix(prefixOfSubnet(destination!)),
     routeType,
-    source: routeType === 'LOCAL' ? 'subnet' : 'BGP session',
+    source: routeType === 'LOCAL' ? 'subnet' : source,
   })
 }

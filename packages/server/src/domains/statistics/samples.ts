@@ -1,5 +1,6 @@
 /** Statistics as arrays without times: sample i is taken at the start plus i intervals. Source: behaviour networking.md 3.3. */
 import { readingSeconds } from '../../drivers/telemetry.ts'
+import { applySelection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import { type Request, typeOf } from './answers.ts'
 import { maximumPoints, readingsIn, type StatType, spanOf } from './grid.ts'
@@ -16,7 +17,11 @@ export interface Sample {
   readonly weight: number
 }
 
-/** Adds a warning if the interval is widened. @param since creation of the entity, seconds since 1970 @throws ApiError 400 */
+/**
+ * Adds a warning if the interval is widened. A paged operation gets the samples of its page.
+ * @param since creation of the entity, seconds since 1970
+ * @throws ApiError 400
+ */
 export function samplingOf(ctx: ReadContext, request: Request, since: number, most = maximumPoints): Sampling {
   const { parameters } = request.query
   const span = spanOf(parameters, ctx.clock.now())
@@ -30,9 +35,55 @@ export function samplingOf(ctx: ReadContext, request: Request, since: number, mo
       `$samplingInterval was widened from ${requested} s to ${interval} s: the span has more points than an answer holds.`,
     )
   const type = typeOf(request)
+  const total = length < 0 ? 0 : Math.floor(length / interval) + 1
+  const { page, limit } = request.query
+  const [first, end] = ctx.operation.paged ? [page * limit, Math.min(total, (page + 1) * limit)] : [0, total]
   const samples: Sample[] = []
-  for (let at = from; at <= span.to; at += interval) samples.push(sampleAt(at, interval, type))
+  for (let index = first; index < end; index++) samples.push(sampleAt(from + index * interval, interval, type))
   return { type, samples }
+}
+
+/** When the readings of all samples end, in their order; milliseconds since 1970. */
+export const timesOf = ({ samples }: Sampling): readonly number[] =>
+  samples.flatMap(({ times }) => times.map((time) => time * 1000))
+
+/**
+ * One value of a field for each sample.
+ * @param readings one for each of `timesOf`
+ * @param counters fields that only grow: a sample has the value at its end
+ */
+export function seriesOf<const N extends string>(
+  { type, samples }: Sampling,
+  readings: readonly Readonly<Record<N, number>>[],
+  names: readonly N[],
+  counters: ReadonlySet<string> = new Set(),
+): Record<N, number[]> {
+  const series = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<N, number[]>
+  let next = 0
+  for (const { times, weight } of samples) {
+    const own = readings.slice(next, next + times.length)
+    next += times.length
+    for (const name of names) {
+      const values = own.map((reading) => reading[name])
+      series[name].push(combined(counters.has(name) && type !== 'COUNT' ? 'LAST' : type, values, weight))
+    }
+  }
+  return series
+}
+
+/** Numbers as plain decimals. */
+export const inText = <N extends string>(series: Readonly<Record<N, readonly number[]>>): Record<N, string[]> =>
+  Object.fromEntries(
+    Object.entries<readonly number[]>(series).map(([name, values]) => [name, values.map(String)]),
+  ) as Record<N, string[]>
+
+/** `$select` keeps `extId` and `statType`. */
+export function sampledAnswer<A extends { readonly extId: string; readonly statType: StatType }>(
+  { query: { select } }: Request,
+  stats: A,
+): A {
+  const { extId, statType } = stats
+  return select === undefined ? stats : { ...(applySelection(select, stats) as A), extId, statType }
 }
 
 function sampleAt(at: number, interval: number, type: StatType): Sample {

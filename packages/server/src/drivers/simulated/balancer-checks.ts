@@ -2,7 +2,8 @@
 import type { BalancerTarget } from '../load-balancing.ts'
 import { type BalancerHealth, observed } from './balancer-health.ts'
 import { type BalancerFact, balancerFacts } from './balancers.ts'
-import { guestReach } from './guest-reach.ts'
+import { domainFacts } from './hypervisor/facts.ts'
+import { guestReach } from './hypervisor/guest-reach.ts'
 import { fabricFacts } from './network-fabric.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -23,15 +24,19 @@ export function targetChecks(world: SimulatedWorld, isInstant: boolean): () => P
   }
 }
 
+/** @returns when the target can be reached; undefined: it cannot */
 function reaching(
   world: SimulatedWorld,
   isInstant: boolean,
 ): (fact: BalancerFact, target: BalancerTarget) => number | undefined {
-  const reach = guestReach(world, isInstant)
+  const domains = domainFacts(world)
   const { subnets } = fabricFacts(world)
-  return ({ vpcExtId }, { nicExtId, vmExtId, port }) =>
-    reach(vmExtId, [nicExtId], ({ closedPorts = [], domain }) => {
-      const nic = domain.nics.find(({ extId }) => extId === nicExtId)
-      return !closedPorts.includes(port) && subnets.get(nic?.subnetExtId ?? '')?.vpcExtId === vpcExtId
-    })
+  const reachOf = guestReach(world, isInstant)
+  return ({ vpcExtId }, { nicExtId, vmExtId, port }) => {
+    const guest = domains.get(vmExtId)
+    const nic = guest?.domain.nics.find(({ extId }) => extId === nicExtId)
+    if (guest === undefined || subnets.get(nic?.subnetExtId ?? '')?.vpcExtId !== vpcExtId) return undefined
+    const reach = reachOf(guest, nicExtId, port)
+    return 'since' in reach ? reach.since : undefined
+  }
 }

@@ -5,6 +5,7 @@ import { createBlockStorage } from './block-storage.ts'
 import { createContentSource } from './content-source.ts'
 import { createSimulatedDirectory } from './directory.ts'
 import { createExternalHypervisor } from './external-hypervisor.ts'
+import { Flows } from './flows/flows.ts'
 import { createHardware } from './hardware.ts'
 import { createHypervisor } from './hypervisor.ts'
 import { createNetworkFabric } from './network-fabric.ts'
@@ -24,7 +25,8 @@ export interface SimulatedSettings {
 export type SimulatedDrivers = Drivers & { readonly objectStore: KnowingObjectStore }
 
 export function createSimulatedDrivers(world: SimulatedWorld, settings: SimulatedSettings): SimulatedDrivers {
-  const networkFabric = createNetworkFabric(world, { durations: settings.durations })
+  const flows = new Flows(world)
+  const networkFabric = createNetworkFabric(world, { durations: settings.durations, flows })
   return {
     blockStorage: createBlockStorage(world, { durations: settings.durations }),
     contentSource: createContentSource(world, settings),
@@ -36,7 +38,7 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
     ovaFiles: createOvaFiles(world, settings),
     objectStore: createObjectStore(world, settings),
     remoteManagers: createSimulatedRemotes(world),
-    telemetry: createTelemetry(world),
+    telemetry: createTelemetry(world, flows),
     web: createSimulatedWeb(world, { durations: settings.durations }),
   }
 }

@@ -1,17 +1,23 @@
 /** The simulated network. Source: behaviour networking.md 3.1, 3.2. */
 
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
 import { createBridges } from './bridges.ts'
+import { createExporting } from './flow-exporters.ts'
+import type { Flows } from './flows/flows.ts'
+import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
 import { createHostNics } from './host-nics.ts'
 import { createNetworkFunctions } from './network-functions.ts'
+import { outsideAddressOf } from './outside-addresses.ts'
 import { createPortStacks, forgetPortsOf } from './port-stacks.ts'
+import { createReachability } from './reachability/trace.ts'
+import { createMirroring } from './traffic-mirrors.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
+import { createVpnTunnels } from './vpn-tunnels.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export const fabricFacts = (
@@ -27,7 +33,7 @@ export const fabricFacts = (
 
 export function createNetworkFabric(
   world: SimulatedWorld,
-  settings: { readonly durations: 'instant' | 'natural' },
+  settings: { readonly durations: 'instant' | 'natural'; readonly flows: Flows },
 ): NetworkFabric {
   const { subnets, dhcp } = fabricFacts(world)
   const hosts = world.collection<HardwareFault>('hardware.faults')
@@ -39,6 +45,10 @@ export function createNetworkFabric(
     ...createGateways(world, settings.durations === 'instant'),
     ...createHostNics(world),
     ...createBridges(world),
+    ...createVpnTunnels(world),
+    ...createExporting(world),
+    ...createFlowStatistics(settings.flows),
+    ...createMirroring(world, settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.
@@ -58,13 +68,7 @@ export function createNetworkFabric(
     stopDhcp: (subnetExtId) => dhcp.remove(subnetExtId),
     // Simulated guests get the address of their lease directly.
     announceAddresses: async () => undefined,
-    async outsideAddress(vlan, macAddress) {
-      const [network] = digest(`outside ${vlan.virtualSwitchExtId} ${vlan.tag}`)
-      const [third = 0, fourth = 0] = digest(`guest ${macAddress.toLowerCase()}`)
-      // .0.0 and .255.255 are no hosts; .0.1 is the server itself.
-      return `10.${network}.${third % 255}.${2 + (fourth % 253)}`
-    },
+    outsideAddress: async (vlan, macAddress) => outsideAddressOf(vlan, macAddress),
+    ...createReachability(world, settings.durations === 'instant'),
   }
 }
-
-const digest = (text: string): Buffer => createHash('sha1').update(text).digest()

@@ -32,7 +32,7 @@ export function surroundingsOf(world: SimulatedWorld, vpcExtId: string): Surroun
   return { prefixes, externallyRoutable, ports: portsOf(world, router) }
 }
 
-const prefixesOf = (world: SimulatedWorld, subnetExtId: string): readonly Prefix[] =>
+export const prefixesOf = (world: SimulatedWorld, subnetExtId: string): readonly Prefix[] =>
   (world.collection<DhcpService>('fabric.dhcp').get(subnetExtId)?.prefixes ?? []).flatMap(
     (text) => parsePrefix(text) ?? [],
   )

@@ -6,6 +6,8 @@ import type { RouteNexthop, RouteProgram, TableRoute } from '../virtual-routing.
 import { bgpFacts, receivedBy } from './bgp-peers.ts'
 import { routeFacts, routerFacts } from './router-facts.ts'
 import { type Surroundings, surroundingsOf } from './router-surroundings.ts'
+import { learnedBy, tunnelsOf } from './vpn-routes.ts'
+import { conditionOf, type TunnelFact } from './vpn-state.ts'
 import type { SimulatedWorld } from './world.ts'
 
 const priorities = { LOCAL: 65534, STATIC: 32768 } as const
@@ -32,11 +34,16 @@ export function createRouteTables(world: SimulatedWorld) {
 export function routesOfRouter(world: SimulatedWorld, vpcExtId: string): readonly TableRoute[] {
   if (routerFacts(world).get(vpcExtId) === undefined) return []
   const surroundings = surroundingsOf(world, vpcExtId)
-  const works = reachOf(surroundings)
+  const tunnels = tunnelsOf(world, vpcExtId)
+  const works = reachOf(
+    surroundings,
+    tunnels.filter((tunnel) => conditionOf(world, tunnel).reason === undefined),
+  )
   const candidates = [
     ...localRoutes(surroundings),
     ...staticRoutes(world, vpcExtId, works),
     ...dynamicRoutes(world, vpcExtId, works),
+    ...tunnels.flatMap((tunnel) => tunnelRoutes(world, tunnel)),
   ]
   const forwarding = selected(candidates)
   return candidates.map((candidate) => {
@@ -76,15 +83,30 @@ function dynamicRoutes(world: SimulatedWorld, vpcExtId: string, works: Works): r
   })
 }
 
+function tunnelRoutes(world: SimulatedWorld, tunnel: TunnelFact): readonly TableCandidate[] {
+  const { connectionExtId, since } = tunnel
+  const priority = tunnel.routing?.priority ?? 0
+  const nexthop = { connectionExtId }
+  return learnedBy(world, tunnel).map((prefix) => ({
+    ...{ type: 'DYNAMIC', sourceExtId: connectionExtId, prefix, nexthop },
+    ...{ priority, since, isUsable: true },
+  }))
+}
+
 /** Tells whether packets can leave the router towards a nexthop. */
-function reachOf({ prefixes, ports }: Surroundings): (nexthop: RouteNexthop) => boolean {
+function reachOf(
+  { prefixes, ports }: Surroundings,
+  tunnelsUp: readonly TunnelFact[],
+): (nexthop: RouteNexthop) => boolean {
   const connected = [
     ...prefixes.map((each) => ({ ...each, isLive: true })),
     ...ports.flatMap((port) => port.prefixes.map((prefix) => ({ ...port, prefix }))),
   ]
   const live = new Set(connected.flatMap(({ subnetExtId, isLive }) => (isLive ? subnetExtId : [])))
   const routes = routesBy(connected)
-  return ({ subnetExtId, address = '' }) => {
+  const tunnels = new Set(tunnelsUp.map(({ connectionExtId }) => connectionExtId))
+  return ({ subnetExtId, address = '', connectionExtId }) => {
+    if (connectionExtId !== undefined) return tunnels.has(connectionExtId)
     if (subnetExtId !== undefined) return live.has(subnetExtId)
     const host = parseHost(address)
     return host !== undefined && routes(host).some(({ isLive }) => isLive)

@@ -3,11 +3,12 @@ import { Gateway, LocalNetworkServices, RemoteNetworkServices } from '@hyperplan
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
-import { writeAddress } from '../../core/ip-address.ts'
+import { type WireAddress, writeAddress } from '../../core/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
-import { seedEstablished, seedOldAppliance } from '../demo/gateways.ts'
+import { seedEstablished, seedOldAppliance, seedTunnelUp, sharedKeyOf } from '../demo/gateways.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn, bodyOf, prefixIn } from '../readable.ts'
 import type { Filling } from './filling.ts'
@@ -19,6 +20,7 @@ export async function fillRouting(filling: Filling, declared: Declared): Promise
   await fillRoutes(filling, declared.routes)
   await fillGateways(filling, declared.gateways)
   await fillSessions(filling, declared.bgpSessions)
+  await fillConnections(filling, declared.vpnConnections)
 }
 
 const fillRoutingPolicies = (filling: Filling, policies: Declared['routingPolicies']): Promise<void> =>
@@ -116,7 +118,7 @@ const fillRoutes = (filling: Filling, routes: Declared['routes']): Promise<void>
 
 const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
   filling.each('gateways', gateways, async (item, path) => {
-    const { name, extId = seedId(`gateway/${name}`), description, asn, address, softwareVersion } = item
+    const { name, extId = seedId(`gateway/${name}`), description, address, softwareVersion } = item
     if ((item.vpc === undefined) === (address === undefined))
       filling.refuse(path, "expected either vpc, of a local gateway, or address, of somebody else's device")
     const [vpc, host] = await filling.all([
@@ -127,14 +129,26 @@ const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise
       filling.refuse(`${path}.softwareVersion`, 'expected none: only a local gateway has an appliance')
     const present = await filling.ctx.store.find(Gateway)
     if (present.some((each) => each.name === name)) filling.refuse(`${path}.name`, `there is a gateway ${name} already`)
-    const services =
-      host === undefined
-        ? { $objectType: LocalNetworkServices.objectType, localBgpService: { asn } }
-        : { $objectType: RemoteNetworkServices.objectType, remoteBgpService: { address: writeAddress(host), asn } }
+    if (item.service !== 'VPN' && item.asn === undefined) filling.refuse(`${path}.asn`, 'is required for a BGP service')
+    const services = servicesOf(item, host && writeAddress(host))
     const body = { name, ...defined({ description, vpcReference: vpc?.extId }), services }
     await filling.perform(path, 'networking.createGateway', { called: `gateway/${name}`, extId, body })
     if (vpc !== undefined) await seedOldAppliance(filling.ctx, extId, softwareVersion)
   })
+
+function servicesOf({ asn, service }: DeclaredOf<'gateways'>, address: WireAddress | undefined): object {
+  const ebgp = asn === undefined ? {} : { ebgpConfig: { asn } }
+  const isVpn = service === 'VPN'
+  if (address === undefined)
+    return {
+      $objectType: LocalNetworkServices.objectType,
+      ...(isVpn ? { localVpnService: ebgp } : { localBgpService: { asn } }),
+    }
+  return {
+    $objectType: RemoteNetworkServices.objectType,
+    ...(isVpn ? { remoteVpnService: { serviceAddress: address, ...ebgp } } : { remoteBgpService: { address, asn } }),
+  }
+}
 
 const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Promise<void> =>
   filling.each('bgpSessions', sessions, async (item, path) => {
@@ -156,4 +170,29 @@ const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Prom
       },
     })
     await seedEstablished(filling.ctx, extId)
+  })
+
+const fillConnections = (filling: Filling, connections: Declared['vpnConnections']): Promise<void> =>
+  filling.each('vpnConnections', connections, async (item, path) => {
+    const { name, extId = seedId(`vpn-connection/${name}`), description, localGatewayRole = 'INITIATOR' } = item
+    const [local, remote, fields] = await filling.all([
+      () => filling.named(Gateway, item.localGateway, `${path}.localGateway`),
+      () => filling.named(Gateway, item.remoteGateway, `${path}.remoteGateway`),
+      () => bodyOf(VpnConnection.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
+    ])
+    const { ipsecConfig = {} } = fields as { readonly ipsecConfig?: object }
+    await filling.perform(path, 'networking.createVpnConnection', {
+      called: `vpn-connection/${name}`,
+      extId,
+      body: {
+        ...fields,
+        name,
+        ...defined({ description }),
+        localGatewayReference: local.extId,
+        remoteGatewayReference: remote.extId,
+        localGatewayRole,
+        ipsecConfig: { ...ipsecConfig, preSharedKey: sharedKeyOf(filling.ctx, name) },
+      },
+    })
+    await seedTunnelUp(filling.ctx, extId)
   })

@@ -1,12 +1,16 @@
-/** Gateways of the demo, and the BGP session between two of them. Source: behaviour networking.md 4. */
+/** Gateways of the demo, with the BGP session and the VPN connection between them. Source: behaviour networking.md 4. */
 import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import { validateBody } from '../../core/input/validate.ts'
 import { parseHost, type WireAddress, writeAddress } from '../../core/ip-address.ts'
+import { formatTime } from '../../core/time/clock.ts'
 import { diskOf } from '../../domains/networking/gateway/appliance.ts'
 import { gatewayFacts } from '../../drivers/simulated/gateways.ts'
 import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor.ts'
 import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
+import { tunnelFacts } from '../../drivers/simulated/vpn-state.ts'
 import { Acting, operationOf } from '../acting.ts'
 import type { SeedContext } from '../context.ts'
 
@@ -18,7 +22,7 @@ const applianceVersion = '6.1.2'
 
 export async function seedGatewaysDemo(ctx: SeedContext): Promise<void> {
   const acting = new Acting(ctx)
-  const create = (kind: 'BgpSession' | 'Gateway', called: string, body: object) =>
+  const create = (kind: 'BgpSession' | 'Gateway' | 'VpnConnection', called: string, body: object) =>
     acting.perform(operationOf(`networking.create${kind}`), { called, body })
   const vpcReference = seedId('vpc/prod')
   const localBgp = { asn: localAsn, isBgpAddPathEnabled: false }
@@ -29,6 +33,13 @@ export async function seedGatewaysDemo(ctx: SeedContext): Promise<void> {
   })
   const remoteBgp = { address: host(torAddress), asn: 65001 }
   await create('Gateway', 'gateway/tor-a', { name: 'tor-a', services: remote({ remoteBgpService: remoteBgp }) })
+  await create('Gateway', 'gateway/vpn-prod', {
+    name: 'vpn-prod',
+    vpcReference,
+    // Without eBGP, so that the DYNAMIC routes of the VPC are those of its BGP session.
+    services: local({ localVpnService: {} }),
+  })
+  await seedOldAppliance(ctx, seedId('gateway/vpn-prod'))
   const remoteVpn = {
     serviceAddress: host('203.0.113.20'),
     ebgpConfig: { asn: 65003, shouldRedistributeRoutes: false },
@@ -49,6 +60,17 @@ export async function seedGatewaysDemo(ctx: SeedContext): Promise<void> {
     advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
   })
   await seedEstablished(ctx, seedId(session))
+  const connection = 'vpn-connection/branch-1'
+  const body = {
+    name: 'branch-1',
+    localGatewayReference: seedId('gateway/vpn-prod'),
+    remoteGatewayReference: seedId('gateway/branch'),
+    localGatewayRole: 'INITIATOR',
+    ipsecConfig: { preSharedKey: sharedKeyOf(ctx, 'branch-1') },
+  }
+  const options = { unknown: 'refuse', version: '', sparse: false, defaults: true } as const
+  await create('VpnConnection', connection, validateBody(VpnConnection.schema, body, options).value as object)
+  await seedTunnelUp(ctx, seedId(connection))
 }
 
 const type = (name: string) => ({ $objectType: `networking.v4.config.${name}NetworkServices` })
@@ -77,4 +99,25 @@ export async function seedOldAppliance(ctx: SeedContext, gatewayExtId: string, v
 export async function seedEstablished(ctx: SeedContext, sessionExtId: string): Promise<void> {
   const { bgpPeers } = fabricFacts(ctx.world)
   await bgpPeers.put(sessionExtId, { ...bgpPeers.get(sessionExtId)!, since: daysAgo(ctx) })
+}
+
+/** Of both ends; no seed holds it. */
+export function sharedKeyOf({ draws }: SeedContext, connectionName: string): string {
+  const draw = draws(`pre-shared key ${connectionName}`)
+  return Array.from({ length: 32 }, () => Math.floor(36 * draw()).toString(36)).join('')
+}
+
+/** As if the tunnel had been up for days. */
+export async function seedTunnelUp(ctx: SeedContext, connectionExtId: string): Promise<void> {
+  const { tunnels } = tunnelFacts(ctx.world)
+  const { routing, ...tunnel } = tunnels.get(connectionExtId)!
+  const since = daysAgo(ctx)
+  const { bgp, ...own } = routing!
+  await tunnels.put(connectionExtId, {
+    ...tunnel,
+    since,
+    negotiation: { at: since, isRekey: false },
+    routing: { ...own, ...(bgp && { bgp: { ...bgp, since } }) },
+  })
+  await ctx.store.observe(VpnConnection, connectionExtId, { createdAt: formatTime(since) })
 }

@@ -6,7 +6,8 @@ import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-pol
 import { autonomousSystemNumber } from '@hyperplane/contract/networking/shapes'
 import { DhcpOptions, Subnet as Stored } from '@hyperplane/contract/networking/subnet'
 import { Vpc as StoredVpc } from '@hyperplane/contract/networking/vpc'
-import { readable, written } from '../readable.ts'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
+import { allOptional, readable, written } from '../readable.ts'
 import { about, address, categories, description, name, named, prefix } from './words.ts'
 
 export const Controller = object(
@@ -121,7 +122,8 @@ export const Gateway = object('', {
   ...named(128),
   description: description(),
   vpc: optional(about('Of a local one: the VPC that it speaks for.', name())),
-  asn: about('Its autonomous system.', autonomousSystemNumber()),
+  service: optional(about('Default: BGP.', enumeration(['BGP', 'VPN']))),
+  asn: optional(about('Its autonomous system. A VPN service without one has no eBGP.', autonomousSystemNumber())),
   address: optional(about("Of somebody else's device: where it is.", address())),
   softwareVersion: optional(about('Of a local one: what its appliance runs; default: the newest.', softwareVersion())),
 })
@@ -139,6 +141,23 @@ export const Session = object('', {
     'localGatewayInterfaceIpAddress',
     'prependedAutonomousSystemPath',
     'shouldAdvertiseAllExternallyRoutablePrefixes',
+  ),
+})
+
+export const Connection = object('', {
+  ...named(128),
+  description: description(),
+  localGateway: name(),
+  remoteGateway: name(),
+  ...allOptional(
+    written(
+      VpnConnection.schema.fields,
+      'dpdConfig',
+      'dynamicRoutePriority',
+      'ipsecConfig',
+      'localGatewayRole',
+      'qosConfig',
+    ),
   ),
 })
 

@@ -1,4 +1,4 @@
-/** Links and external services that fail and recover, as clients see it. Source: behaviour networking.md 1.10, 1.20; platform.md 6, 9; iam.md 4, 5, 11; vmm.md 3.6. */
+/** Links and external services that fail and recover, as clients see it. Source: behaviour networking.md 1.10, 1.11, 1.20; platform.md 6, 9; iam.md 4, 5, 11; vmm.md 3.6. */
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -9,6 +9,8 @@ import { advance, requestId } from '../../support/clustermgmt.ts'
 import { faultsOf, happen, postEvent, startQuietDemo } from '../../support/events.ts'
 import { registrations } from '../../support/registering.ts'
 import { adminPassword, type CallResult, type TestApp } from '../../support/start-app.ts'
+import { demoRoutes, made, prefix } from '../../support/vpcs.ts'
+import { demoConnection } from '../../support/vpn.ts'
 
 let app: TestApp
 before(async () => {
@@ -30,6 +32,26 @@ test('a silent BGP peer loses its session and routes after 90 s; when it answers
   assert.deepEqual([await state(), await routes()], ['DOWN', 0])
   await advance(app, 5)
   assert.deepEqual([await state(), await routes()], ['UP', before])
+})
+
+test('a tunnel whose peer is silent, or has another key, is DOWN with its routes inactive, and UP again afterwards', async () => {
+  const state = async () => (await app.call('GET', demoConnection)).data.ipsecTunnelStatus
+  const route = await made(app, demoRoutes('prod'), {
+    routeType: 'STATIC',
+    destination: prefix('10.250.0.0/16'),
+    nexthop: { nexthopType: 'VPN_CONNECTION', nexthopReference: demoConnection.slice(-36) },
+  })
+  const isActive = async () => (await app.call('GET', route)).data.isActive
+  await happen(app, { type: 'VPN_PEER_FALLS_SILENT', connection: 'branch-1' }, { duration: 'PT1M' })
+  await app.clock.advance(30_000)
+  assert.deepEqual([await state(), await isActive()], [{ state: 'DOWN', message: 'dead peer detected' }, false])
+  await advance(app, 1)
+  assert.deepEqual([await state(), await isActive()], [{ state: 'UP' }, true])
+  await happen(app, { type: 'VPN_PEER_CHANGES_KEY', connection: demoConnection.slice(-36) })
+  assert.deepEqual([await state(), await isActive()], [{ state: 'DOWN', message: 'authentication failed' }, false])
+  await happen(app, { type: 'VPN_PEER_RESTORES_KEY', connection: 'branch-1' })
+  await advance(app, 1)
+  assert.deepEqual([await state(), await isActive()], [{ state: 'UP' }, true])
 })
 
 test('a remote manager that is cut off is DISCONNECTED within two minutes, and CONNECTED again', async () => {

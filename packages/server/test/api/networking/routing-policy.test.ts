@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { countersOf } from '../../../src/drivers/simulated/routing-policies.ts'
+import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
+import { countersOf } from '../../../src/drivers/simulated/flows/policy-counters.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aVpc, changed, ip, made, prefix, put, removed, routingPolicies } from '../../support/vpcs.ts'
@@ -239,17 +240,19 @@ test('each action and protocol is accepted with the fields it needs, and a rerou
 })
 
 test('counters grow with time, and clearing resets those of one policy, or of all policies of a VPC, at one instant', async () => {
+  const inProd = { vpcExtId: seedId('vpc/prod') }
+  const fromWeb = { source: of('192.168.10.0/24') }
   const [one, two] = [
-    await made(app, routingPolicies, policy(150, rule({}, {}, { isBidirectional: true }))),
-    await made(app, routingPolicies, policy(151)),
+    await made(app, routingPolicies, policy(150, rule(fromWeb, {}, { isBidirectional: true }), inProd)),
+    await made(app, routingPolicies, policy(149, rule(), inProd)),
   ]
-  const count = (path: string) => countersOf(app.world, path.slice(-36))!
+  const count = (path: string) => countersOf(new Flows(app.world), path.slice(-36))!
   await app.clock.advance(60_000)
   assert.ok(count(one).forward.packets > 0 && count(one).reverse.bytes > 0 && count(two).forward.packets > 0)
   assert.equal(count(two).reverse.packets, 0)
   const clear = (body: object): Promise<CallResult> =>
     app.call('POST', '/networking/v4.3/stats/routing-policies/$actions/clear', { body })
-  const task = await app.task(await clear({ vpcExtId: vpc, routingPolicyExtId: one.slice(-36) }))
+  const task = await app.task(await clear({ ...inProd, routingPolicyExtId: one.slice(-36) }))
   assert.deepEqual([task.status, task.operation], ['SUCCEEDED', 'kRoutingPolicyCountersClear'])
   assert.deepEqual(
     task.entitiesAffected.map(({ extId }: any) => extId),
@@ -257,10 +260,10 @@ test('counters grow with time, and clearing resets those of one policy, or of al
   )
   assert.equal(count(one).forward.packets, 0)
   assert.ok(count(two).forward.packets > 0)
-  const all = await app.task(await clear({ vpcExtId: vpc }))
-  assert.equal(all.numberOfEntitiesAffected ?? all.entitiesAffected.length, 3)
+  const all = await app.task(await clear(inProd))
+  assert.equal(all.numberOfEntitiesAffected ?? all.entitiesAffected.length, 4)
   assert.equal(count(two).forward.packets, 0)
-  const foreign = await clear({ vpcExtId: seedId('vpc/prod'), routingPolicyExtId: one.slice(-36) })
+  const foreign = await clear({ vpcExtId: vpc, routingPolicyExtId: one.slice(-36) })
   assert.deepEqual([foreign.status, ...pathsOf(foreign)], [400, 'routingPolicyExtId'])
   await app.clock.advance(60_000)
   await changed(app, two, { priority: 152 })

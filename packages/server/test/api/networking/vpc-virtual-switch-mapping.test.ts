@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { bridgeFacts, bridgeKey } from '../../../src/drivers/simulated/bridges.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { overlayFacts } from '../../../src/drivers/simulated/overlay-transport.ts'
 import { hostId, ids, setFault } from '../../support/clustermgmt.ts'
@@ -48,6 +49,8 @@ async function narrowSecondSwitch(): Promise<void> {
       clusters: clusters.map((one) => ({ ...one, hosts: one.hosts.slice(0, 2) })) as never,
     })
   })
+  for (const host of ['hp-n01-c', 'hp-n01-d'])
+    await bridgeFacts(app.world).remove(bridgeKey({ hostExtId: hostId(host), name: 'br1' }))
 }
 
 test('the first mapping of a cluster makes a row, and the next one replaces it', async () => {

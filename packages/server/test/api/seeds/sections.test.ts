@@ -116,6 +116,14 @@ examples('Networks', (app, list) => {
     assert.ok(routes.some(({ bgpRouteType }) => bgpRouteType === 'ADVERTISED'))
   })
 
+  test('tunnels are up, and have learned prefixes and the settings of the section', async () => {
+    const [connection] = await list(`${networking}/vpn-connections`)
+    assert.deepEqual([connection.ipsecTunnelStatus, connection.ebgpStatus.state], [{ state: 'UP' }, 'UP'])
+    assert.deepEqual([connection.ipsecConfig.espPfsDhGroupNumber, connection.qosConfig.egressLimitMbps], [20, 100])
+    assert.equal(connection.remoteGatewayReference, seedId('gateway/branch'))
+    assert.ok(connection.learnedPrefixes.length > 0)
+  })
+
   test('load balancers have a virtual IP, and their targets are healthy', async () => {
     const [session] = await list(`${networking}/load-balancer-sessions`)
     assert.deepEqual([session.name, session.healthCheckConfig.intervalSecs], ['orders', 10])

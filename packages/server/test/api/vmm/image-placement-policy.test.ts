@@ -44,10 +44,10 @@ async function aClusterCategory(...clusters: string[]): Promise<string> {
   for (const cluster of clusters) await associate(cluster, category)
   return category
 }
-/** An image on these clusters with a category of its own. */
+/** An image of 1,800 MiB, a size that follows from its URL, on these clusters; with a category of its own. */
 async function anImage(...clusters: string[]): Promise<{ extId: string; category: string }> {
   const category = await aCategory(app)
-  const body = { ...imageBody(randomUUID()), categoryExtIds: [category], clusterLocationExtIds: clusters }
+  const body = { ...imageBody('governed'), categoryExtIds: [category], clusterLocationExtIds: clusters }
   return { extId: await made(app, images, body), category }
 }
 const aPolicy = async (imageCategory: string, clusterCategory: string, more: object = {}): Promise<string> => {

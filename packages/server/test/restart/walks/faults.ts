@@ -121,6 +121,7 @@ const happenings = fc.oneof(
   happening('CONTAINER_FILLS', { container }),
   happening('STORAGE_STALLS', { container }),
   happening('BGP_PEER_FALLS_SILENT', { session: fc.constantFrom('prod-tor-a', 'session-again') }),
+  happening('VPN_PEER_FALLS_SILENT', { connection: fc.constantFrom('branch-1', 'connection-again') }),
   happening('REMOTE_CUT_OFF', { remote: cluster }),
   happening('REMOTE_CERTIFICATE_CHANGES', { remote: cluster }),
   happening('NETWORK_CONTROLLER_FAILS', { state: fc.constantFrom('DEGRADED', 'DOWN') }),

@@ -20,10 +20,12 @@ function partOf(...names: readonly string[]): PackedPart {
   return { buffer: bytes.buffer, length, count, sizeBytes }
 }
 
-const namesAfter = (log: CallLog, number: number): string[] =>
-  [...log.after(number)]
-    .flat()
-    .flatMap(({ content }) => [...callsIn(content)].map((call) => JSON.parse(call.document(1)).name))
+function namesAfter(log: CallLog, number: number): string[] {
+  const names: string[] = []
+  for (const parts of log.after(number))
+    for (const { content } of parts) for (const call of callsIn(content)) names.push(JSON.parse(call.document(1)).name)
+  return names
+}
 
 test('an undone append leaves no trace', (t) => {
   const folder = aFolder(t)

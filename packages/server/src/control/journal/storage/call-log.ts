@@ -4,10 +4,11 @@
  */
 import {
   closeSync,
+  fstatSync,
   ftruncateSync,
   openSync,
   readdirSync,
-  readFileSync,
+  readSync,
   rmSync,
   statSync,
   truncateSync,
@@ -25,6 +26,7 @@ export interface LoggedPart {
   readonly last: number
   readonly count: number
   readonly sizeBytes: number
+  /** Valid until the next part is read. */
   readonly content: Buffer
 }
 
@@ -97,15 +99,14 @@ export class CallLog {
   }
 
   /** Parts with a call after this number, oldest first, grouped by file. */
-  *after(number: number): Generator<readonly LoggedPart[]> {
-    for (const file of this.#files)
-      if (file.last > number) yield [...recordParts(file)].filter(({ last }) => last > number)
+  *after(number: number): Generator<Iterable<LoggedPart>> {
+    for (const file of this.#files) if (file.last > number) yield partsAfter(file, number)
   }
 
   sizeOf(number: number): number {
     const file = this.#files.find(({ last }) => last >= number)
     if (file === undefined) throw missing(number)
-    file.sizes ??= [...recordParts(file)].flatMap(({ content }) => sizesIn(content))
+    file.sizes ??= sizesOf(file)
     const size = file.sizes[number - file.first]
     if (size === undefined) throw missing(number)
     return size
@@ -154,19 +155,38 @@ function headerOf({ length, count, sizeBytes }: PackedPart): Buffer {
   return header
 }
 
-/** Complete parts, up to the first incomplete one. */
+function sizesOf(file: LogFile): number[] {
+  const sizes: number[] = []
+  for (const { content } of recordParts(file)) sizes.push(...sizesIn(content))
+  return sizes
+}
+
+function* partsAfter(file: LogFile, number: number): Generator<LoggedPart> {
+  for (const part of recordParts(file)) if (part.last > number) yield part
+}
+
+/** Complete parts, up to the first incomplete one. One buffer holds each in turn: whole files would fill the memory. */
 function* recordParts({ path, first }: LogFile): Generator<LoggedPart> {
-  const bytes = readFileSync(path)
-  for (let header = 0, last = first - 1; header + headerBytes <= bytes.length; ) {
-    const [length, count, sizeBytes] = [0, 4, 8].map((place) => bytes.readUInt32LE(header + place)) as [
-      number,
-      number,
-      number,
-    ]
-    const begin = header + headerBytes
-    header = begin + length
-    if (count === 0 || header > bytes.length) return
-    last += count
-    yield { last, count, sizeBytes, content: bytes.subarray(begin, header) }
+  const descriptor = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(descriptor)
+    const header = Buffer.alloc(headerBytes)
+    let buffer = Buffer.alloc(0)
+    for (let place = 0, last = first - 1; readSync(descriptor, header, 0, headerBytes, place) === headerBytes; ) {
+      const [length, count, sizeBytes] = [0, 4, 8].map((offset) => header.readUInt32LE(offset)) as [
+        number,
+        number,
+        number,
+      ]
+      const begin = place + headerBytes
+      place = begin + length
+      if (count === 0 || place > size) return
+      if (buffer.length < length) buffer = Buffer.alloc(length)
+      if (readSync(descriptor, buffer, 0, length, begin) < length) return
+      last += count
+      yield { last, count, sizeBytes, content: buffer.subarray(0, length) }
+    }
+  } finally {
+    closeSync(descriptor)
   }
 }

@@ -39,3 +39,5 @@ export const supportedVersion = '6.2.0'
 
 export const localBgpOf = (gateway: OfServices) => localOf(gateway)?.localBgpService
 export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgpService
+export const localVpnOf = (gateway: OfServices) => localOf(gateway)?.localVpnService
+export const remoteVpnOf = (gateway: OfServices) => remoteOf(gateway)?.remoteVpnService

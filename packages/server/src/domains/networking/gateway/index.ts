@@ -11,12 +11,15 @@ import { keepInterfaces } from '../bgp-interfaces.ts'
 import { inUse, namesOf, usersOf } from '../in-use.ts'
 import { fault } from '../ip-config.ts'
 import { lifecycle } from '../lifecycle.ts'
+import { refuseUnfitForTunnels } from '../vpn-connection/gateways.ts'
+import { connectionsOf } from '../vpn-connection/program.ts'
 import { agentPhase, applianceOf, clusterOf, diskPhase, placePhase, powerPhase } from './appliance.ts'
 import {
   type GatewayBody,
   type GatewayEntity,
   localBgpOf,
   localOf,
+  localVpnOf,
   remoteBgpOf,
   servicesOf,
   supportedVersion,
@@ -40,10 +43,12 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
   async configure(ctx, { references: placement, entity, stored }) {
     if (stored !== undefined) await refuseOtherAsn(ctx, entity, stored)
     const interfaces = await interfacesFor(ctx, entity, placement, stored)
+    const services = placed(entity, interfaces)
+    if (stored !== undefined) await refuseUnfitForTunnels(ctx, { ...entity, ...services })
     const vmReference = stored?.vmReference ?? ctx.ids.uuid()
     const { installedSoftwareVersion = supportedVersion } = stored ?? {}
     return {
-      ...placed(entity, interfaces),
+      ...services,
       deployment: {
         ...entity.deployment,
         ...(await serversFor(ctx.store, entity.deployment ?? {}, placement.clusterExtId, stored?.deployment)),
@@ -91,7 +96,9 @@ const remotes = lifecycle<GatewayEntity, GatewayBody, undefined>(Gateway, {
     return undefined
   },
   async configure(ctx, { entity, stored }) {
-    if (stored !== undefined) await refuseUnfitForSessions(ctx, entity)
+    if (stored === undefined) return {}
+    await refuseUnfitForSessions(ctx, entity)
+    await refuseUnfitForTunnels(ctx, entity)
     return {}
   },
   refuseRemoval: refuseInUse,
@@ -153,10 +160,16 @@ function refuseOtherService(body: GatewayBody, stored: GatewayEntity): void {
 const sessionsOf = (ctx: WriteContext, { extId }: GatewayEntity) =>
   ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId } })
 
-/** @throws ApiError 409 while BGP sessions use the AS number */
+const asnOf = (gateway: GatewayEntity): number | undefined =>
+  localBgpOf(gateway)?.asn ?? localVpnOf(gateway)?.ebgpConfig?.asn
+
+/** @throws ApiError 409 while BGP sessions or tunnels use the AS number */
 async function refuseOtherAsn(ctx: WriteContext, entity: GatewayEntity, stored: GatewayEntity): Promise<void> {
-  if (localBgpOf(entity)?.asn === localBgpOf(stored)?.asn) return
-  const users = (await sessionsOf(ctx, stored)).map(({ name }) => `BGP session ${name}`)
+  if (asnOf(entity) === asnOf(stored)) return
+  const users = [
+    ...(await sessionsOf(ctx, stored)).map(({ name }) => `BGP session ${name}`),
+    ...(await connectionsOf(ctx.store, stored.extId)).map(({ name }) => `VPN connection ${name}`),
+  ]
   if (users.length > 0) throw inUse('AS number of the gateway', stored.name, users)
 }
 

@@ -1,4 +1,4 @@
-/** The service of a local gateway, and the BGP peers of its sessions. Source: behaviour networking.md 1.9, 1.10. */
+/** The service of a local gateway, with its BGP peers and tunnels. Source: behaviour networking.md 1.9, 1.10, 1.11. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -13,6 +13,7 @@ import type { Reader } from '../../../store/store.ts'
 import { programPeer } from '../bgp-peer.ts'
 import { fault } from '../ip-config.ts'
 import type { Phase } from '../lifecycle.ts'
+import { programTunnels } from '../vpn-connection/program.ts'
 import { applianceOf } from './appliance.ts'
 import { type GatewayEntity, type Local, localOf, vpcOf } from './entity.ts'
 
@@ -32,10 +33,11 @@ export const servicePhase: Phase<GatewayEntity> = {
   remove: ({ drivers }, { extId }) => drivers.networkFabric.removeGateway(extId),
 }
 
-/** Sessions that are being created program their peer themselves: their task waits for that of the gateway. */
+/** Its BGP peers and tunnels. Sessions that are being created program their peer themselves: their task waits for that of the gateway. */
 export async function programPeers(ctx: Running, gateway: GatewayEntity): Promise<void> {
   const sessions = await ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId: gateway.extId } })
   for (const session of sessions) if (session.change?.verb !== 'create') await programPeer(ctx, session, gateway)
+  await programTunnels(ctx, gateway)
 }
 
 function programOf(ctx: Running, gateway: GatewayEntity): GatewayProgram {

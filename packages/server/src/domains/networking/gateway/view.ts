@@ -5,6 +5,8 @@ import { textOf, writeAddress } from '../../../core/ip-address.ts'
 import { addressOf, leasesOf, textOfLease } from '../../addressing/leases.ts'
 import type { ReadContext } from '../../context.ts'
 import { viewOf } from '../bgp-view.ts'
+import { connectionsOf } from '../vpn-connection/program.ts'
+import { isUp } from '../vpn-connection/view.ts'
 import { vmNameOf } from './appliance.ts'
 import { type GatewayEntity, localOf } from './entity.ts'
 
@@ -42,6 +44,8 @@ export async function statusOf(ctx: Pick<ReadContext, 'drivers' | 'store'>, gate
 async function statusOfRemote(ctx: Pick<ReadContext, 'drivers' | 'store'>, { extId }: GatewayEntity): Promise<Status> {
   for (const session of await ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId } }))
     if ((await viewOf(ctx, session)).status.state === 'UP') return { state: 'UP' }
+  for (const connection of await connectionsOf(ctx.store, extId))
+    if (await isUp(ctx, connection.extId)) return { state: 'UP' }
   return { state: 'DOWN', message: 'no session or tunnel to it is up' }
 }
 

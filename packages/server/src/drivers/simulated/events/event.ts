@@ -19,6 +19,7 @@ export type TargetKind =
   | 'subnet'
   | 'VM'
   | 'volume disk'
+  | 'VPN connection'
   | 'web server'
 
 export interface Target {

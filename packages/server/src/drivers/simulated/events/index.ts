@@ -7,7 +7,7 @@ import type { EventSort, Naming, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
 import { closePort, crashGuest, endGuest, hangGuest, openPorts, recoverGuest, setGuestFault } from './guests.ts'
 import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
-import { changeLinks, setBgpPeerSilent, setControllerState, setRemoteFault } from './links.ts'
+import { changeLinks, setBgpPeerSilent, setControllerState, setRemoteFault, setVpnPeerFault } from './links.ts'
 import {
   contentFault,
   setAuthorityFault,
@@ -34,6 +34,7 @@ const ofCluster = about('cluster', 'cluster')
 const ofDisk = about('disk', 'disk')
 const ofContainer = about('storage container', 'container')
 const ofSession = about('BGP session', 'session')
+const ofConnection = about('VPN connection', 'connection')
 const ofRemote = about('remote cluster or manager', 'remote')
 const ofController = (): Naming => ({ kind: 'network controller', text: '', field: 'type' })
 const ofDirectory = about('directory', 'directory')
@@ -195,6 +196,40 @@ export const catalogue: Catalogue = {
     about: ofSession,
     happen: ({ world, target }) =>
       said(setBgpPeerSilent(world, target, false), `The peer of the BGP session ${target.name} answers again.`),
+  },
+  VPN_PEER_FALLS_SILENT: {
+    about: ofConnection,
+    until: 'VPN_PEER_ANSWERS',
+    happen: ({ world, target }) =>
+      said(
+        setVpnPeerFault(world, target, 'silentSince', true),
+        `The peer of the VPN connection ${target.name} is silent.`,
+      ),
+  },
+  VPN_PEER_ANSWERS: {
+    about: ofConnection,
+    happen: ({ world, target }) =>
+      said(
+        setVpnPeerFault(world, target, 'silentSince', false),
+        `The peer of the VPN connection ${target.name} answers again.`,
+      ),
+  },
+  VPN_PEER_CHANGES_KEY: {
+    about: ofConnection,
+    until: 'VPN_PEER_RESTORES_KEY',
+    happen: ({ world, target }) =>
+      said(
+        setVpnPeerFault(world, target, 'otherKeySince', true),
+        `The peer of the VPN connection ${target.name} has another key.`,
+      ),
+  },
+  VPN_PEER_RESTORES_KEY: {
+    about: ofConnection,
+    happen: ({ world, target }) =>
+      said(
+        setVpnPeerFault(world, target, 'otherKeySince', false),
+        `The peer of the VPN connection ${target.name} has the key of the connection again.`,
+      ),
   },
   REMOTE_CUT_OFF: {
     about: ofRemote,

@@ -1,10 +1,11 @@
-/** Lost uplinks and silent peers. Source: behaviour networking.md 1.10, 1.20, 3.4; platform.md 6, 12. */
+/** Lost uplinks, silent peers, other keys. Source: behaviour networking.md 1.10, 1.11, 1.20, 3.4; platform.md 6, 12. */
 import { setPeerSilent } from '../bgp-peers.ts'
 import { uplinksOf } from '../bridges.ts'
 import { nicsOfHost } from '../host-nics.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { RemoteFaultFact } from '../remote-managers.ts'
 import { routingFacts } from '../virtual-routing.ts'
+import { setTunnelFault, type TunnelFault, tunnelFacts } from '../vpn-state.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault, type Target } from './event.ts'
 import { type LinkState, linksToChange, setLinks } from './host-links.ts'
@@ -44,6 +45,21 @@ export async function setBgpPeerSilent(world: SimulatedWorld, session: Target, i
     throw new CannotHappen(`The gateway of the BGP session "${session.name}" does not hold it: it has no peer.`)
   if ((bgpFaults.get(session.extId)?.silentSince !== undefined) === isSilent) return false
   await setPeerSilent(world, session.extId, isSilent)
+  return true
+}
+
+/** @throws CannotHappen for a connection without a tunnel in the fabric */
+export async function setVpnPeerFault(
+  world: SimulatedWorld,
+  connection: Target,
+  fault: keyof TunnelFault,
+  isSo: boolean,
+): Promise<boolean> {
+  const { tunnels, tunnelFaults } = tunnelFacts(world)
+  if (tunnels.get(connection.extId) === undefined)
+    throw new CannotHappen(`The gateway of the VPN connection "${connection.name}" does not hold it: it has no tunnel.`)
+  if ((tunnelFaults.get(connection.extId)?.[fault] !== undefined) === isSo) return false
+  await setTunnelFault(world, connection.extId, fault, isSo)
   return true
 }
 

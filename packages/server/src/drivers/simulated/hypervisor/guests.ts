@@ -7,13 +7,12 @@ import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import { AddressClashes } from './clashes.ts'
-import { type DomainFact, diskFacts, fullFacts, hasFault, stallFacts, stopped, withNewTools } from './facts.ts'
+import { type DomainFact, diskFacts, hasFault, stallFacts, stopped, withNewTools } from './facts.ts'
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { seenNic } from './nics.ts'
+import { isPaused, stallSeconds } from './paused.ts'
 
-/** The host pauses a guest whose storage has not answered for this long. */
-const stallSeconds = 30
 const scriptMillis = 3000
 
 export interface GuestParts {
@@ -172,18 +171,4 @@ function unaskedState(
   if (heldSince !== undefined) return 'HELD'
   if (isPaused) return 'PAUSED'
   return restartedAt === undefined ? undefined : 'RESTARTED'
-}
-
-/** The host pauses a domain while its storage stalls or is full. */
-export function isPaused(world: SimulatedWorld, { state, domain }: Pick<DomainFact, 'domain' | 'state'>): boolean {
-  const stalls = stallFacts(world)
-  const full = fullFacts(world)
-  if (state === 'OFF' || stalls.all().size + full.all().size === 0) return false
-  const disks = diskFacts(world)
-  return domain.diskExtIds.some((extId) => {
-    const containerExtId = disks.get(extId)?.containerExtId ?? ''
-    const stall = stalls.get(containerExtId)
-    const isStalled = stall !== undefined && world.clock.now() - stall.since > 1000 * stallSeconds
-    return isStalled || full.get(containerExtId) !== undefined
-  })
 }

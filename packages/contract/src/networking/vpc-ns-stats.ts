@@ -1,0 +1,39 @@
+/** Traffic of a VPC with the outside. Source: catalogue networking.json; behaviour networking.md 1.5, 2, 3.3. */
+import { names } from '../names.ts'
+import { baseFields, perSecond, read } from '../operation.ts'
+import * as s from '../schema.ts'
+import { vpcReaders } from './roles.ts'
+import { sampledQuery, samples, statType } from './sampled.ts'
+import { Vpc } from './vpc.ts'
+
+/** Whole numbers. `Abs` counts since the external subnet was attached. */
+export const VpcNsStats = s.object('networking.v4.stats.VpcNsStats', {
+  ...baseFields,
+  northSouthEgressBytesAbs: samples(),
+  northSouthEgressBytesPerSec: samples(),
+  northSouthEgressPacketsAbs: samples(),
+  northSouthEgressPacketsPerSec: samples(),
+  northSouthIngressBytesAbs: samples(),
+  northSouthIngressBytesPerSec: samples(),
+  northSouthIngressPacketsAbs: samples(),
+  northSouthIngressPacketsPerSec: samples(),
+  statType: s.optional(statType),
+})
+
+export const vpcNsStatsOperations = {
+  /** `extId` is that of an external subnet of the VPC. */
+  getVpcNsStats: read('/stats/vpc/{vpcExtId}/external-subnets/{extId}', VpcNsStats, {
+    of: Vpc,
+    target: 'vpcExtId',
+    iam: 'View_VPC_NS_Stats',
+    roles: vpcReaders,
+    rateLimit: perSecond(2, 2, 4),
+    paged: true,
+    query: sampledQuery,
+    select: names(`
+      extId, links, northSouthEgressBytesAbs, northSouthEgressBytesPerSec, northSouthEgressPacketsAbs,
+      northSouthEgressPacketsPerSec, northSouthIngressBytesAbs, northSouthIngressBytesPerSec,
+      northSouthIngressPacketsAbs, northSouthIngressPacketsPerSec, statType, tenantId
+    `),
+  }),
+}

@@ -1,0 +1,75 @@
+/** What every vendor's configuration of a remote device says. Source: behaviour networking.md 1.11. */
+import { parseHost } from '../../../core/ip-address.ts'
+import type { TunnelProgram, TunnelProposal } from '../../../drivers/vpn-tunnels.ts'
+import { localVpnOf, remoteVpnOf } from '../gateway/entity.ts'
+import type { Ends } from '../vpn-connection/program.ts'
+import { securityOf, tunnelOf } from '../vpn-connection/program.ts'
+import type { ConnectionEntity } from '../vpn-connection/rules.ts'
+
+/** Stands where the administrator of the device writes the secret. */
+export const keyPlaceholder = '<PRE_SHARED_KEY>'
+export const passwordPlaceholder = '<BGP_PASSWORD>'
+
+export interface Identity {
+  readonly type: 'address' | 'email' | 'name' | 'distinguishedName'
+  readonly text: string
+}
+
+interface Site {
+  readonly address: string
+  readonly interfaceAddress: string
+  readonly identity: Identity
+}
+
+/** The tunnel as the remote device sees it. */
+export interface DeviceTerms extends TunnelProposal {
+  /** Names objects on the device; at most 15 characters, as the names of interfaces. */
+  readonly name: string
+  /** For comments. */
+  readonly title: string
+  readonly own: Site
+  readonly peer: Site
+  readonly isInitiator: boolean
+  readonly deadPeerDetection: { readonly intervalSeconds: number; readonly timeoutSeconds: number }
+  /** The AS numbers of both sites; absent: no eBGP. */
+  readonly bgp?: { readonly own: number; readonly peer: number; readonly hasPassword: boolean }
+}
+
+export interface Device {
+  readonly name: string
+  readonly version: string
+  /** @returns the lines of the configuration */
+  render(terms: DeviceTerms): readonly string[]
+}
+
+export function termsFor(connection: ConnectionEntity, ends: Ends): DeviceTerms {
+  const { local, remote }: TunnelProgram = tunnelOf(connection, ends)
+  const { deadPeerDetection, isInitiator, proposal } = securityOf(connection, keyPlaceholder)
+  const here = remoteVpnOf(ends.remote)?.ebgpConfig
+  const [own, peer] = [here?.asn, localVpnOf(ends.local)?.ebgpConfig?.asn]
+  const isRouted = own !== undefined && peer !== undefined
+  return {
+    ...proposal,
+    name: `vpn-${connection.extId.slice(0, 8)}`,
+    title: connection.name,
+    own: { ...remote, identity: identityOf(proposal.remoteId ?? remote.address) },
+    peer: { ...local, identity: identityOf(proposal.localId ?? local.address) },
+    isInitiator: !isInitiator,
+    deadPeerDetection,
+    ...(isRouted && { bgp: { own, peer, hasPassword: here?.password !== undefined } }),
+  }
+}
+
+function identityOf(text: string): Identity {
+  if (parseHost(text) !== undefined) return { type: 'address', text }
+  if (text.includes('@')) return { type: 'email', text }
+  return { type: text.includes('=') ? 'distinguishedName' : 'name', text }
+}
+
+/** Probes without an answer before the peer counts as dead. */
+export const retriesOf = ({ deadPeerDetection: { intervalSeconds, timeoutSeconds } }: DeviceTerms): number =>
+  Math.max(1, Math.round(timeoutSeconds / intervalSeconds))
+
+export const isCounterMode = (encryption: string): boolean => encryption === 'AES256GCM128'
+
+export const within = (least: number, value: number, most: number): number => Math.min(most, Math.max(least, value))

@@ -1,0 +1,51 @@
+/** How the network would carry one packet. A driver for OVN would ask `ovn-trace`. */
+export interface Reachability {
+  /** Follows the packet through what is programmed and up now. Nothing is sent, and the way of an answer is not followed. */
+  trace(packet: TracedPacket): Promise<Trace>
+}
+
+export interface TracedPacket {
+  readonly source: TraceEnd
+  readonly destination: TraceEnd
+  readonly protocol: 'ICMP' | 'TCP' | 'UDP'
+  readonly sourcePort?: number
+  readonly destinationPort?: number
+}
+
+export interface TraceEnd {
+  readonly nicExtId?: string
+  /** Of a NIC: one of its addresses; default: its first one. */
+  readonly address?: string
+  /** Where an address without a NIC is; absent: outside of all VPCs. */
+  readonly vpcExtId?: string
+}
+
+export interface Trace {
+  /** NOT_ROUTABLE: nothing on the way knows where to send the packet. */
+  readonly outcome: 'DELIVERED' | 'DROPPED' | 'NOT_ROUTABLE'
+  readonly reason: string
+  readonly hops: readonly TraceHop[]
+}
+
+export type HopType =
+  | 'EXTERNAL_NETWORK'
+  | 'FLOATING_IP'
+  | 'LOAD_BALANCER'
+  | 'NAT'
+  | 'NIC'
+  | 'POLICY'
+  | 'ROUTE'
+  | 'ROUTER'
+  | 'SUBNET'
+  | 'TUNNEL'
+
+export interface TraceHop {
+  readonly type: HopType
+  /** Absent: an address of the physical network. */
+  readonly entity?: { readonly kind: string; readonly extId: string }
+  /** The rule that decided, and what became of the packet. */
+  readonly decision: string
+  /** Of the packet when it leaves the hop. */
+  readonly sourceAddress: string
+  readonly destinationAddress: string
+}

@@ -1,0 +1,306 @@
+/**
+ * The flows of a VPC, or of one NIC outside of VPCs, while nothing that they depend on changes. Every NIC sends and receives
+ * what its guest draws: a part of it between NICs that are neighbours in a ring, the rest to and from the internet. Rates
+ * are whole bytes a second, so sums are exact; packets are rounded up for each flow. Source: behaviour networking.md 3.1, 3.3.
+ */
+import { type Address, holds, parseHost, parsePrefix } from '../../../core/ip-address.ts'
+import { type Packet, type PacketEnd, policyDecider } from '../../policy-match.ts'
+import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
+import { guestKey, networkAt, type Profile, profileName, profileOf } from '../guest-load.ts'
+import { keyOf, noise } from '../noise.ts'
+import type { ObservedAttachment, ObservedNic } from './history.ts'
+
+export interface FlowFacts {
+  readonly seed: string
+  /** Absent: the physical network carries everything. */
+  readonly vpcExtId?: string
+  readonly nics: readonly (ObservedNic & { readonly nicExtId: string })[]
+  readonly attachments: readonly ObservedAttachment[]
+  readonly floatingIps: readonly FloatingIpProgram[]
+  readonly policies: readonly PolicyProgram[]
+}
+
+/** One direction of a connection. */
+export interface Flow extends Packet {
+  readonly source: FlowEnd
+  readonly destination: FlowEnd
+  readonly kind: 'internal' | 'egress' | 'ingress'
+  /** The external subnet that it crosses. */
+  readonly externalSubnetExtId?: string
+  readonly bytesPerPacket: number
+  readonly decision: Decision
+}
+
+export interface FlowEnd extends PacketEnd {
+  /** Absent: outside. */
+  readonly nicExtId?: string
+  readonly hostExtId?: string
+}
+
+export interface Decision {
+  readonly policyExtId?: string
+  readonly isReverse?: boolean
+  /** The service to which the policy reroutes does not answer. */
+  readonly isFallback?: boolean
+  readonly arrives: boolean
+}
+
+export type Visitor = (flow: Flow, bytesPerSecond: number) => void
+
+interface Member {
+  readonly nicExtId: string
+  readonly nic: ObservedNic
+  readonly key: number
+  readonly profile: Profile
+  readonly end: FlowEnd
+  readonly out: Flow
+  /** Absent: nothing from outside reaches the NIC. */
+  readonly replies?: Flow
+  /** To its floating IP. */
+  readonly inbound?: Flow
+}
+
+interface Edge {
+  readonly from: number
+  readonly to: number
+  readonly there: Flow
+  readonly back: Flow
+}
+
+interface Drawn {
+  received: number
+  transmitted: number
+  second: number
+}
+
+/** Of what a NIC could send to other NICs, for each of its two neighbours. */
+const neighbourShare = 0.35
+const bytesPerPacket = [500, 1200] as const
+const clientPorts = [32_768, 60_999] as const
+const services: Readonly<Record<ReturnType<typeof profileName>, number>> = {
+  ...{ idle: 22, web: 443, database: 5432, batch: 8080, desktop: 3389 },
+}
+
+export class FlowTable {
+  readonly #members: readonly Member[]
+  readonly #edges: readonly Edge[]
+  readonly #edgesOf: readonly (readonly number[])[]
+  readonly #indexes: ReadonlyMap<string, number>
+  readonly #drawn: readonly Drawn[]
+  readonly #isWhole: (boolean | undefined)[] = []
+
+  constructor(facts: FlowFacts) {
+    const flows = new FlowMaker(facts)
+    this.#members = facts.nics
+      .map((nic) => ({ nic, nicExtId: nic.nicExtId, order: keyOf(`${facts.seed}/flow/${nic.nicExtId}`) }))
+      .sort((a, b) => a.order - b.order || (a.nicExtId < b.nicExtId ? -1 : 1))
+      .map(({ nicExtId, nic }) => flows.memberOf(nicExtId, nic))
+    const count = this.#members.length
+    const pairs =
+      count < 2 ? [] : count === 2 ? [[0, 1]] : this.#members.map((_, index) => [index, (index + 1) % count])
+    this.#edges = pairs.map(([from = 0, to = 0]) => flows.edgeOf(this.#members, from, to))
+    this.#edgesOf = this.#members.map((_, member) =>
+      this.#edges.flatMap(({ from, to }, index) => (from === member || to === member ? index : [])),
+    )
+    this.#indexes = new Map(this.#members.map(({ nicExtId }, index) => [nicExtId, index]))
+    this.#drawn = this.#members.map(() => ({ received: 0, transmitted: 0, second: -1 }))
+  }
+
+  get size(): number {
+    return this.#members.length
+  }
+
+  /** Every flow of the 30 s before `second`. */
+  visit(second: number, visitor: Visitor): void {
+    for (let edge = 0; edge < this.#edges.length; edge++) this.#visitEdge(edge, second, visitor)
+    for (let member = 0; member < this.#members.length; member++) this.#visitOutside(member, second, visitor)
+  }
+
+  /** Every flow from or to the NIC. */
+  visitNic(nicExtId: string, second: number, visitor: Visitor): void {
+    const member = this.#indexes.get(nicExtId)
+    if (member === undefined) return
+    for (const edge of this.#edgesOf[member]!) this.#visitEdge(edge, second, visitor)
+    this.#visitOutside(member, second, visitor)
+  }
+
+  /** Bytes a second that were sent to the NIC and did not arrive. */
+  lost(nicExtId: string, second: number): number {
+    const member = this.#indexes.get(nicExtId)
+    if (member === undefined) return 0
+    this.#isWhole[member] ??= this.#receivesAll(member)
+    if (this.#isWhole[member]) return 0
+    let lost = this.#drawnBy(member, second).received
+    this.visitNic(nicExtId, second, ({ destination, decision }, rate) => {
+      if (destination.nicExtId === nicExtId && decision.arrives) lost -= rate
+    })
+    return lost
+  }
+
+  #receivesAll(member: number): boolean {
+    const { replies, inbound, out } = this.#members[member]!
+    if (replies === undefined || !replies.decision.arrives || !out.decision.arrives) return false
+    if (inbound?.decision.arrives === false) return false
+    return this.#edgesOf[member]!.every((index) => {
+      const { to, there, back } = this.#edges[index]!
+      return (to === member ? there : back).decision.arrives
+    })
+  }
+
+  /** Both directions carry the same number of bytes, so that what NICs send to each other is what they receive. */
+  #edgeRate(index: number, second: number): number {
+    const { from, to } = this.#edges[index]!
+    const most = (member: number): number => {
+      const { received, transmitted } = this.#drawnBy(member, second)
+      return Math.min(received, transmitted) * neighbourShare
+    }
+    return Math.floor(Math.min(most(from), most(to)))
+  }
+
+  #visitEdge(index: number, second: number, visitor: Visitor): void {
+    const rate = this.#edgeRate(index, second)
+    if (rate === 0) return
+    const { there, back } = this.#edges[index]!
+    visitor(there, rate)
+    visitor(back, rate)
+  }
+
+  #visitOutside(member: number, second: number, visitor: Visitor): void {
+    const { out, replies, inbound } = this.#members[member]!
+    const { received, transmitted } = this.#drawnBy(member, second)
+    let inside = 0
+    for (const edge of this.#edgesOf[member]!) inside += this.#edgeRate(edge, second)
+    if (transmitted > inside) visitor(out, transmitted - inside)
+    const requests = inbound === undefined ? 0 : Math.floor((received - inside) / 2)
+    if (inbound !== undefined && requests > 0) visitor(inbound, requests)
+    if (replies !== undefined && out.decision.arrives && received - inside > requests)
+      visitor(replies, received - inside - requests)
+  }
+
+  #drawnBy(member: number, second: number): Drawn {
+    const drawn = this.#drawn[member]!
+    if (drawn.second !== second) {
+      const { key, profile, nic } = this.#members[member]!
+      const { received, transmitted } = networkAt(key, profile, second)
+      drawn.received = shareOf(received, nic)
+      drawn.transmitted = shareOf(transmitted, nic)
+      drawn.second = second
+    }
+    return drawn
+  }
+}
+
+/** The shares of all connected NICs add up to `rate`. */
+const shareOf = (rate: number, { index, connectedNics }: ObservedNic): number =>
+  Math.floor(rate / connectedNics) + (index < rate % connectedNics ? 1 : 0)
+
+class FlowMaker {
+  readonly #facts: FlowFacts
+  readonly #decide: ReturnType<typeof policyDecider>
+
+  constructor(facts: FlowFacts) {
+    this.#facts = facts
+    const addresses = new Set(facts.nics.flatMap(({ address }) => address ?? []))
+    this.#decide = policyDecider(facts.policies, (address) => addresses.has(address))
+  }
+
+  memberOf(nicExtId: string, nic: ObservedNic): Member {
+    const key = guestKey(this.#facts.seed, nic.vmExtId)
+    const draws = keyOf(`${this.#facts.seed}/flow/${nicExtId}`)
+    const address = parseHost(nic.address ?? '') ?? unnumbered
+    const end: FlowEnd = { address, isExternal: false, nicExtId, hostExtId: nic.hostExtId }
+    const outside = this.#outsideOf(nic, address)
+    const client = portOf(draws, 1)
+    const server = { ...outsider(draws, 2), port: 443 }
+    const out = this.#flow('egress', { ...end, port: client }, server, outside.exit)
+    const isConnected = nic.vpcExtId === undefined || outside.exit !== undefined
+    const replies = isConnected ? this.#flow('ingress', server, { ...end, port: client }, outside.exit) : undefined
+    const service = services[profileName(nic.vmName, key)]
+    const inbound =
+      outside.floating === undefined
+        ? undefined
+        : this.#flow(
+            'ingress',
+            { ...outsider(draws, 3), port: portOf(draws, 4) },
+            { ...end, port: service },
+            outside.floating,
+          )
+    return {
+      ...{ nicExtId, nic, key, profile: profileOf(nic.vmName, key), end, out },
+      ...(replies && { replies }),
+      ...(inbound && { inbound }),
+    }
+  }
+
+  edgeOf(members: readonly Member[], from: number, to: number): Edge {
+    const [client, server] = [members[from]!, members[to]!]
+    const port = portOf(keyOf(`${this.#facts.seed}/flow/${client.nicExtId}`), 5)
+    const service = services[profileName(server.nic.vmName, server.key)]
+    const [source, destination] = [
+      { ...client.end, port },
+      { ...server.end, port: service },
+    ]
+    return {
+      ...{ from, to },
+      there: this.#flow('internal', source, destination),
+      back: this.#flow('internal', destination, source),
+    }
+  }
+
+  /** External subnets that traffic from and to the NIC crosses. */
+  #outsideOf(nic: ObservedNic, address: Address): { readonly exit?: string; readonly floating?: string } {
+    const { attachments, floatingIps } = this.#facts
+    const floatingIp = floatingIps.find(({ privateAddress }) => privateAddress === nic.address)
+    const floating = attachments.find(({ subnetExtId }) => subnetExtId === floatingIp?.externalSubnetExtId)?.subnetExtId
+    const exit = attachments.find(
+      ({ isExit, isTranslated, externallyRoutablePrefixes }) =>
+        isExit && (isTranslated || isWithin(externallyRoutablePrefixes, address)),
+    )?.subnetExtId
+    return { ...(exit !== undefined && { exit }), ...(floating !== undefined && { floating }) }
+  }
+
+  #flow(kind: Flow['kind'], source: FlowEnd, destination: FlowEnd, externalSubnetExtId?: string): Flow {
+    const [least, most] = bytesPerPacket
+    const key = keyOf(`${this.#facts.seed}/packets/${source.nicExtId}/${destination.nicExtId}`)
+    const isCut = kind === 'egress' && this.#facts.vpcExtId !== undefined && externalSubnetExtId === undefined
+    const packet: Packet = { source, destination, protocol: 'TCP' }
+    const decide = (): Decision => {
+      const decision = this.#decisionFor(packet)
+      return isCut ? { ...decision, arrives: false } : decision
+    }
+    let known: Decision | undefined
+    return {
+      ...{ kind, source, destination, protocol: 'TCP', ...(externalSubnetExtId && { externalSubnetExtId }) },
+      bytesPerPacket: Math.round(least + (most - least) * noise(key, 1, 0)),
+      // Most readers ask for few flows, and each decision may compare many policies.
+      get decision() {
+        known ??= decide()
+        return known
+      },
+    }
+  }
+
+  #decisionFor(packet: Packet): Decision {
+    const { policy, passes, ...decided } = this.#decide(packet)
+    return { ...(policy && { policyExtId: policy.extId }), ...decided, arrives: passes }
+  }
+}
+
+/** A NIC whose address nobody knows. */
+const unnumbered: Address = { family: 'IPV4', value: 0n }
+
+const isWithin = (prefixes: readonly string[], { family, value }: Address): boolean =>
+  prefixes.some((text) => {
+    const prefix = parsePrefix(text)
+    return prefix?.family === family && holds(prefix, value)
+  })
+
+const portOf = (key: number, draw: number): number =>
+  clientPorts[0] + Math.floor(noise(key, draw, 0) * (clientPorts[1] - clientPorts[0] + 1))
+
+/** A host of the networks that RFC 5737 sets aside for documentation. */
+function outsider(key: number, draw: number): FlowEnd {
+  const host = 1 + Math.floor(noise(key, draw, 1) * 254)
+  const network = noise(key, draw, 2) < 0.5 ? '198.51.100' : '203.0.113'
+  return { address: parseHost(`${network}.${host}`)!, isExternal: true }
+}

@@ -1,0 +1,172 @@
+/** The flows of the simulated network at any time: a pure function of history, seed and time. Source: networking.md 3.1. */
+import { createLru } from '../../../core/lru.ts'
+import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
+import type { SimulatedWorld } from '../world.ts'
+import { FlowTable } from './flow-table.ts'
+import {
+  flowHistory,
+  type History,
+  historyCollections,
+  holdsAt,
+  type ObservedAttachment,
+  type ObservedNic,
+  type Period,
+  periodAt,
+} from './history.ts'
+import { Integrals } from './integrals.ts'
+
+/** A VPC, or a NIC that is in none. */
+interface Segment {
+  readonly vpcExtId?: string
+  readonly nics: Period<ObservedNic & { readonly nicExtId: string }>[]
+  readonly attachments: Period<ObservedAttachment>[]
+  readonly floatingIps: Period<FloatingIpProgram>[]
+  readonly policies: Period<PolicyProgram>[]
+  /** Ascending; nothing changes between two of them. */
+  times: readonly number[]
+}
+
+type NicPeriod = Segment['nics'][number]
+
+interface Index {
+  readonly segments: ReadonlyMap<string, Segment>
+  readonly nicsOfVm: ReadonlyMap<string, readonly NicPeriod[]>
+}
+
+const keptTables = 200
+/** A change is observed soon after it, and with the time at which it was made. */
+const lateMillis = 3_600_000
+
+const segmentOf = (nicExtId: string, { vpcExtId }: ObservedNic): string => vpcExtId ?? nicExtId
+
+export class Flows {
+  readonly world: SimulatedWorld
+  readonly integrals = new Integrals()
+  readonly #histories: ReturnType<typeof flowHistory>
+  readonly #tables = createLru<FlowTable>(keptTables)
+  #index: Index | undefined
+
+  constructor(world: SimulatedWorld) {
+    this.world = world
+    this.#histories = flowHistory(world)
+    world.watch(historyCollections, () => {
+      this.#index = undefined
+      this.#tables.clear()
+      this.integrals.forgetAfter(world.clock.now() - lateMillis)
+    })
+  }
+
+  /** In the 30 s before `time`. @param segmentExtId a VPC, or a NIC that is in none */
+  tableAt(segmentExtId: string, time: number): FlowTable | undefined {
+    const segment = this.#indexed().segments.get(segmentExtId)
+    if (segment === undefined) return undefined
+    const epoch = countBefore(segment.times, time)
+    const key = `${segmentExtId} ${epoch}`
+    let table = this.#tables.get(key)
+    if (table === undefined) {
+      table = this.#tableOf(segment, time)
+      this.#tables.set(key, table)
+    }
+    return table
+  }
+
+  /** The table of the segment on which the NIC was. */
+  tableOfNic(nicExtId: string, time: number): FlowTable | undefined {
+    const period = periodAt(this.#histories.nics.get(nicExtId), time)
+    return period && this.tableAt(segmentOf(nicExtId, period.value), time)
+  }
+
+  /** Segments with NICs on the host, each with its table. */
+  tablesOn(hostExtIds: ReadonlySet<string>, time: number): readonly FlowTable[] {
+    const found = new Set<string>()
+    for (const [segmentExtId, { nics }] of this.#indexed().segments)
+      if (nics.some((period) => hostExtIds.has(period.value.hostExtId) && holdsAt(period, time)))
+        found.add(segmentExtId)
+    return [...found].map((segmentExtId) => this.tableAt(segmentExtId, time)!)
+  }
+
+  /** Bytes a second that were sent to a VM and did not arrive; undefined: it never had a NIC in a VPC. */
+  lostBy(vmExtId: string): ((time: number) => number) | undefined {
+    const nics = this.#indexed().nicsOfVm.get(vmExtId)
+    return nics && ((time) => nics.reduce((sum, nic) => sum + this.#lostBy(nic, time), 0))
+  }
+
+  #lostBy(period: NicPeriod, time: number): number {
+    const { nicExtId } = period.value
+    if (!holdsAt(period, time)) return 0
+    return this.tableAt(segmentOf(nicExtId, period.value), time)?.lost(nicExtId, time / 1000) ?? 0
+  }
+
+  #indexed(): Index {
+    this.#index ??= this.#newIndex()
+    return this.#index
+  }
+
+  #newIndex(): Index {
+    const { nics, attachments, floatingIps, policies } = this.#histories
+    const segments = new Map<string, Segment>()
+    const nicsOfVm = new Map<string, NicPeriod[]>()
+    for (const [nicExtId, { periods }] of nics.all()) {
+      for (const period of periods) {
+        const { vmExtId, vpcExtId } = period.value
+        const key = segmentOf(nicExtId, period.value)
+        const segment = segments.get(key) ?? emptySegment(vpcExtId)
+        const ofNic = { ...period, value: { ...period.value, nicExtId } }
+        segment.nics.push(ofNic)
+        segments.set(key, segment)
+        if (vpcExtId === undefined) continue
+        const known = nicsOfVm.get(vmExtId)
+        if (known === undefined) nicsOfVm.set(vmExtId, [ofNic])
+        else known.push(ofNic)
+      }
+    }
+    share(attachments.all(), (vpcExtId) => segments.get(vpcExtId)?.attachments)
+    share(floatingIps.all(), (vpcExtId) => segments.get(vpcExtId)?.floatingIps)
+    share(policies.all(), (vpcExtId) => segments.get(vpcExtId)?.policies)
+    for (const segment of segments.values()) segment.times = timesOf(segment)
+    return { segments, nicsOfVm }
+  }
+
+  #tableOf({ vpcExtId, ...segment }: Segment, time: number): FlowTable {
+    const held = <T>(periods: readonly Period<T>[]): readonly T[] =>
+      periods.flatMap((period) => (holdsAt(period, time) ? [period.value] : []))
+    return new FlowTable({
+      seed: this.world.seed,
+      ...(vpcExtId !== undefined && { vpcExtId }),
+      nics: held(segment.nics),
+      attachments: held(segment.attachments),
+      floatingIps: held(segment.floatingIps),
+      policies: held(segment.policies),
+    })
+  }
+}
+
+const emptySegment = (vpcExtId: string | undefined): Segment => ({
+  ...(vpcExtId !== undefined && { vpcExtId }),
+  ...{ nics: [], attachments: [], floatingIps: [], policies: [], times: [] },
+})
+
+function share<T extends { readonly vpcExtId: string }>(
+  histories: ReadonlyMap<string, History<T>>,
+  listOf: (vpcExtId: string) => Period<T>[] | undefined,
+): void {
+  for (const { periods } of histories.values())
+    for (const period of periods) listOf(period.value.vpcExtId)?.push(period)
+}
+
+function timesOf({ nics, attachments, floatingIps, policies }: Segment): readonly number[] {
+  const all: readonly Period<unknown>[] = [...nics, ...attachments, ...floatingIps, ...policies]
+  const times = all.flatMap(({ from, to }) => (to === undefined ? from : [from, to]))
+  return [...new Set(times)].sort((a, b) => a - b)
+}
+
+/** How many of the ascending `times` are before `time`. */
+function countBefore(times: readonly number[], time: number): number {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (times[middle]! < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}

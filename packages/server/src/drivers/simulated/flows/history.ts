@@ -1,0 +1,138 @@
+/**
+ * What flows depend on, with the times at which it held: later changes do not rewrite the past. Times are milliseconds
+ * since 1970. Source: behaviour networking.md 3.1.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { MirrorProgram } from '../../traffic-mirroring.ts'
+import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
+import type { Collection, SimulatedWorld } from '../world.ts'
+
+export interface Period<T> {
+  readonly from: number
+  readonly to?: number
+  readonly value: T
+}
+
+/** Oldest first, without overlaps. */
+export interface History<T> {
+  readonly periods: readonly Period<T>[]
+}
+
+/** A connected NIC of a running guest. */
+export interface ObservedNic {
+  readonly vmExtId: string
+  readonly vmName: string
+  readonly hostExtId: string
+  readonly macAddress: string
+  readonly subnetExtId: string
+  readonly vpcExtId?: string
+  readonly address?: string
+  /** Position among the connected NICs of the guest, which share its traffic. */
+  readonly index: number
+  readonly connectedNics: number
+}
+
+/** An external subnet of a VPC. */
+export interface ObservedAttachment {
+  readonly vpcExtId: string
+  readonly subnetExtId: string
+  /** Whether the default route of the VPC leaves through it. */
+  readonly isExit: boolean
+  readonly isTranslated: boolean
+  /** CIDR texts. */
+  readonly externallyRoutablePrefixes: readonly string[]
+}
+
+/** A mirror while it is active. */
+export type ObservedMirror = Pick<MirrorProgram, 'sources'>
+
+export const flowHistory = (
+  world: SimulatedWorld,
+): {
+  readonly nics: Collection<History<ObservedNic>>
+  readonly attachments: Collection<History<ObservedAttachment>>
+  readonly floatingIps: Collection<History<FloatingIpProgram>>
+  readonly policies: Collection<History<PolicyProgram>>
+  readonly mirrors: Collection<History<ObservedMirror>>
+} => ({
+  nics: world.collection('flows.nic'),
+  attachments: world.collection('flows.attachment'),
+  floatingIps: world.collection('flows.floating-ip'),
+  policies: world.collection('flows.policy'),
+  mirrors: world.collection('flows.mirror'),
+})
+
+export const historyCollections = [
+  'flows.attachment',
+  'flows.floating-ip',
+  'flows.mirror',
+  'flows.nic',
+  'flows.policy',
+] as const
+
+/** As long as statistics go back. */
+const keptMillis = 90 * 24 * 3600 * 1000
+const keptPeriods = 500
+const keptFormer = 10_000
+
+/** A reading at the end of its 30 s belongs to the period that holds then. */
+export const holdsAt = ({ from, to = Number.POSITIVE_INFINITY }: Period<unknown>, time: number): boolean =>
+  from < time && time <= to
+
+export const periodAt = <T>(history: History<T> | undefined, time: number): Period<T> | undefined =>
+  history?.periods.findLast((period) => holdsAt(period, time))
+
+export interface Observation<T> {
+  readonly value: T
+  /** Since when it holds, if it was not observed before. */
+  readonly since: number
+}
+
+/**
+ * Closes periods whose value changed or is gone, and begins those that are new.
+ * @param ids of the observation; others stay as they are
+ */
+export async function record<T>(
+  histories: Collection<History<T>>,
+  observed: ReadonlyMap<string, Observation<T>>,
+  ids: Iterable<string>,
+  now: number,
+): Promise<void> {
+  const changed = new Map<string, History<T>>()
+  for (const id of ids) {
+    const before = histories.get(id)
+    const open = before?.periods.at(-1)
+    const present = observed.get(id)
+    const isOpen = open !== undefined && open.to === undefined
+    if (isOpen && present !== undefined && isDeepStrictEqual(open.value, present.value)) continue
+    if (!isOpen && present === undefined) continue
+    const settled = closed(before?.periods ?? [], now)
+    const from = isOpen ? now : Math.max(present?.since ?? 0, open?.to ?? 0)
+    changed.set(id, { periods: present === undefined ? settled : [...settled, { from, value: present.value }] })
+  }
+  if (changed.size > 0) await histories.putAll(changed)
+  await removeOldest(histories, now)
+}
+
+/** A period that lasted no time is left out. */
+const closed = <T>(periods: readonly Period<T>[], now: number): readonly Period<T>[] =>
+  periods
+    .flatMap((period) => (period.to !== undefined ? [period] : period.from < now ? [{ ...period, to: now }] : []))
+    .filter(({ to }) => (to ?? now) > now - keptMillis)
+    .slice(-keptPeriods)
+
+const endOf = ({ periods }: History<unknown>): number | undefined => {
+  const last = periods.at(-1)
+  return last === undefined ? 0 : last.to
+}
+
+async function removeOldest<T>(histories: Collection<History<T>>, now: number): Promise<void> {
+  if (histories.all().size <= keptFormer) return
+  const former = [...histories.all()].flatMap(([id, history]) => {
+    const end = endOf(history)
+    return end === undefined ? [] : [{ id, end }]
+  })
+  former.sort((a, b) => a.end - b.end)
+  for (const [index, { id, end }] of former.entries())
+    if (end <= now - keptMillis || index < former.length - keptFormer) await histories.remove(id)
+}

@@ -1,0 +1,69 @@
+/** Exact sums of rates over all 30 s since a time. Times are milliseconds since 1970. Source: behaviour networking.md 3.3. */
+import { createLru } from '../../../core/lru.ts'
+import { readingSeconds } from '../../telemetry.ts'
+
+/** For the 30 s that end at `time`. */
+export type RatesAt = (time: number) => readonly number[]
+
+interface Sums {
+  readonly since: number
+  /** Sums at the end of each hour. */
+  readonly hours: (readonly number[])[]
+}
+
+export const bucketMillis = 1000 * readingSeconds
+const bucketsOfHour = 3600 / readingSeconds
+const keptSums = 100
+/** Buckets after which the event loop gets a turn. */
+const together = 240
+
+export class Integrals {
+  readonly #known = createLru<Sums>(keptSums)
+
+  /** What changes now does not change sums before. */
+  forgetAfter(time: number): void {
+    for (const { since, hours } of this.#known.values()) {
+      const last = Math.max(0, Math.floor((bucketOf(time) - bucketOf(since)) / bucketsOfHour))
+      hours.splice(last)
+    }
+  }
+
+  /**
+   * @param key of what is summed
+   * @param since the first 30 s that count end after it
+   * @param times ascending
+   */
+  async at(
+    key: string,
+    since: number,
+    ratesAt: RatesAt,
+    times: readonly number[],
+  ): Promise<readonly (readonly number[])[]> {
+    let sums = this.#known.get(key)
+    if (sums?.since !== since) this.#known.set(key, (sums = { since, hours: [] }))
+    const first = bucketOf(since)
+    const walk = { bucket: first, total: ratesAt(since).map(() => 0) }
+    const found: (readonly number[])[] = []
+    let done = 0
+    for (const time of times) {
+      const end = Math.max(first, bucketOf(time))
+      const hour = Math.min(sums.hours.length, Math.floor((end - first) / bucketsOfHour))
+      if (hour > 0 && first + hour * bucketsOfHour > walk.bucket) {
+        walk.bucket = first + hour * bucketsOfHour
+        walk.total = [...sums.hours[hour - 1]!]
+      }
+      while (walk.bucket < end) {
+        walk.bucket++
+        for (const [index, rate] of ratesAt(walk.bucket * bucketMillis).entries())
+          walk.total[index]! += rate * readingSeconds
+        const passed = (walk.bucket - first) / bucketsOfHour
+        if (passed === sums.hours.length + 1) sums.hours.push([...walk.total])
+        if (++done % together === 0) await new Promise(setImmediate)
+      }
+      found.push([...walk.total])
+    }
+    return found
+  }
+}
+
+const bucketOf = (time: number): number => Math.floor(time / bucketMillis)

@@ -1,0 +1,53 @@
+/** What a VPC sends and receives through an external subnet. Source: behaviour networking.md 1.5, 3.3. */
+import type { NorthSouthReading } from '../../flow-statistics.ts'
+import type { FlowTable } from './flow-table.ts'
+import type { Flows } from './flows.ts'
+import { flowHistory } from './history.ts'
+
+export async function northSouthOf(
+  flows: Flows,
+  { vpcExtId, subnetExtId }: { readonly vpcExtId: string; readonly subnetExtId: string },
+  times: readonly number[],
+): Promise<readonly NorthSouthReading[]> {
+  const since = attachedSince(flows, `${vpcExtId}/${subnetExtId}`)
+  if (since === undefined) return times.map(() => reading(nothing, nothing))
+  const ratesAt = (time: number): readonly number[] => crossing(flows.tableAt(vpcExtId, time), subnetExtId, time / 1000)
+  const sums = await flows.integrals.at(`north-south ${vpcExtId}/${subnetExtId}`, since, ratesAt, times)
+  return times.map((time, index) => reading(time > since ? ratesAt(time) : nothing, sums[index]!))
+}
+
+const nothing = [0, 0, 0, 0] as const
+
+/** Earlier periods follow without a gap when the default route changed. */
+export function attachedSince(flows: Flows, id: string): number | undefined {
+  const periods = flowHistory(flows.world).attachments.get(id)?.periods ?? []
+  let since: number | undefined
+  for (const { from, to } of periods.toReversed()) {
+    if (to !== undefined && to !== since) break
+    since = from
+  }
+  return since
+}
+
+function crossing(table: FlowTable | undefined, subnetExtId: string, second: number): readonly number[] {
+  const rates: [number, number, number, number] = [0, 0, 0, 0]
+  table?.visit(second, ({ kind, externalSubnetExtId, decision, bytesPerPacket }, rate) => {
+    // What comes from outside is counted before the policies.
+    if (externalSubnetExtId !== subnetExtId || (kind === 'egress' && !decision.arrives)) return
+    const at = kind === 'egress' ? 2 : 0
+    rates[at] += rate
+    rates[at + 1]! += Math.ceil(rate / bytesPerPacket)
+  })
+  return rates
+}
+
+const reading = (rates: readonly number[], sums: readonly number[]): NorthSouthReading => ({
+  northSouthIngressBytesPerSec: rates[0]!,
+  northSouthIngressPacketsPerSec: rates[1]!,
+  northSouthEgressBytesPerSec: rates[2]!,
+  northSouthEgressPacketsPerSec: rates[3]!,
+  northSouthIngressBytesAbs: sums[0]!,
+  northSouthIngressPacketsAbs: sums[1]!,
+  northSouthEgressBytesAbs: sums[2]!,
+  northSouthEgressPacketsAbs: sums[3]!,
+})

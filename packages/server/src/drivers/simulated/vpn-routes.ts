@@ -1,0 +1,80 @@
+/** Prefixes that eBGP exchanges inside simulated tunnels. Source: behaviour networking.md 1.11. */
+import { drawsFrom } from '../../core/ids/draws.ts'
+import { formatPrefix, type Prefix, parseHost, parsePrefix } from '../../core/ip-address.ts'
+import { maximumPrefixes, type Offer, reasonsToIgnore } from '../bgp-filter.ts'
+import { bgpFacts, receivedBy } from './bgp-peers.ts'
+import { prefixesOf, surroundingsOf } from './router-surroundings.ts'
+import { bgpConditionOf, type TunnelFact, tunnelFacts } from './vpn-state.ts'
+import type { SimulatedWorld } from './world.ts'
+
+/** Accepted prefixes of the peer; none unless BGP is up. */
+export function learnedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] {
+  const { bgp } = tunnel.routing ?? {}
+  if (bgp === undefined || !isBgpUp(world, tunnel)) return []
+  const offers = offersOf(tunnel)
+  const interfaces = parsePrefix(`${tunnel.remote.interfaceAddress}/30`)
+  const reasons = reasonsToIgnore(offers, {
+    localAsn: bgp.local.autonomousSystemNumber,
+    own: ownOf(world, tunnel),
+    external: interfaces === undefined ? [] : [interfaces],
+  })
+  return offers.flatMap(({ prefix }, index) => (reasons[index] === undefined ? [prefix] : []))
+}
+
+/** The subnets of the local side, and routes learned elsewhere if the gateway redistributes them. */
+export function advertisedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] {
+  if (!isBgpUp(world, tunnel)) return []
+  const redistributed = tunnel.routing?.bgp?.local.redistributesRoutes === true ? learnedElsewhere(world, tunnel) : []
+  const back = new Set(learnedBy(world, tunnel).map(formatPrefix))
+  const found = new Map([...subnetsOf(world, tunnel), ...redistributed].map((prefix) => [formatPrefix(prefix), prefix]))
+  for (const text of back) found.delete(text)
+  return [...found.values()].slice(0, maximumPrefixes)
+}
+
+function isBgpUp(world: SimulatedWorld, tunnel: TunnelFact): boolean {
+  const condition = bgpConditionOf(world, tunnel)
+  return condition !== undefined && condition.reason === undefined
+}
+
+const subnetsOf = (world: SimulatedWorld, { vpcExtId, subnetExtId = '' }: TunnelFact): readonly Prefix[] =>
+  vpcExtId === undefined
+    ? prefixesOf(world, subnetExtId)
+    : surroundingsOf(world, vpcExtId).prefixes.map(({ prefix }) => prefix)
+
+const ownOf = (world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] => [
+  ...subnetsOf(world, tunnel),
+  ...(tunnel.vpcExtId === undefined ? [] : surroundingsOf(world, tunnel.vpcExtId).externallyRoutable),
+]
+
+/** Without default routes, which would draw all traffic of the peer. */
+function learnedElsewhere(world: SimulatedWorld, { connectionExtId, vpcExtId }: TunnelFact): readonly Prefix[] {
+  if (vpcExtId === undefined) return []
+  const peers = [...bgpFacts(world).bgpPeers.all().values()].filter((peer) => peer.vpcExtId === vpcExtId)
+  const received = peers.flatMap((peer) =>
+    receivedBy(world, peer).flatMap(({ ignored, prefix }) =>
+      ignored === undefined ? (parsePrefix(prefix) ?? []) : [],
+    ),
+  )
+  const others = tunnelsOf(world, vpcExtId).filter((other) => other.connectionExtId !== connectionExtId)
+  return [...received, ...others.flatMap((other) => learnedBy(world, other))].filter(({ length }) => length > 0)
+}
+
+export const tunnelsOf = (world: SimulatedWorld, vpcExtId: string): readonly TunnelFact[] =>
+  [...tunnelFacts(world).tunnels.all().values()].filter((tunnel) => tunnel.vpcExtId === vpcExtId)
+
+/** Networks of the remote site: the same for its address and AS number. */
+function offersOf({ remote, routing }: TunnelFact): readonly Offer[] {
+  const { autonomousSystemNumber, redistributesRoutes } = routing!.bgp!.remote
+  const draw = drawsFrom(`vpn site ${remote.address} ${autonomousSystemNumber}`)
+  const pick = (from: number, to: number): number => from + Math.floor(draw() * (to - from + 1))
+  const nexthop = parseHost(remote.interfaceAddress)
+  const site = pick(210, 249)
+  const [own, others] = [pick(2, 6), pick(1, 4)]
+  const count = redistributesRoutes ? own + others : own
+  return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
+    const prefix = parsePrefix(`10.${site}.${8 * index}.0/${pick(21, 26)}`)
+    const beyond = index < own ? [] : [4_200_000_000 + index]
+    if (prefix === undefined || nexthop === undefined) return []
+    return [{ prefix, nexthop, autonomousSystemPath: [autonomousSystemNumber, ...beyond] }]
+  })
+}

@@ -1,0 +1,24 @@
+import type { WorldClock } from '../core/time/clock.ts'
+
+/** Runs `work` once for all calls of `changed` in one turn of the event loop. A clock that is moved by hand waits for it. */
+export function coalesced(
+  work: () => Promise<void>,
+  clock: WorldClock,
+  failed: (error: unknown) => void,
+): { readonly changed: () => void; readonly idle: () => Promise<void> } {
+  let isDue = false
+  let last: Promise<void> = Promise.resolve()
+  const run = async (): Promise<void> => {
+    await new Promise(setImmediate)
+    isDue = false
+    await work().catch(failed)
+  }
+  return {
+    changed() {
+      if (isDue) return
+      isDue = true
+      last = clock.track(() => last.then(run))
+    },
+    idle: () => last,
+  }
+}

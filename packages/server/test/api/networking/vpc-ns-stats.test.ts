@@ -1,0 +1,207 @@
+/** Flows, and what counts them. Source: behaviour networking.md 1.5, 1.7, 3.1, 3.3, 5 (36). */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { seedId } from '../../../src/core/ids/named-id.ts'
+import { formatTime } from '../../../src/core/time/clock.ts'
+import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
+import { flowHistory } from '../../../src/drivers/simulated/flows/history.ts'
+import { countersOf } from '../../../src/drivers/simulated/flows/policy-counters.ts'
+import { policyFacts } from '../../../src/drivers/simulated/routing-policies.ts'
+import { ids } from '../../support/clustermgmt.ts'
+import { startQuietDemo } from '../../support/events.ts'
+import { checkInvariants } from '../../support/invariants.ts'
+import { nicOf } from '../../support/load-balancers.ts'
+import { aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
+import type { CallResult, TestApp } from '../../support/start-app.ts'
+import { floatingIps, made, removed, routingPolicies } from '../../support/vpcs.ts'
+
+let app: TestApp
+before(async () => {
+  app = await startQuietDemo()
+})
+afterEach(() => checkInvariants(app))
+after(() => app.close())
+
+const cluster = { extId: ids.native, imageExtId: seedId('image/ubuntu-24.04.qcow2') } as NativeCluster
+const [prod, nat, routed] = [seedId('vpc/prod'), seedId('subnet/ext-nat'), seedId('subnet/ext-routed')]
+const statistics = (subnet: string, from: number, to: number, more = ''): Promise<CallResult> =>
+  app.call(
+    'GET',
+    `/networking/v4.3/stats/vpc/${prod}/external-subnets/${subnet}?$startTime=${formatTime(from)}&$endTime=${formatTime(to)}${more}`,
+  )
+/** Readings belong to whole 30 s. */
+const align = (): Promise<unknown> => app.clock.advance(30_000 - (app.clock.now() % 30_000))
+const sum = (values: readonly (string | number)[]): number => values.reduce<number>((all, one) => all + Number(one), 0)
+
+async function bytesOfVm(extId: string, from: number, to: number, name: string): Promise<number> {
+  const query = `$startTime=${formatTime(from)}&$endTime=${formatTime(to)}&$samplingInterval=30&$statType=SUM&$select=stats`
+  const { data } = await app.call('GET', `/vmm/v4.2/ahv/stats/vms/${extId}?${query}`)
+  return sum((data.stats ?? []).map((point: any) => point[name] ?? 0))
+}
+const runningIn = (vpc: string): readonly string[] => {
+  const histories = [...flowHistory(app.world).nics.all().values()]
+  return [
+    ...new Set(
+      histories.flatMap(({ periods }) =>
+        periods.filter(({ value }) => value.vpcExtId === vpc).map(({ value }) => value.vmExtId),
+      ),
+    ),
+  ]
+}
+const vmOfNic = (nicExtId: string | undefined): string | undefined =>
+  flowHistory(app.world)
+    .nics.get(nicExtId ?? '')
+    ?.periods.at(-1)?.value.vmExtId
+
+/** Counters of `prod` are zero at the time that is returned. */
+async function counting(): Promise<number> {
+  await align()
+  await app.task(
+    await app.call('POST', '/networking/v4.3/stats/routing-policies/$actions/clear', { body: { vpcExtId: prod } }),
+  )
+  return app.clock.now() - (app.clock.now() % 30_000)
+}
+
+const countedIn = (vpc: string): number =>
+  sum(
+    [...policyFacts(app.world).all().values()]
+      .filter(({ vpcExtId }) => vpcExtId === vpc)
+      .map(({ extId }) => {
+        const { forward, reverse } = countersOf(new Flows(app.world), extId)!
+        return forward.bytes + reverse.bytes
+      }),
+  )
+
+test('what the NICs of a VPC send and what enters it from outside is what its policies count', async () => {
+  const from = await counting()
+  await app.clock.advance(300_000)
+  const to = app.clock.now()
+  const sent = sum(
+    await Promise.all(runningIn(prod).map((vm) => bytesOfVm(vm, from, to, 'hypervisorNumTransmittedBytes'))),
+  )
+  const { data } = await statistics(nat, from + 30_000, to)
+  const entered = 30 * sum(data.northSouthIngressBytesPerSec)
+  assert.ok(sent > 0 && entered > 0)
+  assert.equal(countedIn(prod), sent + entered)
+})
+
+test('what arrives from neighbours and from outside is what the NICs of a VPC receive', async () => {
+  await align()
+  const time = app.clock.now()
+  const arriving = new Map<string, number>()
+  new Flows(app.world).tableAt(prod, time)!.visit(time / 1000, ({ destination, decision }, rate) => {
+    const vm = vmOfNic(destination.nicExtId)
+    if (vm !== undefined && decision.arrives) arriving.set(vm, (arriving.get(vm) ?? 0) + 30 * rate)
+  })
+  assert.ok(arriving.size > 1)
+  for (const [vm, bytes] of arriving)
+    assert.equal(await bytesOfVm(vm, time - 30_000, time, 'hypervisorNumReceivedBytes'), bytes, vm)
+})
+
+test('a policy that denies counts what it drops, which neither arrives nor leaves', async () => {
+  const floatingIp = await made(app, floatingIps, {
+    name: 'reachable',
+    externalSubnetReference: nat,
+    association: {
+      $objectType: 'networking.v4.config.VmNicAssociation',
+      vmNicReference: await nicOf(app, 'web-01'),
+    },
+  })
+  const from = await counting()
+  await app.clock.advance(60_000)
+  const between = app.clock.now()
+  const received = (vm: string, since: number, till: number) => bytesOfVm(vm, since, till, 'hypervisorNumReceivedBytes')
+  const all = runningIn(prod)
+  assert.ok(sum(await Promise.all(all.map((vm) => received(vm, from, between)))) > 0)
+  const any = { addressType: 'ANY' }
+  const deny = await made(app, routingPolicies, {
+    name: 'quarantine',
+    priority: 900,
+    vpcExtId: prod,
+    policies: [
+      { policyMatch: { source: any, destination: any, protocolType: 'ANY' }, policyAction: { actionType: 'DENY' } },
+    ],
+  })
+  await app.clock.advance(60_000)
+  const to = app.clock.now()
+  const sent = await Promise.all(all.map((vm) => bytesOfVm(vm, between, to, 'hypervisorNumTransmittedBytes')))
+  assert.ok(sum(sent) > 0)
+  assert.equal(sum(await Promise.all(all.map((vm) => received(vm, between, to)))), 0)
+  assert.ok(countersOf(new Flows(app.world), deny.slice(-36))!.forward.bytes >= sum(sent))
+  const { data } = await statistics(nat, between + 30_000, to)
+  assert.equal(sum(data.northSouthEgressBytesPerSec), 0)
+  assert.ok(sum(data.northSouthIngressBytesPerSec) > 0, 'clients still reach the floating IP')
+  // The past stays as it was.
+  assert.ok(sum(await Promise.all(all.map((vm) => received(vm, from, between)))) > 0)
+  await removed(app, deny)
+  await removed(app, floatingIp)
+})
+
+test('totals of a VPC never fall and grow by the rates, also over long intervals, and equal requests have equal answers', async () => {
+  await align()
+  const to = app.clock.now()
+  for (const [interval, type] of [
+    [30, 'LAST'],
+    [300, 'AVG'],
+  ] as const) {
+    const request = () =>
+      statistics(nat, to - 3_600_000, to, `&$samplingInterval=${interval}&$statType=${type}&$limit=100`)
+    const { data } = await request()
+    for (const what of ['EgressBytes', 'EgressPackets', 'IngressBytes', 'IngressPackets']) {
+      const [totals, rates] = [data[`northSouth${what}Abs`], data[`northSouth${what}PerSec`]].map((each: string[]) =>
+        each.map(Number),
+      )
+      assert.ok(totals!.length > 10)
+      for (const [index, total] of totals!.entries())
+        if (index > 0)
+          assert.ok(Math.abs(total - totals![index - 1]! - interval * rates![index]!) <= interval / 2, what)
+    }
+    assert.deepEqual((await request()).data, data)
+  }
+})
+
+test('only the subnet of the default route and of floating IPs carries traffic, and another subnet is not found', async () => {
+  await align()
+  const to = app.clock.now()
+  const { data } = await statistics(routed, to - 600_000, to)
+  assert.equal(data.northSouthEgressBytesAbs.length, 21)
+  assert.equal(sum(data.northSouthEgressBytesAbs), 0)
+  for (const [vpc, subnet] of [
+    [prod, seedId('subnet/web')],
+    [prod, seedId('nothing')],
+    [seedId('nothing'), nat],
+  ]) {
+    const path = `/networking/v4.3/stats/vpc/${vpc}/external-subnets/${subnet}?$startTime=${formatTime(to - 60_000)}&$endTime=${formatTime(to)}`
+    const refused = await app.call('GET', path)
+    assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [404, 'ENTITY_NOT_FOUND'])
+  }
+})
+
+test('pages slice the samples, and selection keeps id and type', async () => {
+  await align()
+  const to = app.clock.now()
+  const all = (await statistics(nat, to - 900_000, to, '&$limit=100')).data
+  const second = (await statistics(nat, to - 900_000, to, '&$page=1&$limit=10&$select=northSouthEgressBytesAbs')).data
+  assert.deepEqual(second.northSouthEgressBytesAbs, all.northSouthEgressBytesAbs.slice(10, 20))
+  assert.deepEqual(
+    Object.keys(second)
+      .filter((name) => !name.startsWith('$'))
+      .sort(),
+    ['extId', 'northSouthEgressBytesAbs', 'statType'],
+  )
+})
+
+test('a VM that is deleted or gets a neighbour does not change the past', async () => {
+  const body = { name: 'short-lived', disks: [bootDisk(cluster)], nics: [nicOn(seedId('subnet/web'))] }
+  const { extId } = await aVm(app, cluster, body)
+  await changedVm(app, extId, 'power-on')
+  await align()
+  await app.clock.advance(300_000)
+  const to = app.clock.now()
+  const past = async () => (await statistics(nat, to - 600_000, to)).data
+  const before = await past()
+  await changedVm(app, extId, 'power-off')
+  await changedVm(app, extId, 'delete')
+  await app.clock.advance(60_000)
+  assert.deepEqual(await past(), before)
+})

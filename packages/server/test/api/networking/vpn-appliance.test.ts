@@ -1,0 +1,163 @@
+/** Configurations for remote devices. Source: behaviour networking.md 1.11, 5 (31). */
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { seedId } from '../../../src/core/ids/named-id.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+import { changed, ip, made, removed } from '../../support/vpcs.ts'
+import { aRemoteVpn, connectionTo, demoConnection, vpnConnections } from '../../support/vpn.ts'
+
+let app: TestApp
+let own: string
+before(async () => {
+  app = await startApp()
+  await removed(app, demoConnection)
+  const services = {
+    $objectType: 'networking.v4.config.LocalNetworkServices',
+    localVpnService: { ebgpConfig: { asn: 65010, password: 'ebgp-secret-2' } },
+  }
+  await changed(app, `/networking/v4.3/config/gateways/${seedId('gateway/vpn-prod')}`, { services })
+  const remote = await aRemoteVpn(app, '198.51.100.30', 65060, { password: 'ebgp-secret-2' })
+  const body = connectionTo(remote, "Zürich's branch", {
+    dpdConfig: { intervalSecs: 12, timeoutSecs: 48 },
+    ipsecConfig: {
+      preSharedKey: 'tunnel-secret-2',
+      ikeLifetimeSecs: 11111,
+      ipsecLifetimeSecs: 2222,
+      espPfsDhGroupNumber: 19,
+      ipsecAuthenticationAlgorithm: 'SHA512',
+      localVtiIp: ip('169.254.7.1'),
+      remoteVtiIp: ip('169.254.7.2'),
+      remoteAuthenticationId: 'branch.example.com',
+    },
+  })
+  own = await made(app, vpnConnections, body)
+})
+after(() => app.close())
+
+const configs = (path: string): string => `${path}/vpn-vendor-configs`
+const listed = async (): Promise<any[]> => (await app.call('GET', configs(own))).data
+const configOf = async (name: string): Promise<string> => {
+  const { extId } = (await listed()).find((device) => device.name === name)
+  return (await app.call('GET', `${configs(own)}/${extId}`)).data
+}
+const local = async (): Promise<string> => {
+  const { data } = await app.call('GET', `/networking/v4.3/config/gateways/${seedId('gateway/vpn-prod')}`)
+  return data.services.serviceAddress.ipv4.value
+}
+
+test('six devices are known, with the same ids for every connection; lists filter and order them', async () => {
+  const devices = await listed()
+  assert.equal(devices.length, 6)
+  assert.ok(devices.every(({ extId, name, version }) => extId && name && version))
+  const other = await made(app, vpnConnections, connectionTo(seedId('gateway/branch'), 'other'))
+  const ids = (await app.call('GET', configs(other))).data.map(({ extId }: any) => extId)
+  assert.deepEqual(
+    ids,
+    devices.map(({ extId }) => extId),
+  )
+  const filtered = await app.call('GET', `${configs(own)}?$filter=startswith(name,'V')&$orderby=name desc`)
+  assert.deepEqual([filtered.total, filtered.data[0].name], [1, 'VyOS'])
+  await removed(app, other)
+})
+
+test('every configuration has addresses, lifetimes, group and eBGP of the connection, and placeholders for secrets', async () => {
+  const gateway = await local()
+  for (const { extId, name } of await listed()) {
+    const config: string = (await app.call('GET', `${configs(own)}/${extId}`)).data
+    const expected = ['198.51.100.30', gateway, '169.254.7.1', '169.254.7.2', '11111', '2222', 'branch.example.com']
+    for (const text of [...expected, '65060', '65010', '<PRE_SHARED_KEY>', '<BGP_PASSWORD>'])
+      assert.ok(config.includes(text), `${name} lacks ${text}`)
+    assert.ok(/(group ?19|group '19'|dhgrp 19|ecp256)/.test(config), name)
+    assert.ok(!/secret-2|undefined|\[object/.test(config), name)
+  }
+})
+
+test('the configuration of an IOS router is that of a route-based tunnel', async () => {
+  const gateway = await local()
+  const name = `vpn-${own.slice(-36, -28)}`
+  assert.equal(
+    await configOf('Cisco IOS XE'),
+    `! VPN connection Zürich's branch
+crypto ikev2 proposal ${name}
+ encryption aes-cbc-256
+ integrity sha256
+ group 19
+crypto ikev2 policy ${name}
+ match address local 198.51.100.30
+ proposal ${name}
+crypto ikev2 keyring ${name}
+ peer ${name}
+  address ${gateway}
+  pre-shared-key <PRE_SHARED_KEY>
+crypto ikev2 profile ${name}
+ match address local 198.51.100.30
+ match identity remote address ${gateway} 255.255.255.255
+ identity local fqdn branch.example.com
+ authentication remote pre-share
+ authentication local pre-share
+ keyring local ${name}
+ lifetime 11111
+ dpd 12 4 periodic
+crypto ipsec transform-set ${name} esp-aes 256 esp-sha512-hmac
+ mode tunnel
+crypto ipsec profile ${name}
+ set security-association lifetime seconds 2222
+ set transform-set ${name}
+ set pfs group19
+ set ikev2-profile ${name}
+ responder-only
+interface Tunnel1
+ ip address 169.254.7.2 255.255.255.252
+ tunnel source 198.51.100.30
+ tunnel mode ipsec ipv4
+ tunnel destination ${gateway}
+ tunnel protection ipsec profile ${name}
+router bgp 65060
+ neighbor 169.254.7.1 remote-as 65010
+ neighbor 169.254.7.1 password <BGP_PASSWORD>
+ address-family ipv4
+  neighbor 169.254.7.1 activate
+ exit-address-family
+end
+`,
+  )
+})
+
+test('an algorithm with built-in integrity has no hash, and the peer of an acceptor initiates', async () => {
+  const ipsecConfig = { ikeEncryptionAlgorithm: 'AES256GCM128', ipsecEncryptionAlgorithm: 'AES256GCM128' }
+  await changed(app, own, { ipsecConfig, localGatewayRole: 'ACCEPTOR' })
+  const strongswan = await configOf('strongSwan')
+  assert.match(strongswan, /\n {4}proposals = aes256gcm16-prfsha256-modp2048\n/)
+  assert.match(strongswan, /\n {8}esp_proposals = aes256gcm16-modp2048\n/)
+  assert.match(strongswan, /start_action = start\n/)
+  assert.match(await configOf('Cisco IOS XE'), /encryption aes-gcm-256\n prf sha256\n[\s\S]* esp-gcm 256\n/)
+  assert.match(
+    await configOf('Fortinet FortiGate'),
+    /set proposal aes256gcm-prfsha256\n[\s\S]*set proposal aes256gcm\n/,
+  )
+  assert.match(await configOf('Juniper SRX'), /encryption-algorithm aes-256-gcm\n/)
+  assert.ok(!(await configOf('Juniper SRX')).includes('authentication-algorithm'))
+  assert.match(await configOf('Palo Alto Networks PAN-OS'), /hash non-auth\n[\s\S]*esp authentication none\n/)
+  assert.match(await configOf('VyOS'), /connection-type 'initiate'\n/)
+})
+
+test('a client that accepts text only gets the bare text, every other one a JSON string in the envelope', async () => {
+  const [{ extId }] = await listed()
+  const path = `${configs(own)}/${extId}`
+  const { data } = await app.call('GET', path, { accept: 'text/plain, application/json' })
+  assert.equal(typeof data, 'string')
+  const bare = await app.call('GET', path, { accept: 'text/plain' })
+  assert.deepEqual([bare.status, bare.data], [200, { contentType: 'text/plain; charset=utf-8', content: data }])
+  assert.equal((await app.call('GET', path, { accept: '*/*' })).data, data)
+  assert.equal((await app.call('GET', path, { accept: 'text/html' })).status, 406)
+})
+
+test('an unknown device or connection is 404', async () => {
+  const [{ extId }] = await listed()
+  const unknown = await app.call('GET', `${configs(own)}/${randomUUID()}`)
+  assert.deepEqual([unknown.status, unknown.errors[0]!.code], [404, 'NETWORKING-10010'])
+  assert.equal((await app.call('GET', `${vpnConnections}/${randomUUID()}/vpn-vendor-configs/${extId}`)).status, 404)
+  assert.equal((await app.call('GET', `${vpnConnections}/${randomUUID()}/vpn-vendor-configs`)).status, 404)
+})
