@@ -192,6 +192,16 @@ const repeated = (operation: Operation): readonly { path: string; kind: string }
 }
 const repeating = operations.filter((one) => !one.mutates && repeated(one).length > 0)
 
+const ofOtherManagers = (...kinds: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    kinds.flatMap((kind) =>
+      ['clusterName', 'vpcName'].map((name) => [
+        `${kind} ${name}`,
+        'at another manager; the handler omits own ones that the caller may not see',
+      ]),
+    ),
+  )
+
 /** Names of other entities, beside those that are declared, that say nothing of an entity of this world. */
 const otherNames: Readonly<Record<string, string>> = {
   'AuthorizationPolicy clientName': 'a service, which everyone may read',
@@ -202,6 +212,7 @@ const otherNames: Readonly<Record<string, string>> = {
   'Gateway vm/name': 'the appliance of the gateway, which is no VM of the interface',
   'Host hypervisor/userName': 'an account on the host',
   'Operation clientName': 'a service, which everyone may read',
+  ...ofOtherManagers('RemoteSubnet', 'RemoteVpnConnection', 'RemoteVtepGateway'),
   'Role clientName': 'a service, which everyone may read',
 }
 
