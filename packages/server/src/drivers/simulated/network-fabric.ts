@@ -42,9 +42,9 @@ export function createNetworkFabric(
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
-    ...createStretches(world),
     ...createNetworkFunctions(world),
     ...createPortStacks(world),
+    ...createStretches(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createHostNics(world),
     ...createBridges(world, settings.durations === 'instant'),
