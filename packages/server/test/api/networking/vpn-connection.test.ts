@@ -5,6 +5,8 @@ import { after, afterEach, before, test } from 'node:test'
 import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { setTunnelFault, tunnelFacts } from '../../../src/drivers/simulated/vpn-state.ts'
+import { hostOfAppliance } from '../../kinds/networking/gateway.ts'
+import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { changed, demoRoutes, ip, made, prefix, put, removed } from '../../support/vpcs.ts'
@@ -423,6 +425,20 @@ test('a connection that a task changes refuses other changes, and routes while i
     Array.from({ length: 3 }, () => [409, 'NETWORKING-10072']),
   )
   assert.equal((await app.task(deletion)).status, 'SUCCEEDED')
+})
+
+test('a tunnel goes down with the host of its gateway, and negotiates again when the appliance runs on another host', async () => {
+  const path = await anUp()
+  const host = await hostOfAppliance(app, seedId('gateway/vpn-prod'))
+  await happen(app, { type: 'HOST_FAILS', host })
+  assert.equal(await tunnel(path), 'DOWN the host of the gateway does not answer')
+  await app.clock.advance(5000)
+  await app.runner.idle()
+  assert.equal((await read(localGateway)).status.state, 'UP')
+  assert.equal(await tunnel(path), 'DOWN negotiating')
+  await app.clock.advance(15_000)
+  assert.equal(await tunnel(path), 'UP')
+  await happen(app, { type: 'HOST_RETURNS', host })
 })
 
 test('a gateway has 20 connections at most', async () => {

@@ -69,6 +69,9 @@ interface Edge {
   readonly to: number
   readonly there: Flow
   readonly back: Flow
+  /** Of the 30 s before `second`. */
+  rate: number
+  second: number
 }
 
 interface Drawn {
@@ -105,9 +108,12 @@ export class FlowTable {
     const pairs =
       count < 2 ? [] : count === 2 ? [[0, 1]] : this.#members.map((_, index) => [index, (index + 1) % count])
     this.#edges = pairs.map(([from = 0, to = 0]) => flows.edgeOf(this.#members, from, to))
-    this.#edgesOf = this.#members.map((_, member) =>
-      this.#edges.flatMap(({ from, to }, index) => (from === member || to === member ? index : [])),
-    )
+    const edgesOf = this.#members.map((): number[] => [])
+    for (const [index, { from, to }] of this.#edges.entries()) {
+      edgesOf[from]!.push(index)
+      edgesOf[to]!.push(index)
+    }
+    this.#edgesOf = edgesOf
     this.#indexes = new Map(this.#members.map(({ nicExtId }, index) => [nicExtId, index]))
     this.#drawn = this.#members.map(() => ({ received: 0, transmitted: 0, second: -1 }))
   }
@@ -119,6 +125,11 @@ export class FlowTable {
   /** Every flow of the 30 s before `second`. */
   visit(second: number, visitor: Visitor): void {
     for (let edge = 0; edge < this.#edges.length; edge++) this.#visitEdge(edge, second, visitor)
+    this.visitCrossing(second, visitor)
+  }
+
+  /** Every flow that enters or leaves the VPC. */
+  visitCrossing(second: number, visitor: Visitor): void {
     for (let member = 0; member < this.#members.length; member++) this.#visitOutside(member, second, visitor)
   }
 
@@ -156,12 +167,14 @@ export class FlowTable {
 
   /** Both directions carry the same number of bytes, so that what NICs send to each other is what they receive. */
   #edgeRate(index: number, second: number): number {
-    const { from, to } = this.#edges[index]!
-    const most = (member: number): number => {
-      const { received, transmitted } = this.#drawnBy(member, second)
-      return Math.min(received, transmitted) * neighbourShare
+    const edge = this.#edges[index]!
+    if (edge.second !== second) {
+      const [one, other] = [this.#drawnBy(edge.from, second), this.#drawnBy(edge.to, second)]
+      const most = Math.min(one.received, one.transmitted, other.received, other.transmitted)
+      edge.rate = Math.floor(most * neighbourShare)
+      edge.second = second
     }
-    return Math.floor(Math.min(most(from), most(to)))
+    return edge.rate
   }
 
   #visitEdge(index: number, second: number, visitor: Visitor): void {
@@ -269,6 +282,7 @@ class FlowMaker {
       ...{ from, to },
       there: this.#flow('internal', source, destination),
       back: this.#flow('internal', destination, source),
+      ...{ rate: 0, second: -1 },
     }
   }
 

@@ -27,6 +27,8 @@ interface Segment {
   readonly tunnels: Period<ObservedTunnel>[]
   /** Ascending; nothing changes between two of them. */
   times: readonly number[]
+  /** Most readers go through time in order. */
+  last?: { readonly from: number; readonly to: number; readonly table: FlowTable }
 }
 
 type NicPeriod = Segment['nics'][number]
@@ -63,13 +65,17 @@ export class Flows {
   tableAt(segmentExtId: string, time: number): FlowTable | undefined {
     const segment = this.#indexed().segments.get(segmentExtId)
     if (segment === undefined) return undefined
+    const { last } = segment
+    if (last !== undefined && last.from < time && time <= last.to) return last.table
     const epoch = countBefore(segment.times, time)
     const key = `${segmentExtId} ${epoch}`
-    let table = this.#tables.get(key)
-    if (table === undefined) {
-      table = this.#tableOf(segment, time)
-      this.#tables.set(key, table)
-    }
+    const table = this.#tables.get(key) ?? this.#tableOf(segment, time)
+    this.#tables.set(key, table)
+    const [from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY] = [
+      segment.times[epoch - 1],
+      segment.times[epoch],
+    ]
+    segment.last = { from, to, table }
     return table
   }
 
