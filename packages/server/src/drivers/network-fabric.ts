@@ -1,6 +1,7 @@
 import type { FlowExporting } from './flow-exporting.ts'
 import type { FlowStatistics } from './flow-statistics.ts'
 import type { Gateways } from './gateways.ts'
+import type { HostNetworking } from './host-networking.ts'
 import type { Reachability } from './reachability.ts'
 import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
@@ -14,6 +15,7 @@ export interface NetworkFabric
   extends FlowExporting,
     FlowStatistics,
     Gateways,
+    HostNetworking,
     Reachability,
     TrafficMirroring,
     VirtualRouting,

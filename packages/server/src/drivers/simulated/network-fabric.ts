@@ -4,11 +4,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
+import { createBridges } from './bridge-programs.ts'
+import { bridgeViews } from './bridges.ts'
 import { createExporting } from './flow-exporters.ts'
 import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createHostNics } from './host-nics.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
 import { createReachability } from './reachability/trace.ts'
 import { createMirroring } from './traffic-mirrors.ts'
@@ -37,6 +40,9 @@ export function createNetworkFabric(
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
     ...createGateways(world, settings.durations === 'instant'),
+    ...createHostNics(world),
+    ...createBridges(world, settings.durations === 'instant'),
+    ...bridgeViews(world),
     ...createVpnTunnels(world),
     ...createExporting(world),
     ...createFlowStatistics(settings.flows),

@@ -11,8 +11,6 @@ const irregular: Readonly<Record<string, string>> = {
   'clustermgmt.expandCluster': 'Expand_Cluster',
   'clustermgmt.fetchNodeNetworkingDetails': 'Fetch_Cluster_Node_Networking_Details',
   'clustermgmt.removeNode': 'Remove_Cluster_Node',
-  'networking.createVirtualSwitch': 'Add_Virtual_Switch',
-  'networking.migrateBridge': 'Migrate_Bridge',
   'networking.migrateSubnets': 'Migrate_Subnet',
 }
 
@@ -20,8 +18,6 @@ const irregular: Readonly<Record<string, string>> = {
 const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
   [/^clustermgmt.*\/clusters\/cvms$/, 'Cluster_Controller_VM', 'cluster'],
   [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
-  [/^clustermgmt.*\/host-nics$/, 'Host_NIC', 'host'],
-  [/^clustermgmt.*\/virtual-nics$/, 'Host_Virtual_NIC', 'host'],
   [/^clustermgmt.*\/clusters\/snmp$/, 'Cluster_SNMP', 'cluster'],
   [/^clustermgmt.*\/snmp\/traps$/, 'Cluster_SNMP_Trap', 'cluster'],
   [/^clustermgmt.*\/snmp\/users$/, 'Cluster_SNMP_User', 'cluster'],
