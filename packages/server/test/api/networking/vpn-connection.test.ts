@@ -365,6 +365,35 @@ test('a gateway that redistributes routes advertises those of the BGP session, b
   assert.equal(await advertised(), 2)
 })
 
+test('prefixes of the sites are exchanged as their gateways list them, without a flap, and need eBGP', async () => {
+  const remote = await aRemoteVpn(app, '198.51.100.14', 65047)
+  const path = await anUp({}, remote)
+  const site = (...texts: string[]): object => ({ peerIgpConfig: { localPrefixList: texts.map(prefix) } })
+  const services = (service: object, name = 'localVpnService', side = 'Local'): object => ({
+    services: { $objectType: `networking.v4.config.${side}NetworkServices`, [name]: service },
+  })
+  const here = services({ ebgpConfig: { asn: 65010 }, ...site('10.77.0.0/16') })
+  assert.deepEqual((await changed(app, localGateway, here)).services.localVpnService.peerIgpConfig, {
+    localPrefixList: [prefix('10.77.0.0/16')],
+  })
+  const there = { serviceAddress: ip('198.51.100.14'), ...site('10.88.0.0/16', '192.168.10.0/25') }
+  const gateway = `${gateways}/${remote}`
+  await changed(app, gateway, services({ ...there, ebgpConfig: { asn: 65047 } }, 'remoteVpnService', 'Remote'))
+  const { advertisedPrefixes, ebgpStatus, learnedPrefixes } = await read(path)
+  const texts = (list: any[]): string[] => list.map(({ ipv4 }) => `${ipv4.ip.value}/${ipv4.prefixLength}`)
+  assert.equal(ebgpStatus.state, 'UP')
+  assert.ok(texts(advertisedPrefixes).includes('10.77.0.0/16'))
+  assert.ok(texts(learnedPrefixes).includes('10.88.0.0/16'))
+  assert.ok(!texts(learnedPrefixes).includes('192.168.10.0/25'), 'it overlaps a subnet of the VPC')
+  assert.ok((await dynamic()).some(({ name }) => name === '10.88.0.0/16'))
+  assert.deepEqual(await refusal(put(app, gateway, services(there, 'remoteVpnService', 'Remote'))), [
+    400,
+    'NETWORKING-10001',
+    ['services/remoteVpnService/ebgpConfig/asn'],
+  ])
+  await changed(app, localGateway, services({ ebgpConfig: { asn: 65010 } }))
+})
+
 test('passwords of eBGP have to be equal on both gateways, and no answer, task or fact has a secret', async () => {
   const remote = await aRemoteVpn(app, '198.51.100.13', 65046, { password: 'ebgp-secret-1' })
   const path = await anUp({ ipsecConfig: { preSharedKey: 'tunnel-secret-1' } }, remote)
