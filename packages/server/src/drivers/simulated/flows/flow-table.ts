@@ -135,12 +135,18 @@ export class FlowTable {
     this.#visitOutside(member, second, visitor)
   }
 
+  /** Whether everything that is sent to the NIC arrives. */
+  receivesAll(nicExtId: string): boolean {
+    const member = this.#indexes.get(nicExtId)
+    if (member === undefined) return true
+    this.#isWhole[member] ??= this.#isReached(member)
+    return this.#isWhole[member]
+  }
+
   /** Bytes a second that were sent to the NIC and did not arrive. */
   lost(nicExtId: string, second: number): number {
     const member = this.#indexes.get(nicExtId)
     if (member === undefined) return 0
-    this.#isWhole[member] ??= this.#receivesAll(member)
-    if (this.#isWhole[member]) return 0
     let lost = this.#drawnBy(member, second).received
     this.visitNic(nicExtId, second, ({ destination, decision }, rate) => {
       if (destination.nicExtId === nicExtId && decision.arrives) lost -= rate
@@ -148,7 +154,7 @@ export class FlowTable {
     return lost
   }
 
-  #receivesAll(member: number): boolean {
+  #isReached(member: number): boolean {
     const { replies, inbound, out } = this.#members[member]!
     if (replies === undefined || !replies.decision.arrives || !out.decision.arrives) return false
     if (inbound?.decision.arrives === false) return false
