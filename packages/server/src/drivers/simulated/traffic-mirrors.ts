@@ -81,8 +81,8 @@ function placesOf(world: SimulatedWorld, nicExtIds: ReadonlySet<string>): Readon
     const { domain, state, hostExtId } = fact
     for (const { extId, isConnected } of domain.nics) {
       if (!nicExtIds.has(extId)) continue
-      if (state !== 'ON' || hostExtId === undefined) places.set(extId, { fault: `the VM "${domain.name}" is off` })
-      else if (isPaused(world, fact)) places.set(extId, { fault: `the VM "${domain.name}" is paused` })
+      if (state !== 'ON' || hostExtId === undefined) places.set(extId, { fault: `the VM of the NIC ${extId} is off` })
+      else if (isPaused(world, fact)) places.set(extId, { fault: `the VM of the NIC ${extId} is paused` })
       else if (!isConnected) places.set(extId, { fault: `the NIC ${extId} is disconnected` })
       else places.set(extId, { at: hostExtId })
     }

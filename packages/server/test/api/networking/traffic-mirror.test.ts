@@ -61,7 +61,7 @@ test('a mirror is in error while its VM is off, says which, and recovers by itse
   await changedVm(app, vm.extId, 'power-off')
   const broken = await read(path)
   assert.deepEqual([broken.state, broken.sourceList[0].isUp], ['ERROR', false])
-  assert.match(broken.stateMessage, /the VM "watched" is off/)
+  assert.match(broken.stateMessage, /the VM of the NIC \S+ is off/)
   await changedVm(app, vm.extId, 'power-on')
   const back = await app.call('GET', path)
   assert.deepEqual(
