@@ -149,6 +149,7 @@ export const driverCalls = {
     serveDhcp: true,
     stopDhcp: true,
     stopTunnelRouting: true,
+    throughput: true,
     trace: true,
     translateSources: true,
     tunnel: true,

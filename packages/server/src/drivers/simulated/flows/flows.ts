@@ -10,8 +10,10 @@ import {
   holdsAt,
   type ObservedAttachment,
   type ObservedNic,
+  type ObservedTunnel,
   type Period,
   periodAt,
+  upPart,
 } from './history.ts'
 import { Integrals } from './integrals.ts'
 
@@ -22,6 +24,7 @@ interface Segment {
   readonly attachments: Period<ObservedAttachment>[]
   readonly floatingIps: Period<FloatingIpProgram>[]
   readonly policies: Period<PolicyProgram>[]
+  readonly tunnels: Period<ObservedTunnel>[]
   /** Ascending; nothing changes between two of them. */
   times: readonly number[]
   /** Most readers go through time in order. */
@@ -136,7 +139,7 @@ export class Flows {
   }
 
   #newIndex(): Index {
-    const { nics, attachments, floatingIps, policies } = this.#histories
+    const { nics, attachments, floatingIps, policies, tunnels } = this.#histories
     const segments = new Map<string, Segment>()
     const nicsOfVm = new Map<string, NicPeriod[]>()
     for (const [nicExtId, { periods }] of nics.all()) {
@@ -156,6 +159,7 @@ export class Flows {
     share(attachments.all(), (vpcExtId) => segments.get(vpcExtId)?.attachments)
     share(floatingIps.all(), (vpcExtId) => segments.get(vpcExtId)?.floatingIps)
     share(policies.all(), (vpcExtId) => segments.get(vpcExtId)?.policies)
+    share(tunnels.all(), (vpcExtId) => segments.get(vpcExtId)?.tunnels, upPart)
     for (const segment of segments.values()) segment.times = timesOf(segment)
     return { segments, nicsOfVm }
   }
@@ -170,25 +174,30 @@ export class Flows {
       attachments: held(segment.attachments),
       floatingIps: held(segment.floatingIps),
       policies: held(segment.policies),
+      tunnels: held(segment.tunnels),
     })
   }
 }
 
 const emptySegment = (vpcExtId: string | undefined): Segment => ({
   ...(vpcExtId !== undefined && { vpcExtId }),
-  ...{ nics: [], attachments: [], floatingIps: [], policies: [], times: [] },
+  ...{ nics: [], attachments: [], floatingIps: [], policies: [], tunnels: [], times: [] },
 })
 
 function share<T extends { readonly vpcExtId: string }>(
   histories: ReadonlyMap<string, History<T>>,
   listOf: (vpcExtId: string) => Period<T>[] | undefined,
+  part: (period: Period<T>) => Period<T> | undefined = (period) => period,
 ): void {
   for (const { periods } of histories.values())
-    for (const period of periods) listOf(period.value.vpcExtId)?.push(period)
+    for (const period of periods) {
+      const counted = part(period)
+      if (counted !== undefined) listOf(period.value.vpcExtId)?.push(counted)
+    }
 }
 
-function timesOf({ nics, attachments, floatingIps, policies }: Segment): readonly number[] {
-  const all: readonly Period<unknown>[] = [...nics, ...attachments, ...floatingIps, ...policies]
+function timesOf({ nics, attachments, floatingIps, policies, tunnels }: Segment): readonly number[] {
+  const all: readonly Period<unknown>[] = [...nics, ...attachments, ...floatingIps, ...policies, ...tunnels]
   const times = all.flatMap(({ from, to }) => (to === undefined ? from : [from, to]))
   return [...new Set(times)].sort((a, b) => a - b)
 }
