@@ -1,6 +1,9 @@
 import type { FlowExporting } from './flow-exporting.ts'
 import type { FlowStatistics } from './flow-statistics.ts'
 import type { Gateways } from './gateways.ts'
+import type { HostNetworking } from './host-networking.ts'
+import type { NetworkFunctions } from './network-functions.ts'
+import type { PortStacks } from './port-stacks.ts'
 import type { Reachability } from './reachability.ts'
 import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
@@ -14,6 +17,9 @@ export interface NetworkFabric
   extends FlowExporting,
     FlowStatistics,
     Gateways,
+    HostNetworking,
+    NetworkFunctions,
+    PortStacks,
     Reachability,
     TrafficMirroring,
     VirtualRouting,
@@ -51,6 +57,8 @@ export interface SubnetProgram {
   readonly virtualSwitchExtId?: string
   readonly vpcExtId?: string
   readonly hostExtIds: readonly string[]
+  /** In the advanced stack. */
+  readonly isAdvanced?: true
 }
 
 export interface DhcpService {
