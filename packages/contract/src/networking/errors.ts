@@ -29,6 +29,13 @@ export const networkingErrors = {
     status: 409,
     message: 'No free address in the pools of subnet {name} ({requested} requested, {free} free).',
   },
+  MIRROR_PORTS_APART: {
+    code: 'NETWORKING-10088',
+    status: 409,
+    group: 'UNSUPPORTED_REQUEST',
+    message:
+      'Sources and destinations have to be on the host {host}, but {apart}. Move the VMs, or name the virtual switch that carries the copies (virtualSwitchReference).',
+  },
   NETWORK_CONTROLLER_DOES_NOT_FIT: {
     code: 'NETWORKING-10083',
     status: 409,

@@ -31,6 +31,11 @@ export const controllerWriters: readonly RoleName[] = ['Platform Admin', 'Super 
 export const gatewayReaders = controllerReaders
 export const gatewayWriters: readonly RoleName[] = ['Network Infra Admin', ...controllerWriters, 'VPC Admin']
 
+export const mirrorWriters = controllerWriters
+export const mirrorReaders: readonly RoleName[] = names(
+  'Network Infra Admin, Platform Admin, Platform Viewer, Super Admin',
+)
+
 /** Source: specification 5 (listBgpSessions); get, and the routes of a session, by decision. */
 export const bgpReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
 

@@ -14,7 +14,6 @@ export const unimplemented: Unimplemented = {
     RemoteVtepGateway: 'list',
     RemoteVtepGatewayForCluster: 'get',
   },
-  '/config/ipfix-exporters': { IpfixExporter: 'list create get update delete' },
   '/config/layer2-stretches': { Layer2Stretch: 'list create get update delete' },
   '/config/layer2-stretches/{layer2StretchExtId}/learned-mac-addresses': {
     LearnedMacAddress: 'list',
@@ -26,9 +25,7 @@ export const unimplemented: Unimplemented = {
     associateHostNicToNicProfile: 'associate-host-nic',
     disassociateHostNicFromNicProfile: 'disassociate-host-nic',
   },
-  '/config/traffic-mirrors': { TrafficMirror: 'list create get update delete' },
   '/config/vnics': { migrateVnicById: 'migrate' },
   '/config/vpc-virtual-switch-mappings': { VpcVirtualSwitchMapping: 'list create' },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
-  '/stats/traffic-mirrors': { getTrafficMirrorStats: 'GET /{extId}' },
 }

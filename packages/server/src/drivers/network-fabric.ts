@@ -1,7 +1,9 @@
+import type { FlowExporting } from './flow-exporting.ts'
 import type { FlowStatistics } from './flow-statistics.ts'
 import type { Gateways } from './gateways.ts'
 import type { HostNetworking } from './host-networking.ts'
 import type { Reachability } from './reachability.ts'
+import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
 import type { VpnTunnels } from './vpn-tunnels.ts'
 
@@ -10,10 +12,12 @@ import type { VpnTunnels } from './vpn-tunnels.ts'
  * the configuration. Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
  */
 export interface NetworkFabric
-  extends FlowStatistics,
+  extends FlowExporting,
+    FlowStatistics,
     Gateways,
     HostNetworking,
     Reachability,
+    TrafficMirroring,
     VirtualRouting,
     VpnTunnels {
   /**

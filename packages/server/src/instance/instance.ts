@@ -2,6 +2,7 @@
 
 import { User } from '@hyperplane/contract/iam/user'
 import type { pino } from 'pino'
+import { createAddressGuard } from '../core/access/address-guard.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import { createRequestIds } from '../core/ids/request-ids.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
@@ -13,6 +14,8 @@ import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { createUdpCollectors } from '../drivers/udp-collectors.ts'
+import { startFlowExports } from '../simulation/flow-exports.ts'
 import { startFlowHistory } from '../simulation/flow-history.ts'
 import { startTargetChecks } from '../simulation/target-checks.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
@@ -43,6 +46,11 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   opened.defer(stopTargetChecks)
   const stopFlowHistory = startFlowHistory({ world, clock, log: opening.log })
   opened.defer(stopFlowHistory)
+  const collectors = createUdpCollectors(
+    createAddressGuard({ allowed: opening.config.allowAddress, isOffline: opening.config.offline, isClosed: true }),
+  )
+  const stopFlowExports = startFlowExports({ world, clock, collectors, real: state.machineClock, log: opening.log })
+  opened.defer(stopFlowExports)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
   return new Instance(state, assembled, {
@@ -51,6 +59,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     stopSchedules,
     stopTargetChecks,
     stopFlowHistory,
+    stopFlowExports,
     log: opening.log,
   })
 }
@@ -62,6 +71,7 @@ interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
   readonly stopTargetChecks: () => Promise<void>
   readonly stopFlowHistory: () => Promise<void>
+  readonly stopFlowExports: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -84,6 +94,7 @@ export class Instance {
   readonly #stopSchedules: () => void
   readonly #stopTargetChecks: () => Promise<void>
   readonly #stopFlowHistory: () => Promise<void>
+  readonly #stopFlowExports: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -104,6 +115,7 @@ export class Instance {
     this.#stopSchedules = running.stopSchedules
     this.#stopTargetChecks = running.stopTargetChecks
     this.#stopFlowHistory = running.stopFlowHistory
+    this.#stopFlowExports = running.stopFlowExports
     this.#log = running.log
   }
 
@@ -123,6 +135,7 @@ export class Instance {
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     await this.#stopTargetChecks()
     await this.#stopFlowHistory()
+    await this.#stopFlowExports()
     this.clock.close()
     try {
       this.noteClock()

@@ -25,6 +25,7 @@ import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
 import { seedFlows } from './demo/flows.ts'
 import { seedGatewaysDemo } from './demo/gateways.ts'
+import { seedExportersDemo } from './demo/ipfix-exporters.ts'
 import { seedDemo as seedVmmDemo } from './demo/machines.ts'
 import { seedManyVms } from './demo/many-vms.ts'
 import { seedDemo as seedNetworkingDemo } from './demo/networks.ts'
@@ -36,6 +37,7 @@ import {
   seedBase as seedPlatformBase,
   seedDemo as seedPlatformDemo,
 } from './demo/platform.ts'
+import { seedMirrorsDemo } from './demo/traffic-mirrors.ts'
 import { seedUnregistered } from './demo/unregistered.ts'
 import { seedDemo as seedVolumesDemo } from './demo/volumes.ts'
 import { fillExactly } from './exact-fill.ts'
@@ -112,6 +114,8 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedNetworkingDemo(ctx)
   await seedVmmDemo(ctx)
   await seedBalancers(ctx)
+  await seedMirrorsDemo(ctx)
+  await seedExportersDemo(ctx)
   await seedVolumesDemo(ctx)
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)

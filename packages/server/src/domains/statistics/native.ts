@@ -47,13 +47,17 @@ function subjectOf(vm: VmEntity, runs: readonly Run[]): Subject {
         extId: disk.extId as string,
         isFlash: fileOf(disk)?.storageConfig?.isFlashModeEnabled ?? isFlash,
       })),
-      connectedNics: (vm.nics ?? []).filter(({ backingInfo }) => backingInfo?.isConnected !== false).length,
+      connectedNics: (vm.nics ?? []).filter(sendsTraffic).length,
       hasGpu: (vm.gpus ?? []).length > 0,
       isOvercommitted: vm.isMemoryOvercommitEnabled === true,
       throttledIops,
     },
   }
 }
+
+/** A guest only listens on a destination of traffic mirrors. */
+const sendsTraffic = ({ backingInfo, networkInfo }: NonNullable<VmEntity['nics']>[number]): boolean =>
+  backingInfo?.isConnected !== false && networkInfo?.nicType !== 'SPAN_DESTINATION_NIC'
 
 const subjectDisk = (vm: VmEntity, disk: DiskEntity): SubjectDisk => ({
   capacityBytes: fileOf(disk)?.diskSizeBytes ?? 0,

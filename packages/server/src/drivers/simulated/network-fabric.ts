@@ -6,6 +6,7 @@ import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabri
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
 import { createBridges } from './bridge-programs.ts'
 import { bridgeViews } from './bridges.ts'
+import { createExporting } from './flow-exporters.ts'
 import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
@@ -13,6 +14,7 @@ import type { HardwareFault } from './hardware.ts'
 import { createHostNics } from './host-nics.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
 import { createReachability } from './reachability/trace.ts'
+import { createMirroring } from './traffic-mirrors.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import { createVpnTunnels } from './vpn-tunnels.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -42,7 +44,9 @@ export function createNetworkFabric(
     ...createBridges(world, settings.durations === 'instant'),
     ...bridgeViews(world),
     ...createVpnTunnels(world),
+    ...createExporting(world),
     ...createFlowStatistics(settings.flows),
+    ...createMirroring(world, settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
       // A host that is down gets the configuration when it is back.

@@ -33,7 +33,8 @@ export interface SeedCdRom {
 }
 
 export interface SeedNic {
-  readonly subnet: SubnetEntity
+  /** Absent: a destination of traffic mirrors. */
+  readonly subnet?: SubnetEntity
   readonly macAddress: string
   /** Default: the lowest free one, if the subnet has a pool. */
   readonly address?: Address
@@ -132,6 +133,11 @@ async function nicFor(
   vmExtId: string,
   extId: string,
 ): Promise<NicEntity> {
+  const wired = { isConnected: true, macAddress, model: 'VIRTIO', numQueues: 1, ...backing } as const
+  if (subnet === undefined) {
+    await ctx.store.insert(MacLease, { extId, macAddress, nicExtId: extId, vmExtId })
+    return nicOf(extId, wired, { nicType: 'SPAN_DESTINATION_NIC', vlanMode: 'ACCESS', shouldAllowUnknownMacs: false })
+  }
   const subnetExtId = subnet.extId
   await ctx.store.insert(MacLease, { extId, macAddress, nicExtId: extId, vmExtId, subnetExtId })
   const lease = {
@@ -143,17 +149,13 @@ async function nicFor(
   const isGiven =
     address !== undefined || (isManaged(subnet) && (subnet.ipConfig?.[0]?.ipv4?.poolList ?? []).length > 0)
   const value = isGiven ? formatAddress(await leaseAddress(ctx, subnet, lease)) : undefined
-  return nicOf(
-    extId,
-    { isConnected: true, macAddress, model: 'VIRTIO', numQueues: 1, ...backing },
-    {
-      nicType: 'NORMAL_NIC',
-      subnet: { extId: subnetExtId },
-      vlanMode: 'ACCESS',
-      shouldAllowUnknownMacs: false,
-      ...(value === undefined ? {} : { ipv4Config: { shouldAssignIp: true, ipAddress: { value, prefixLength: 32 } } }),
-    },
-  )
+  return nicOf(extId, wired, {
+    nicType: 'NORMAL_NIC',
+    subnet: { extId: subnetExtId },
+    vlanMode: 'ACCESS',
+    shouldAllowUnknownMacs: false,
+    ...(value === undefined ? {} : { ipv4Config: { shouldAssignIp: true, ipAddress: { value, prefixLength: 32 } } }),
+  })
 }
 
 function slotsFor({ disks, cdRoms = [] }: SeedVm): {

@@ -22,6 +22,8 @@ interface Described {
   readonly isUefi?: true
   readonly hasTools?: true
   readonly isOff?: true
+  /** It analyses copies of traffic. */
+  readonly hasSpanNic?: true
   readonly description: string
 }
 
@@ -78,6 +80,7 @@ const inventory: readonly Described[] = [
     categories: ['Environment/Dev', 'OSType/Windows'],
     isUefi: true,
     hasTools: true,
+    hasSpanNic: true,
   },
   {
     name: 'template-source',
@@ -131,7 +134,12 @@ async function seedDemoVm(ctx: SeedContext, described: Described, index: number)
       containerExtId: containerOf(container),
       ...(at === 0 ? { imageExtId: seedId(`image/${image}`), os } : {}),
     })),
-    nics: [{ subnet, macAddress: `50:6b:8d:00:00:${(index + 1).toString(16).padStart(2, '0')}` }],
+    nics: [
+      { subnet, macAddress: `50:6b:8d:00:00:${(index + 1).toString(16).padStart(2, '0')}` },
+      ...(described.hasSpanNic === true
+        ? [{ macAddress: `50:6b:8d:00:01:${(index + 1).toString(16).padStart(2, '0')}` }]
+        : []),
+    ],
     ...(described.isUefi === true ? { uefiContainerExtId: containerOf('default') } : {}),
     ...(described.hasTools === true ? { guestTools: workingTools(os) } : {}),
     categoryExtIds: categories.map((category) => seedId(`category/${category}`)),

@@ -4,6 +4,8 @@ import type { FactOwner } from '../kind.ts'
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'flows.attachment': 'nobody',
   'flows.floating-ip': 'nobody',
+  'flows.mirror': 'nobody',
   'flows.nic': 'nobody',
   'flows.policy': 'nobody',
+  'flows.tunnel': 'nobody',
 }

@@ -9,8 +9,10 @@ import { routeFacts, routerFacts } from '../router-facts.ts'
 import { surroundingsOf } from '../router-surroundings.ts'
 import { routesOfRouter } from '../router-tables.ts'
 import { policyFacts } from '../routing-policies.ts'
+import { activeMirrors } from '../traffic-mirrors.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { flowHistory, type Observation, type ObservedAttachment, type ObservedNic, record } from './history.ts'
+import { observedTunnels } from './tunnels.ts'
 
 /** Collections of facts, by what is observed in them. */
 const watched = {
@@ -18,6 +20,18 @@ const watched = {
   attachments: ['fabric.router', 'fabric.route', 'fabric.bgp-peer', 'fabric.bgp-fault', 'hardware.faults'],
   floatingIps: ['fabric.floating-ip'],
   policies: ['fabric.policy'],
+  mirrors: ['domains', 'fabric.mirror', 'hardware.faults', 'hardware.maintenance', 'storage.full', 'storage.stalls'],
+  tunnels: [
+    ...[
+      'fabric.vpn-tunnel',
+      'fabric.vpn-tunnel-fault',
+      'fabric.route',
+      'fabric.subnet',
+      'fabric.dhcp',
+      'fabric.router',
+    ],
+    ...['fabric.gateway', 'fabric.gateway-agent', 'domains', 'hardware.faults'],
+  ],
 } as const
 
 type Sort = keyof typeof watched
@@ -63,6 +77,14 @@ export function createObserver(
       )
       const observed = present(new Map(programs), since)
       await record(histories.policies, observed, all(histories.policies, observed), now)
+    },
+    async tunnels(now, since) {
+      const observed = observedTunnels(world, since)
+      await record(histories.tunnels, observed, all(histories.tunnels, observed), now)
+    },
+    async mirrors(now, since) {
+      const observed = present(activeMirrors(world), since)
+      await record(histories.mirrors, observed, all(histories.mirrors, observed), now)
     },
   }
   return {
@@ -117,18 +139,17 @@ function nicsOf(
 ): readonly (readonly [string, Observation<ObservedNic>])[] {
   const { domain, state, hostExtId, startedAt = 0, nicChanges = {} } = fact
   if (state !== 'ON' || hostExtId === undefined) return []
-  const connected = domain.nics.filter(({ isConnected }) => isConnected)
-  return connected.flatMap((nic, index) => {
+  const connected = domain.nics.filter(({ isConnected, subnetExtId }) => isConnected && subnetExtId !== undefined)
+  return connected.map((nic, index) => {
     const { extId, macAddress, subnetExtId, address } = nic
-    if (subnetExtId === undefined) return []
-    const vpcExtId = subnets.get(subnetExtId)?.vpcExtId
+    const vpcExtId = subnets.get(subnetExtId!)?.vpcExtId
     const value: ObservedNic = {
-      ...{ vmExtId: domain.extId, vmName: domain.name, hostExtId, macAddress, subnetExtId },
+      ...{ vmExtId: domain.extId, vmName: domain.name, hostExtId, macAddress, subnetExtId: subnetExtId! },
       ...(vpcExtId !== undefined && { vpcExtId }),
       ...(address !== undefined && { address }),
       ...{ index, connectedNics: connected.length },
     }
-    return [[extId, { value, since: Math.max(startedAt, nicChanges[extId]?.at ?? 0) }]]
+    return [extId, { value, since: Math.max(startedAt, nicChanges[extId]?.at ?? 0) }]
   })
 }
 

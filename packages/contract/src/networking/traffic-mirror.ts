@@ -1,0 +1,79 @@
+/** Copies of the traffic of NICs, for analysis. Source: catalogue networking.json; behaviour networking.md 1.16, 2. */
+import { create, get, list, remove, resource, update } from '../operation.ts'
+import * as s from '../schema.ts'
+import { getRate, listRate, mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
+import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
+
+const port = {
+  nicType: s.enumeration(['HOST_NIC', 'VIRTUAL_NIC']),
+  // Not a reference: NICs may go while the mirror stays.
+  nicUuid: s.uuid(),
+  isUp: s.readOnly(s.boolean()),
+}
+export const TrafficMirrorPort = s.object('networking.v4.config.TrafficMirrorPort', port)
+export const TrafficMirrorSourcePort = s.object('networking.v4.config.TrafficMirrorSourcePort', {
+  ...port,
+  /** INGRESS: what the NIC receives; EGRESS: what it sends. */
+  direction: s.enumeration(['INGRESS', 'EGRESS', 'BIDIRECTIONAL']),
+})
+const destinations = () => s.arrayOf(TrafficMirrorPort, { minItems: 1, maxItems: 2 })
+const one = () => s.optional(s.arrayOf(s.uuid(), { minItems: 1, maxItems: 1 }))
+
+export const TrafficMirror = resource(
+  'networking.v4.config.TrafficMirror',
+  {
+    name: nameText(),
+    description: s.optional(descriptionText()),
+    isEnabled: s.withDefault(s.boolean(), true),
+    sourceList: s.arrayOf(TrafficMirrorSourcePort, { minItems: 1, maxItems: 4 }),
+    destinationList: destinations(),
+    /** Default: the host of the first source. */
+    hostReferenceList: one(),
+    /** Of the host. */
+    clusterReferenceList: one(),
+    /** Carries the copies to destinations on other hosts. */
+    virtualSwitchReference: s.optional(s.referenceTo('VirtualSwitch')),
+    state: s.readOnly(s.enumeration(['ACTIVE', 'ERROR', 'DISABLED'])),
+    stateMessage: s.readOnly(s.text({ multiline: true })),
+    metadata: s.optional(EntityMetadata),
+  },
+  {
+    title: 'traffic mirror',
+    internal: {
+      createdAt: s.optional(s.timestamp()),
+      hostExtId: s.uuid(),
+      clusterExtId: s.uuid(),
+      change: s.optional(
+        changeHolding({
+          name: s.optional(s.text()),
+          hostExtId: s.optional(s.uuid()),
+          destinationList: s.optional(destinations()),
+        }),
+      ),
+    },
+    indexed: ['hostExtId'],
+    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+    iam: { name: 'traffic_mirror', attributes: ownAttributes },
+    rel: 'networking:config:traffic-mirror',
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    ofCluster: { by: 'clusterExtId' },
+    gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
+  },
+)
+
+const mutation = { roles: mirrorWriters, rateLimit: mutationRate }
+const view = { roles: mirrorReaders }
+const entity = '/config/traffic-mirrors/{extId}'
+
+export const trafficMirrorOperations = {
+  listTrafficMirrors: list('/config/traffic-mirrors', TrafficMirror, {
+    ...view,
+    rateLimit: listRate,
+    filter: ['extId', 'isEnabled', 'name'],
+    orderby: ['name'],
+  }),
+  createTrafficMirror: create('/config/traffic-mirrors', TrafficMirror, mutation),
+  getTrafficMirrorById: get(entity, TrafficMirror, { ...view, rateLimit: getRate }),
+  updateTrafficMirrorById: update(entity, TrafficMirror, { ...mutation, ifMatch: 'required' }),
+  deleteTrafficMirrorById: remove(entity, TrafficMirror, mutation),
+}

@@ -1,0 +1,67 @@
+/** What hosts are told about an exporter. Source: behaviour networking.md 1.17. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { IpfixExporter } from '@hyperplane/contract/networking/ipfix-exporter'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { ScheduleContext } from '../../core/time/schedules.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { ExporterProgram } from '../../drivers/flow-exporting.ts'
+import type { Reader } from '../../store/store.ts'
+import { agentHosts } from './controller-tasks.ts'
+
+export type ExporterEntity = EntityOf<typeof IpfixExporter>
+type Scope = ExporterEntity['exportScopes'][number]
+type Following = ScheduleContext<Drivers>
+
+export async function exporterProgramOf(store: Reader, exporter: ExporterEntity): Promise<ExporterProgram> {
+  const { extId, collectorIp, collectorPort, exportScopes, exportRateLimitPerNodeBps: bitsPerSecond } = exporter
+  const hosts = (await agentHosts(store)).flatMap(({ extId: hostExtId, cluster }) => {
+    const families = familiesOf(
+      exportScopes.filter(({ scopeType, uuid }) => scopeType === 'PC' || uuid === cluster?.uuid),
+    )
+    return families.length === 0 ? [] : [{ hostExtId: hostExtId!, families }]
+  })
+  const collector = { address: collectorIp, port: collectorPort }
+  return { extId, collector, hosts, ...(bitsPerSecond !== undefined && { bitsPerSecond }) }
+}
+
+function familiesOf(scopes: readonly Scope[]): readonly ('IPV4' | 'IPV6')[] {
+  const has = (family: 'V4' | 'V6'): boolean =>
+    scopes.some(({ ipFamily = 'BOTH' }) => ipFamily === 'BOTH' || ipFamily === family)
+  return [...(has('V4') ? ['IPV4' as const] : []), ...(has('V6') ? ['IPV6' as const] : [])]
+}
+
+/** Hosts and clusters that join and leave. A cluster that leaves takes its scope along. */
+export const followHosts = {
+  name: 'networking.follow-exporter-hosts',
+  everySeconds: 2,
+  watch: ({ store }: Following, changed: () => void): (() => void) =>
+    store.watch([IpfixExporter, Cluster, Host], changed),
+  async run(ctx: Following): Promise<void | 'again'> {
+    let isWaiting = false
+    for (const exporter of await ctx.store.find(IpfixExporter)) {
+      // The task of this exporter programs the hosts itself, and its end triggers the next run.
+      if (exporter.change === undefined && !(await follow(ctx, exporter))) isWaiting = true
+    }
+    if (isWaiting) return 'again'
+  },
+}
+
+/** @returns false when a host does not answer; the schedule then tries again */
+async function follow({ store, drivers }: Following, exporter: ExporterEntity): Promise<boolean> {
+  const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
+  const exportScopes = exporter.exportScopes.filter(({ scopeType, uuid }) => scopeType === 'PC' || clusters.has(uuid))
+  if (exportScopes.length < exporter.exportScopes.length)
+    await store.transaction((transaction) => transaction.update(IpfixExporter, exporter.extId, { exportScopes }))
+  try {
+    const program = await exporterProgramOf(store, { ...exporter, exportScopes })
+    const programmed = await drivers.networkFabric.exporter(exporter.extId)
+    if (programmed !== undefined && JSON.stringify(programmed.hosts) !== JSON.stringify(program.hosts))
+      await drivers.networkFabric.programExporter(program)
+    return true
+  } catch (error) {
+    if (error instanceof DriverError) return false
+    throw error
+  }
+}

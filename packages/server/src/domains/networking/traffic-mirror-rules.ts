@@ -1,0 +1,23 @@
+/** Source: behaviour networking.md 1.16. */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
+import { ApiError } from '../../core/api-error.ts'
+import { fault } from './ip-config.ts'
+
+export type MirrorEntity = EntityOf<typeof TrafficMirror>
+export type MirrorBody = BodyOf<typeof TrafficMirror>
+
+export function mirrorFaults({ sourceList, destinationList, hostReferenceList }: MirrorBody): readonly ApiError[] {
+  const ports = [
+    ...sourceList.map((port, index) => ({ ...port, path: `sourceList[${index}]` })),
+    ...destinationList.map((port, index) => ({ ...port, path: `destinationList[${index}]` })),
+  ]
+  const hasHostNic = ports.some(({ nicType }) => nicType === 'HOST_NIC')
+  if (hasHostNic && hostReferenceList === undefined) return [fault('hostReferenceList', 'is required with a HOST_NIC')]
+  if (hasHostNic) return [new ApiError('NOT_IMPLEMENTED', { operation: 'A traffic mirror with a HOST_NIC' })]
+  return ports.flatMap(({ nicUuid, path }, index) =>
+    ports.findIndex((other) => other.nicUuid === nicUuid) < index
+      ? [fault(`${path}/nicUuid`, 'expected each NIC once, as a source or as a destination')]
+      : [],
+  )
+}

@@ -1,0 +1,26 @@
+/** Exports of flow records by hosts. Calls are idempotent; an absent exporter is no fault. Source: behaviour networking.md 1.17. */
+export interface FlowExporting {
+  /** Replaces the former configuration. @throws DriverError, retryable, when a host does not answer within 30 s */
+  programExporter(exporter: ExporterProgram): Promise<void>
+  removeExporter(exporterExtId: string): Promise<void>
+  /** Undefined: there is no such exporter. */
+  exporter(exporterExtId: string): Promise<ExporterProgram | undefined>
+}
+
+export interface ExporterProgram {
+  readonly extId: string
+  readonly collector: { readonly address: string; readonly port: number }
+  /** Without a host it is idle. */
+  readonly hosts: readonly { readonly hostExtId: string; readonly families: readonly ('IPV4' | 'IPV6')[] }[]
+  /** Of each host. */
+  readonly bitsPerSecond?: number
+}
+
+/** Carries messages to collectors outside. */
+export interface FlowCollectors {
+  /** Why nothing is sent to the address; undefined: it is. */
+  refusalOf(address: string): string | undefined
+  /** A lost message is no error. */
+  send(collector: ExporterProgram['collector'], message: Uint8Array): Promise<void>
+  close(): void
+}

@@ -1,0 +1,89 @@
+/** Simulated exporters of flow records. Source: behaviour networking.md 1.17. */
+import { isDeepStrictEqual } from 'node:util'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { ExporterProgram, FlowExporting } from '../flow-exporting.ts'
+import type { FlowRecord } from '../ipfix.ts'
+import { readingSeconds } from '../telemetry.ts'
+import type { Flow, FlowEnd } from './flows/flow-table.ts'
+import type { Flows } from './flows/flows.ts'
+import { bucketMillis } from './flows/integrals.ts'
+import type { HardwareFault } from './hardware.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+export const exporterFacts = (world: SimulatedWorld): Collection<ExporterProgram> => world.collection('fabric.exporter')
+
+export function createExporting(world: SimulatedWorld): FlowExporting {
+  const exporters = exporterFacts(world)
+  const faults = world.collection<HardwareFault>('hardware.faults')
+  return {
+    async programExporter(exporter) {
+      if (isDeepStrictEqual(exporters.get(exporter.extId), exporter)) return
+      const silent = exporter.hosts.find(({ hostExtId }) => {
+        const { isAgentSilent, isDown } = faults.get(hostExtId) ?? {}
+        return isAgentSilent === true || isDown === true
+      })
+      if (silent !== undefined)
+        throw new DriverError(`the network agent of the host ${silent.hostExtId} does not answer within 30 s`, {
+          retryable: true,
+        })
+      await exporters.put(exporter.extId, exporter)
+    },
+    removeExporter: (exporterExtId) => exporters.remove(exporterExtId),
+    exporter: async (exporterExtId) => exporters.get(exporterExtId),
+  }
+}
+
+const tcp = 6
+
+/**
+ * By host: what its guests sent, and what they got from outside, in the time before `to`, the largest flows first. Hosts that
+ * are down export nothing.
+ */
+export function recordsOf(
+  flows: Flows,
+  hostExtIds: ReadonlySet<string>,
+  { from, to }: { readonly from: number; readonly to: number },
+): ReadonlyMap<string, readonly FlowRecord[]> {
+  const faults = flows.world.collection<HardwareFault>('hardware.faults')
+  const byHost = new Map<string, Map<string, FlowRecord>>()
+  for (let time = from + bucketMillis; time <= to; time += bucketMillis)
+    for (const table of flows.tablesOn(hostExtIds, time))
+      table.visit(time / 1000, (flow, rate) => {
+        const host = flow.source.hostExtId ?? flow.destination.hostExtId ?? ''
+        if (!hostExtIds.has(host) || faults.get(host)?.isDown === true || isUnnumbered(flow)) return
+        const records = byHost.get(host) ?? new Map<string, FlowRecord>()
+        byHost.set(host, records)
+        add(records, recordOf(flow, rate, time))
+      })
+  return new Map(
+    [...byHost].map(([host, records]) => [host, [...records.values()].sort((a, b) => b.bytes - a.bytes)] as const),
+  )
+}
+
+const isUnnumbered = ({ source, destination }: Flow): boolean =>
+  source.address.value === 0n || destination.address.value === 0n
+
+function recordOf({ source, destination, decision, bytesPerPacket }: Flow, rate: number, time: number): FlowRecord {
+  const number = ({ address }: FlowEnd): number => Number(address.value)
+  return {
+    ...{ source: number(source), destination: number(destination) },
+    ...{ sourcePort: source.port ?? 0, destinationPort: destination.port ?? 0, protocol: tcp },
+    isDropped: !decision.arrives,
+    bytes: rate * readingSeconds,
+    packets: Math.ceil(rate / bytesPerPacket) * readingSeconds,
+    ...{ from: time - bucketMillis, to: time },
+  }
+}
+
+/** A record ends the flow of its time; one that was dropped since is another one. */
+function add(records: Map<string, FlowRecord>, record: FlowRecord): void {
+  const { source, destination, sourcePort, destinationPort, isDropped } = record
+  const key = `${source} ${destination} ${sourcePort} ${destinationPort} ${isDropped}`
+  const known = records.get(key)
+  records.set(
+    key,
+    known === undefined
+      ? record
+      : { ...record, from: known.from, bytes: known.bytes + record.bytes, packets: known.packets + record.packets },
+  )
+}

@@ -1,0 +1,45 @@
+/** Copies of traffic on hosts. Calls are idempotent; an absent mirror is no fault. Source: behaviour networking.md 1.16. */
+export interface TrafficMirroring {
+  /** @throws DriverError, retryable, when the host's agent does not answer within 30 s */
+  programMirror(mirror: MirrorProgram): Promise<void>
+  removeMirror(mirrorExtId: string): Promise<void>
+  /** Undefined: there is no such mirror. */
+  mirror(mirrorExtId: string): Promise<MirrorView | undefined>
+  /**
+   * What it has copied by each time.
+   * @param since milliseconds since 1970; the first 30 s that count end after it
+   * @param times milliseconds since 1970, multiples of 30 s, ascending
+   */
+  mirrored(mirrorExtId: string, since: number, times: readonly number[]): Promise<readonly MirrorReading[]>
+}
+
+export interface MirrorProgram {
+  readonly extId: string
+  readonly hostExtId: string
+  readonly isEnabled: boolean
+  readonly sources: readonly MirrorSource[]
+  /** NICs. */
+  readonly destinations: readonly string[]
+  /** A virtual switch carries the copies, so that destinations may be on other hosts. */
+  readonly isRemote: boolean
+}
+
+export interface MirrorSource {
+  readonly nicExtId: string
+  /** INGRESS: what the NIC receives. */
+  readonly direction: 'INGRESS' | 'EGRESS' | 'BIDIRECTIONAL'
+}
+
+export interface MirrorView {
+  readonly state: 'ACTIVE' | 'ERROR' | 'DISABLED'
+  /** Why it is in error. */
+  readonly message?: string
+  /** NICs that work as its ports. */
+  readonly upNics: ReadonlySet<string>
+}
+
+/** Whole numbers, in total. */
+export interface MirrorReading {
+  readonly transmitByteCount: number
+  readonly transmitPacketCount: number
+}
