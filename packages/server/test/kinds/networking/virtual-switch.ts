@@ -3,10 +3,10 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { hostId, ids } from '../../support/clustermgmt.ts'
-import { at, createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
+import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import { aNativeCluster } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { demoHosts, demoSwitch, emptyingHosts, onHosts, switchBody, switches } from '../../support/virtual-switches.ts'
+import { demoHosts, emptyingHosts, onHosts, switchBody, switches } from '../../support/virtual-switches.ts'
 import { made } from '../../support/vpcs.ts'
 import {
   type Creation,
@@ -65,7 +65,6 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
   'networking.updateVirtualSwitchById': [
     updating(switches, plain),
-    at(demoSwitch('vs0')),
     async (app) => ({
       path: await once(app, 'switch with uplinks', async () => createdPath(app, switches, await withUplinks(app))),
     }),
@@ -81,7 +80,6 @@ const valuesOf = (operation: string, hostNics: readonly string[]): Readonly<Reco
       'clusters/hosts/extId': [demoHosts[3]],
       'clusters/hosts/hostNics': hostNics,
       'clusters/hosts/ipAddress': [{ ip: { value: '10.9.0.9', prefixLength: 32 }, prefixLength: 24 }],
-      isDefault: [true],
     }).map(([field, values]) => [`networking.${operation} ${field}`, values]),
   )
 

@@ -170,7 +170,11 @@ async function resolved(
   refuseAll(uplinkFaults(ctx, body.clusters[0] as SwitchCluster))
   if (stored?.isDefault === true) refuseDefaultChange(body, stored)
   else if (stored !== undefined && body.isDefault === true)
-    throw fault('isDefault', 'expected false: a cluster keeps its default switch')
+    throw new ApiError('NETWORKING_IMMUTABLE_ATTRIBUTE', {
+      attributePath: 'isDefault',
+      expected: 'false',
+      found: 'true',
+    })
   requireReachable(ctx, cluster)
   if (stored !== undefined) await refuseLeavingGuests(ctx, body, stored, hosts)
   return { cluster, hosts }
