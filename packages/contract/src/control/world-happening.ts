@@ -30,7 +30,7 @@ export const contentFaults = names('CORRUPT, CUT, DOWN, LOGIN, SLOW, STATUS, UNT
 
 export const directoryFaults = names('DOWN, SLOW, TLS, WRONG_BIND')
 
-export const guestFaults = names('IGNORES_ACPI, LOGIN_REFUSED, SCRIPT_FAILS, TOOLS_CRASH')
+export const guestFaults = names('IGNORES_ACPI, LOGIN_REFUSED, NETWORK_FUNCTION_DEAF, SCRIPT_FAILS, TOOLS_CRASH')
 
 const happenings = [
   happening('HOST_FAILS', { host: named }),

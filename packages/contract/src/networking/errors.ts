@@ -53,6 +53,13 @@ export const networkingErrors = {
     group: 'ENTITY_ALREADY_EXISTS',
     message: 'There is a network controller already, {extId}: a deployment has one at most.',
   },
+  NETWORK_FUNCTION_REFUSED: {
+    code: 'NETWORKING-10001',
+    status: 400,
+    group: 'INVALID_ARGUMENT',
+    message:
+      'Failed to {verb} Network Function due to an invalid input parameter - Failed to configure network function {name}: {fault}',
+  },
   NETWORKING_ENTITY_ALREADY_EXISTS: {
     code: 'NETWORKING-10071',
     status: 409,

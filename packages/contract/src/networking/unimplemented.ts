@@ -2,9 +2,6 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/cloud/config/vpcs': { AwsVpc: 'list' },
-  '/config': { migrateSubnets: 'POST /$actions/migrate-subnets' },
-  '/config/capabilities': { ClusterCapability: 'list' },
   '/config/clusters/{clusterExtId}/remote-subnets': { RemoteSubnet: 'list', RemoteSubnetForCluster: 'get' },
   '/config/clusters/{clusterExtId}/remote-vpn-connections': {
     RemoteVpnConnection: 'list',
@@ -19,13 +16,5 @@ export const unimplemented: Unimplemented = {
     LearnedMacAddress: 'list',
     LearnedMacAddressForLayer2Stretch: 'get',
   },
-  '/config/network-functions': { NetworkFunction: 'list create get update delete' },
-  '/config/nic-profiles': {
-    NicProfile: 'list create get update delete',
-    associateHostNicToNicProfile: 'associate-host-nic',
-    disassociateHostNicFromNicProfile: 'disassociate-host-nic',
-  },
-  '/config/vnics': { migrateVnicById: 'migrate' },
-  '/config/vpc-virtual-switch-mappings': { VpcVirtualSwitchMapping: 'list create' },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
 }

@@ -2,6 +2,8 @@ import type { FlowExporting } from './flow-exporting.ts'
 import type { FlowStatistics } from './flow-statistics.ts'
 import type { Gateways } from './gateways.ts'
 import type { HostNetworking } from './host-networking.ts'
+import type { NetworkFunctions } from './network-functions.ts'
+import type { PortStacks } from './port-stacks.ts'
 import type { Reachability } from './reachability.ts'
 import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
@@ -16,6 +18,8 @@ export interface NetworkFabric
     FlowStatistics,
     Gateways,
     HostNetworking,
+    NetworkFunctions,
+    PortStacks,
     Reachability,
     TrafficMirroring,
     VirtualRouting,
@@ -53,6 +57,8 @@ export interface SubnetProgram {
   readonly virtualSwitchExtId?: string
   readonly vpcExtId?: string
   readonly hostExtIds: readonly string[]
+  /** In the advanced stack. */
+  readonly isAdvanced?: true
 }
 
 export interface DhcpService {

@@ -29,6 +29,7 @@ import { seedExportersDemo } from './demo/ipfix-exporters.ts'
 import { seedDemo as seedVmmDemo } from './demo/machines.ts'
 import { seedManyVms } from './demo/many-vms.ts'
 import { seedDemo as seedNetworkingDemo } from './demo/networks.ts'
+import { seedDemo as seedNicProfiles } from './demo/nic-profiles.ts'
 import { seedBase as seedIamBase, seedDemo as seedIamDemo } from './demo/people.ts'
 import { createSeedPlaces } from './demo/places.ts'
 import {
@@ -114,6 +115,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedNetworkingDemo(ctx)
   await seedVmmDemo(ctx)
   await seedBalancers(ctx)
+  await seedNicProfiles(ctx)
   await seedMirrorsDemo(ctx)
   await seedExportersDemo(ctx)
   await seedVolumesDemo(ctx)

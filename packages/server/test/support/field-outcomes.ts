@@ -231,7 +231,9 @@ async function send(
     ? await unreadFieldsOf(app, operation, requestId)
     : []
   const read =
-    operation.verb === 'create' ? await newest(app, path, ids) : (await app.call('GET', readPath ?? path)).data
+    operation.verb === 'create'
+      ? await newest(app, operation, path, ids)
+      : (await app.call('GET', readPath ?? path)).data
   const settled = new Map<string, string>()
   for (const field of fields) {
     const [sent] = valuesIn(body, operation.body!, field.steps)
@@ -262,12 +264,14 @@ async function unreadFieldsOf(app: TestApp, { key }: Operation, requestId: strin
 }
 
 /** The new entity: one that the task names, else the last of its collection, where the task names only another. */
-async function newest(app: TestApp, path: string, ids: readonly string[]): Promise<unknown> {
+async function newest(app: TestApp, { body }: Operation, path: string, ids: readonly string[]): Promise<unknown> {
   for (const id of ids) {
     const { status, data } = await app.call('GET', `${path}/${id}`)
     if (status === 200) return data
   }
-  return (await app.call('GET', path)).data?.at(-1)
+  const { data } = await app.call('GET', path)
+  // A list makes several entities.
+  return body?.type === 'list' ? data : data?.at(-1)
 }
 
 const refusalOf = ({ errors }: CallResult): string =>

@@ -1,5 +1,4 @@
 /** Source: behaviour networking.md 1.1, 1.2. */
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { formatAddress, overlap } from '../../core/ip-address.ts'
@@ -15,7 +14,7 @@ import {
   syncOwnLeases,
   textOfLease,
 } from '../addressing/leases.ts'
-import { requireController } from '../admission/network-controllers.ts'
+import { requireCapability } from '../admission/cluster-capabilities.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
@@ -100,7 +99,8 @@ type Request = Configuring<SubnetEntity, SubnetBody, SubnetReferences>
 
 async function added(ctx: WriteContext, { body, references }: Request) {
   if (references.vpc !== undefined) refuseDuringCreationOrDeletion('VPC', references.vpc)
-  if (references.isAdvanced === true) await requireAdvanced(ctx, references.virtualSwitch?.clusterExtId)
+  if (references.isAdvanced === true)
+    await requireCapability(ctx.store, references.virtualSwitch?.clusterExtId, 'SUPPORTS_VLAN_ADVANCED')
   refuseBeyond(ctx, maximumSubnets, 'Subnets', (await ctx.store.count(Subnet)) + 1)
   const vni = body.subnetType === 'OVERLAY' ? await freeNetworkIdentifier(ctx) : undefined
   return { vni }
@@ -161,15 +161,6 @@ function stackFaults(
       found: String(given),
     }),
   ]
-}
-
-/** @throws ApiError 409 without a controller, or on a cluster without AHV */
-async function requireAdvanced(ctx: WriteContext, clusterExtId: string | undefined): Promise<void> {
-  const capability = 'SUPPORTS_VLAN_ADVANCED'
-  await requireController(ctx.store, capability)
-  const cluster = clusterExtId === undefined ? undefined : await ctx.store.get(Cluster, clusterExtId)
-  if (cluster?.config?.hypervisorTypes?.includes('AHV') === true) return
-  throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
 }
 
 /** At most a few thousand of 16 million identifiers are in use, so random tries end soon. */

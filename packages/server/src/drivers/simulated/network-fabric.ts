@@ -12,7 +12,9 @@ import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
 import { createHostNics } from './host-nics.ts'
+import { createNetworkFunctions } from './network-functions.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
+import { createPortStacks, forgetPortsOf } from './port-stacks.ts'
 import { createReachability } from './reachability/trace.ts'
 import { createMirroring } from './traffic-mirrors.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
@@ -39,6 +41,8 @@ export function createNetworkFabric(
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
+    ...createNetworkFunctions(world),
+    ...createPortStacks(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createHostNics(world),
     ...createBridges(world, settings.durations === 'instant'),
@@ -60,6 +64,7 @@ export function createNetworkFabric(
     async removeSubnet(subnetExtId) {
       await dhcp.remove(subnetExtId)
       await subnets.remove(subnetExtId)
+      await forgetPortsOf(world, subnetExtId)
     },
     serveDhcp: (service) => dhcp.put(service.subnetExtId, service),
     stopDhcp: (subnetExtId) => dhcp.remove(subnetExtId),

@@ -11,7 +11,6 @@ const irregular: Readonly<Record<string, string>> = {
   'clustermgmt.expandCluster': 'Expand_Cluster',
   'clustermgmt.fetchNodeNetworkingDetails': 'Fetch_Cluster_Node_Networking_Details',
   'clustermgmt.removeNode': 'Remove_Cluster_Node',
-  'networking.migrateSubnets': 'Migrate_Subnet',
 }
 
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
@@ -26,11 +25,7 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
-  [/^networking\/config$/, 'Subnet'],
-  [/^networking\/cloud.*\/vpcs$/, 'AWS_VPC', 'aws_vpc'],
-  [/^networking.*\/capabilities$/, 'Cluster_Network_Capability', 'cluster'],
   [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
-  [/^networking.*\/vnics$/, 'VNIC', 'subnet'],
   [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
   [/^networking.*\/vpn-connections$/, 'VPN_Connection', 'vpn_connection'],
   [/^networking.*\/vpn-vendor-configs$/, 'VPN_Appliance', 'vpn_connection'],
