@@ -126,7 +126,7 @@ export const networkingErrors = {
     code: 'NETWORKING-10072',
     status: 409,
     group: 'ENTITY_BUSY',
-    message: 'The task {taskExtId} empties or fills host {host}. Wait for it, then retry.',
+    message: 'Host {host} is entering or leaving maintenance. Wait until it has, then retry.',
   },
   VIRTUAL_SWITCH_HOST_NOT_EMPTY: {
     code: 'NETWORKING-10086',
