@@ -95,8 +95,10 @@ async function derived(operation: Operation, parameter: string): Promise<Record<
       [parentParameter]: (parent as any).extId,
       ...(above === undefined ? {} : { [above.param]: valueAt(parent, above.field) }),
     }
-    const found = list === undefined ? valueAt(parent, rows!) : (await app.call('GET', pathOf(list, values))).data
-    if (found?.[0] !== undefined) return { ...values, [parameter]: found[0].extId }
+    const field = rows!.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+    const found = list === undefined ? valueAt(parent, field) : (await app.call('GET', pathOf(list, values))).data
+    // An external subnet of a VPC is a reference.
+    if (found?.[0] !== undefined) return { ...values, [parameter]: found[0].extId ?? found[0].subnetReference }
   }
   return undefined
 }
