@@ -16,7 +16,7 @@ export const LearnedMacAddress = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    iamNoun: 'Learned_MAC_Address',
+    iamNoun: 'Layer2_Stretch_Learned_MAC_Address',
     title: 'learned MAC address',
     derived: true,
     internal: { stretchExtId: s.uuid() },

@@ -42,11 +42,8 @@ export function refuseUnlike(local: AddressPlan, remote: AddressPlan, path: stri
     const [own, other] = [local[family], remote[family]]
     if (other === undefined) continue
     const isInside = own !== undefined && own.prefix.first <= other.prefix.first && other.prefix.last <= own.prefix.last
-    if (!isInside)
-      throw fault(
-        path,
-        `expected a remote subnet that is ${own === undefined ? 'without' : `${formatPrefix(own.prefix)} or in`} ${own === undefined ? family : 'it'}, found ${formatPrefix(other.prefix)}`,
-      )
+    const inside = own === undefined ? `nothing in ${family}` : `${formatPrefix(own.prefix)}, or a part of it`
+    if (!isInside) throw fault(path, `expected ${inside}, as at the local side; found ${formatPrefix(other.prefix)}`)
     for (const pool of own.pools)
       for (const [shared] of other.pools.map((foreign) => intersection(pool, foreign)))
         if (shared !== undefined) {
