@@ -5,7 +5,7 @@ import { contract } from '@hyperplane/contract'
 const subjects: Readonly<Record<string, string>> = {
   clustermgmt: 'clusters, hosts, storage containers, cluster profiles',
   iam: 'users, roles, authorization policies, API keys, LDAP directories, SAML providers, client certificates',
-  networking: 'subnets, VPCs, floating IPs, routing policies, gateways, BGP sessions, load balancers, IP reservations',
+  networking: 'subnets, VPCs, floating IPs, routing policies, gateways, BGP sessions, VPN, load balancers, flows',
   platform: 'tasks, categories, batches, managers, registrations, backup and restore, products',
   storage: 'storage containers, volume groups and iSCSI clients in their older (v4.0.a3) form',
   vmm: 'virtual machines, images, templates, OVAs, statistics, VMs on external hypervisors',

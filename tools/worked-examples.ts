@@ -3,9 +3,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const folder = resolve(import.meta.dirname, '../docs/how-to')
-export const pages: readonly string[] = ['test-against-hyperplane.md', 'practise-operations.md'].map((name) =>
-  join(folder, name),
-)
+export const pages: readonly string[] = [
+  'build-a-two-tier-vpc.md',
+  'practise-operations.md',
+  'test-against-hyperplane.md',
+].map((name) => join(folder, name))
 
 const shown = /\[([\w.-]+)\]\(examples\/\1\)\n\n```(\w+)\n[\s\S]*?\n```\n/g
 

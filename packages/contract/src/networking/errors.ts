@@ -5,11 +5,23 @@ export const networkingErrors = {
     status: 409,
     message: 'The cluster does not support {capability}, or there is no network controller.',
   },
+  DEFAULT_VIRTUAL_SWITCH: {
+    code: 'NETWORKING-10085',
+    status: 409,
+    group: 'UNSUPPORTED_REQUEST',
+    message: 'The default virtual switch cannot be {change}.',
+  },
   DEFAULT_ROUTING_POLICY: {
     code: 'NETWORKING-10001',
     status: 400,
     group: 'INVALID_ARGUMENT',
     message: 'Modification of default routing policy with priority less than 10 is not allowed',
+  },
+  HOST_NIC_IN_USE: {
+    code: 'NETWORKING-10070',
+    status: 409,
+    group: 'ENTITY_IN_USE',
+    message: '{nic} is in use by {holder}: a NIC is an uplink of one virtual switch. Choose another NIC.',
   },
   IP_ADDRESS_UNAVAILABLE: { code: 'NETWORKING-10080', status: 409, message: '{address} is already {state}.' },
   IP_POOL_EXHAUSTED: {
@@ -103,5 +115,17 @@ export const networkingErrors = {
     group: 'UNSUPPORTED_REQUEST',
     message:
       'The route to {destination} is {routeType}: it follows its {source} and cannot be changed or deleted. Change static routes only.',
+  },
+  VIRTUAL_SWITCH_HOST_BUSY: {
+    code: 'NETWORKING-10072',
+    status: 409,
+    group: 'ENTITY_BUSY',
+    message: 'The task {taskExtId} empties or fills host {host}. Wait for it, then retry.',
+  },
+  VIRTUAL_SWITCH_HOST_NOT_EMPTY: {
+    code: 'NETWORKING-10086',
+    status: 409,
+    group: 'INSUFFICIENT_RESOURCES',
+    message: 'The VMs of host {host} have no room on other hosts. Power them off, or send isQuickMode.',
   },
 } as const

@@ -16,8 +16,5 @@ export const unimplemented: Unimplemented = {
     LearnedMacAddress: 'list',
     LearnedMacAddressForLayer2Stretch: 'get',
   },
-  '/config/node-schedulable-statuses': { listNodeSchedulableStatus: 'GET' },
-  '/config/uplink-bonds': { UplinkBond: 'list get' },
-  '/config/virtual-switches': { VirtualSwitch: 'create update delete', migrateBridge: 'POST /$actions/migrate' },
   '/stats/layer2-stretches': { getLayer2StretchStats: 'GET /{extId}' },
 }

@@ -7,6 +7,15 @@ export interface FlowStatistics {
    * of 30 s, ascending), and in total since it was attached.
    */
   northSouth(vpcExtId: string, subnetExtId: string, times: readonly number[]): Promise<readonly NorthSouthReading[]>
+
+  /** Traffic of a VPN connection over the 30 s before each time (as above). */
+  throughput(connectionExtId: string, times: readonly number[]): Promise<readonly ThroughputReading[]>
+}
+
+/** Whole numbers. */
+export interface ThroughputReading {
+  readonly receivedKbps: number
+  readonly transmittedKbps: number
 }
 
 /** Whole numbers. */

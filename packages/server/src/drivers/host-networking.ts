@@ -9,6 +9,16 @@ export interface HostNetworking {
   bridges(hostExtId: string): readonly BridgeView[]
   /** Interfaces of the guests that run on the host, in the order of their names. */
   taps(hostExtId: string): readonly TapView[]
+  /** In the order of their names. */
+  bonds(hostExtId: string): readonly BondView[]
+  /**
+   * Creates the bridge, or changes it. Repeated calls change nothing. @param pace `careful` waits until traffic flows again
+   * after a change of uplinks
+   * @throws DriverError, retryable, when the host does not answer; final, when a NIC is missing or in another bridge
+   */
+  putBridge(bridge: BridgeProgram, pace: 'careful' | 'quick'): Promise<void>
+  /** An absent bridge is no fault. @throws DriverError, retryable, when the host does not answer */
+  removeBridge(bridge: NicOfHost): Promise<void>
   /** For the views above. A backend without notifications calls `changed` at its polling interval. */
   watchHostNetworking(changed: () => void): () => void
   /**
@@ -76,16 +86,44 @@ export interface BridgeProgram {
   readonly virtualSwitchExtId?: string
   /** Names of NICs. */
   readonly uplinks: readonly string[]
+  /** Preferred while it has a link. */
   readonly activeUplink?: string
   readonly bondMode: BondMode
   readonly mtu: number
   /** 0: untagged. */
   readonly vlan: number
+  /** CIDR text of the host on this bridge. */
+  readonly address?: string
+  readonly gateway?: string
+  readonly multicast?: MulticastProgram
+}
+
+export interface MulticastProgram {
+  readonly isSnooping: boolean
+  readonly timeoutSeconds: number
+  /** VLANs in which the host asks for members; absent: it does not ask. */
+  readonly queriedVlans?: readonly number[]
 }
 
 export interface BridgeView extends BridgeProgram {
   readonly extId: string
   readonly macAddress: string
+  readonly speedMbps: number
+}
+
+/** The uplinks of a bridge that has several. */
+export interface BondView {
+  readonly extId: string
+  /** `br0-up` */
+  readonly name: string
+  readonly bridge: string
+  readonly virtualSwitchExtId?: string
+  readonly mode: Exclude<BondMode, 'NONE'>
+  readonly uplinks: readonly string[]
+  /** NICs that carry traffic now: one, or all with a link. */
+  readonly active: readonly string[]
+  /** NIL: the mode does without LACP. */
+  readonly lacp: 'CONFIGURED' | 'NEGOTIATED' | 'NIL'
 }
 
 export interface TapView {

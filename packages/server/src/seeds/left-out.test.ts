@@ -42,6 +42,17 @@ test('both ends of a secret are left out, and replaced by matching ones', () => 
       ['directory.users', 'ad.simulated/svc', { name: 'svc', password: 'old' }],
       (service, fact) => fact.password === digestOf(service.serviceAccount.password),
     ],
+    [
+      ['VpnConnection', { extId: 'v', ipsecConfig: { preSharedKey: sealed } }],
+      [
+        'fabric.vpn-tunnel',
+        'v',
+        { security: { keyDigest: 'old' }, routing: { bgp: { local: { passwordDigest: 'old' }, since: 1 } } },
+      ],
+      (connection, fact) =>
+        fact.security.keyDigest === secretDigest('v', connection.ipsecConfig.preSharedKey) &&
+        fact.routing.bgp.local.passwordDigest === undefined,
+    ],
   ]
   for (const [[kind, entity], [collection, id, fact], fits] of ends) {
     leaveOutOfEntity(table(kind), entity, leftOut)

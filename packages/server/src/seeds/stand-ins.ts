@@ -101,6 +101,14 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
       standIn: (ctx) => [ctx.adminPasswordHash],
     },
   ],
+  VpnConnection: [
+    {
+      path: ['ipsecConfig', 'preSharedKey'],
+      what: 'keys of VPN connections',
+      instead: createdAgain,
+      standIn: (ctx, { extId }) => ctx.secretFor(`vpn/${extId}`),
+    },
+  ],
   VolumeGroup: [
     {
       path: ['iscsiFeatures', 'targetSecret'],
@@ -141,6 +149,17 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       instead: `${createdAgain}; of a real directory: give them again`,
       standIn: (ctx, { name }) => digestOf(ctx.secretFor(`directory/${accountName(name)}`)),
     },
+  ],
+  'fabric.bgp-peer': [{ path: ['passwordDigest'], what: 'passwords of BGP', instead: notThere }],
+  'fabric.gateway': [{ path: ['service', 'bgp', 'passwordDigest'], what: 'passwords of BGP', instead: notThere }],
+  'fabric.vpn-tunnel': [
+    {
+      path: ['security', 'keyDigest'],
+      what: 'keys of VPN connections',
+      instead: createdAgain,
+      standIn: (ctx, _, [id]) => secretDigest(id as string, ctx.secretFor(`vpn/${id}`)),
+    },
+    { path: ['routing', 'bgp', '*', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
   ],
   'hardware.bmcs': [
     {

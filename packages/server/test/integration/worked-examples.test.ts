@@ -64,7 +64,13 @@ async function worldNames(): Promise<readonly string[]> {
 
 const stems = ['flaky-task', 'host-failure', 'ninety-days-later', 'rate-limit', 'stale-tag']
 /** Only for the shell. */
-const exercises = ['practise-host-failure', 'practise-maintenance', 'practise-restore', 'practise-roll-out']
+const exercises = [
+  'practise-host-failure',
+  'practise-maintenance',
+  'practise-restore',
+  'practise-roll-out',
+  'two-tier-vpc',
+]
 
 for (const [suffix, interpreter] of [
   ['py', 'python3'],

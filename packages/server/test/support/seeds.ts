@@ -42,7 +42,7 @@ export function withoutSecrets(value: any): any {
   )
 }
 
-const factSecrets = /^(?:chapDigest|digest|password|passwordDigest|passwordHash)$/
+const factSecrets = /^(?:chapDigest|digest|password|keyDigest|passwordDigest|passwordHash)$/
 
 /** Every fact of the simulated infrastructure, by `collection/id`. */
 export async function factsOf(app: TestApp): Promise<ReadonlyMap<string, unknown>> {

@@ -1,11 +1,13 @@
 /** Builders for VPN connections in the VPC `prod` of the demo. */
 import { seedId } from '../../src/core/ids/named-id.ts'
 import type { TestApp } from './start-app.ts'
-import { ip, made } from './vpcs.ts'
+import { demoRoutes, ip, made, removed } from './vpcs.ts'
 
 export const vpnConnections = '/networking/v4.3/config/vpn-connections'
 export const demoConnection = `${vpnConnections}/${seedId('vpn-connection/branch-1')}`
 export const preSharedKey = 'key-of-the-test'
+/** The static route of the demo through its connection. */
+export const demoRoute = `${demoRoutes('prod')}/${seedId('route/prod/to-branch')}`
 const gateways = '/networking/v4.3/config/gateways'
 
 /** A remote device at the address; without an AS number there is no eBGP. */
@@ -29,3 +31,9 @@ export const connectionTo = (remoteGatewayReference: string, name: string, more:
   ipsecConfig: { preSharedKey },
   ...more,
 })
+
+/** Frees the pair of gateways that the demo connects. */
+export async function removeDemoConnection(app: TestApp): Promise<void> {
+  await removed(app, demoRoute)
+  await removed(app, demoConnection)
+}

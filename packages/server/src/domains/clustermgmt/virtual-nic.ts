@@ -3,6 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualNic, virtualNicOperations } from '@hyperplane/contract/clustermgmt/virtual-nic'
 import { listOf, notFound } from '../../core/standard.ts'
+import type { BridgeView } from '../../drivers/host-networking.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 
 type HostEntity = EntityOf<typeof Host>
@@ -26,8 +27,9 @@ function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'driver
   const nics = networkFabric.hostNics(host.extId)
   const bridges = networkFabric.bridges(host.extId).map((bridge): Nic & { readonly hostNicsUuids: string[] } => {
     const uplinks = nics.filter(({ name }) => bridge.uplinks.includes(name))
-    const speeds = uplinks.map(({ isUp, model }) => (isUp ? model.speedMbps * 1000 : 0))
-    const address = host.hypervisor?.externalAddress
+    // The host itself is reached over its first bridge.
+    const own = bridge.name === managementBridge ? host.hypervisor?.externalAddress : undefined
+    const addresses = [...(own === undefined ? [] : [own]), ...addressOf(bridge)]
     return {
       extId: bridge.extId,
       tenantId: host.tenantId,
@@ -37,12 +39,11 @@ function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'driver
       macAddress: bridge.macAddress,
       // A bridge without uplinks connects guests of the host only.
       interfaceStatus: uplinks.length === 0 || uplinks.some(({ isUp }) => isUp) ? 'up' : 'down',
-      linkSpeedInKbps: Math.max(0, ...speeds),
+      linkSpeedInKbps: bridge.speedMbps * 1000,
       mtuInBytes: bridge.mtu,
       vlanId: bridge.vlan,
       isDhcpEnabled: false,
-      // The host itself is reached over its first bridge.
-      ...(bridge.name === managementBridge && address !== undefined ? { ipv4Addresses: [address] } : {}),
+      ...(addresses.length === 0 ? {} : { ipv4Addresses: addresses }),
     }
   })
   const taps = networkFabric.taps(host.extId).map((tap): Nic => {
@@ -65,3 +66,8 @@ function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'driver
 }
 
 const managementBridge = 'br0'
+
+function addressOf({ address }: BridgeView) {
+  const [value, length] = address?.split('/') ?? []
+  return value === undefined ? [] : [{ ipv4: { value, prefixLength: Number(length) } }]
+}

@@ -39,6 +39,8 @@ export interface Phase<E> {
   /** `before`: the stored row, in updates. The result is that of the step. */
   program?(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
   remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
+  /** Undoes an update. Default: programs `stored`. */
+  restore?(ctx: StepContext<Drivers>, stored: E, after: E): Promise<void>
   /** A creation writes this with the step. If it fails later, `release` has to remove it. */
   record?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
 }
@@ -179,11 +181,11 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A
   const update = stepsOf<E, Update<E>>(
     phases,
     'update',
-    ({ program }) => ({
+    ({ program, restore = async (ctx, stored) => void (await program?.(ctx, stored)) }) => ({
       run: async (ctx, { after }) => program?.(ctx, after, await storedOf(ctx, after)),
       undo: async (ctx, { after }) => {
         const stored = await storedOf(ctx, after)
-        if (stored !== undefined) await program?.(ctx, stored)
+        if (stored !== undefined) await restore(ctx, stored, after)
       },
     }),
     async (ctx, { after }, result) => {

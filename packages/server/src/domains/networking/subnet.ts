@@ -18,7 +18,7 @@ import { requireCapability } from '../admission/cluster-capabilities.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { refuseDuringCreationOrDeletion } from './busy.ts'
+import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import { inUse } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
@@ -48,6 +48,8 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
   },
   async configure(ctx, request) {
     const { body, references, entity, stored } = request
+    // Its tasks program subnets on other hosts, or expect that there are none.
+    if (references.virtualSwitch !== undefined) refuseWhileChanging('Virtual switch', references.virtualSwitch)
     const cluster = stored === undefined ? references.virtualSwitch?.clusterExtId : stored.clusterReference
     await requireClusterReachable(ctx, cluster)
     const own = stored === undefined ? await added(ctx, request) : { isAdvancedNetworking: stored.isAdvancedNetworking }

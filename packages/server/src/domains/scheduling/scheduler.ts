@@ -268,8 +268,10 @@ export async function candidatesOf(
     filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
   })
   const switchesOf = new Map<string, Set<string>>(hosts.map(({ extId }) => [extId, new Set()]))
-  for (const each of switches)
-    for (const { extId } of each.clusters.flatMap((of) => of.hosts)) switchesOf.get(extId as string)?.add(each.extId)
+  // A host that an update takes out of the switch gets no more VMs of its subnets.
+  for (const { extId: switchExtId, clusters, change } of switches)
+    for (const { extId } of clusters.flatMap((of) => of.hosts))
+      if (change?.hostExtIds?.includes(extId) !== false) switchesOf.get(extId)?.add(switchExtId)
   return hosts.map((host) => {
     const closed = closedBecause(host, ctx.drivers.hardware.isHostUp(host.extId))
     return {

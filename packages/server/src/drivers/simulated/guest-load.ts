@@ -110,8 +110,18 @@ export function networkAt(
   return { received: Math.round(rate * received), transmitted: Math.round(rate * (1 - received)) }
 }
 
-/** 0.15 at 04:00, 1 at 14:00, UTC; less at weekends. */
+const lastCurve = { second: -1, value: 0 }
+
+/** 0.15 at 04:00, 1 at 14:00, UTC; less at weekends. Many guests ask for the same time in turn. */
 function curveOfDay(second: number): number {
+  if (lastCurve.second !== second) {
+    lastCurve.value = newCurveOfDay(second)
+    lastCurve.second = second
+  }
+  return lastCurve.value
+}
+
+function newCurveOfDay(second: number): number {
   const time = second % (24 * hour)
   const sinceTrough = (time - 4 * hour + 24 * hour) % (24 * hour)
   const way = sinceTrough <= 10 * hour ? sinceTrough / (10 * hour) : (24 * hour - sinceTrough) / (14 * hour)

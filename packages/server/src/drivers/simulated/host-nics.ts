@@ -34,13 +34,6 @@ export const hostNicId = (hostExtId: string, name: string): string => derivedId(
 export function createHostNics(
   world: SimulatedWorld,
 ): Pick<HostNetworking, 'disableVirtualFunctions' | 'enableVirtualFunctions' | 'hostNics' | 'watchHostNetworking'> {
-  const requireAnswer = (hostExtId: string): void => {
-    const { isDown, isAgentSilent } = faultOf(world, hostExtId)
-    if (isDown === true || isAgentSilent === true)
-      throw new DriverError(`the network agent of the host ${hostExtId} does not answer within 30 s`, {
-        retryable: true,
-      })
-  }
   const put = (hostExtId: string, name: string, profileExtId: string | undefined): Promise<void> => {
     const { profiles = {}, ...fact } = factOf(world, hostExtId)
     const { [name]: _, ...others } = profiles
@@ -56,7 +49,7 @@ export function createHostNics(
     watchHostNetworking: (changed) => world.watch(watched, changed),
     async enableVirtualFunctions({ hostExtId, name }, profileExtId) {
       if (profileOf({ hostExtId, name }) === profileExtId) return
-      requireAnswer(hostExtId)
+      requireAgent(world, hostExtId)
       const nic = nicsOfHost(world, hostExtId).find((each) => each.name === name)
       if (nic === undefined || nic.model.virtualFunctions === 0)
         throw new DriverError(`${name} of the host ${hostExtId} has no virtual functions`, { retryable: false })
@@ -64,7 +57,7 @@ export function createHostNics(
     },
     async disableVirtualFunctions({ hostExtId, name }) {
       if (profileOf({ hostExtId, name }) === undefined) return
-      requireAnswer(hostExtId)
+      requireAgent(world, hostExtId)
       await put(hostExtId, name, undefined)
     },
   }
@@ -72,6 +65,13 @@ export function createHostNics(
 
 const faultOf = (world: SimulatedWorld, hostExtId: string): HardwareFault =>
   world.collection<HardwareFault>('hardware.faults').get(hostExtId) ?? {}
+
+/** @throws DriverError, retryable, when the network agent of the host does not answer */
+export function requireAgent(world: SimulatedWorld, hostExtId: string): void {
+  const { isDown, isAgentSilent } = faultOf(world, hostExtId)
+  if (isDown !== true && isAgentSilent !== true) return
+  throw new DriverError(`the network agent of the host ${hostExtId} does not answer within 30 s`, { retryable: true })
+}
 
 export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
   const { models, rack, profiles = {} } = factOf(world, hostExtId)

@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
-import { createBridges } from './bridges.ts'
+import { createBridges } from './bridge-programs.ts'
+import { bridgeViews } from './bridges.ts'
 import { createExporting } from './flow-exporters.ts'
 import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
@@ -44,7 +45,8 @@ export function createNetworkFabric(
     ...createPortStacks(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createHostNics(world),
-    ...createBridges(world),
+    ...createBridges(world, settings.durations === 'instant'),
+    ...bridgeViews(world),
     ...createVpnTunnels(world),
     ...createExporting(world),
     ...createFlowStatistics(settings.flows),

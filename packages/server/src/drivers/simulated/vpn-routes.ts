@@ -8,9 +8,13 @@ import { bgpConditionOf, type TunnelFact, tunnelFacts } from './vpn-state.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** Accepted prefixes of the peer; none unless BGP is up. */
-export function learnedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] {
+export const learnedBy = (world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] =>
+  isBgpUp(world, tunnel) ? acceptedBy(world, tunnel) : []
+
+/** Whether BGP is up or not. */
+export function acceptedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] {
   const { bgp } = tunnel.routing ?? {}
-  if (bgp === undefined || !isBgpUp(world, tunnel)) return []
+  if (bgp === undefined) return []
   const offers = offersOf(tunnel)
   const interfaces = parsePrefix(`${tunnel.remote.interfaceAddress}/30`)
   const reasons = reasonsToIgnore(offers, {

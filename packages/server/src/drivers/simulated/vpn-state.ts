@@ -41,52 +41,73 @@ export const tunnelFacts = (
   tunnelFaults: world.collection('fabric.vpn-tunnel-fault'),
 })
 
+/** When something is up, as long as its facts stay as they are. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
 export function conditionOf(world: SimulatedWorld, tunnel: TunnelFact): Condition {
+  const span = upSpan(world, tunnel)
+  if ('reason' in span) return span
   const now = world.clock.now()
-  const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
-  const begun = beginningOf(world, tunnel)
-  if (begun.reason !== undefined) return { reason: begun.reason }
-  const { at, upAt, deadPeerDetection } = begun
-  if (silentSince !== undefined) {
-    const wasUp = upAt <= silentSince && !(otherKeySince !== undefined && otherKeySince <= silentSince)
-    if (!wasUp) return { reason: 'no response' }
-    const lostAt = silentSince + 1000 * deadPeerDetection.timeoutSeconds
-    if (now < lostAt) return { upSince: upAt }
-    const hasTriedAgain = deadPeerDetection.action === 'RESTART' && now >= lostAt + retryMillis
+  const action = tunnel.security?.deadPeerDetection.action
+  if (now >= span.to) {
+    const hasTriedAgain = action === 'RESTART' && now >= span.to + retryMillis
     return { reason: hasTriedAgain ? 'no response' : 'dead peer detected' }
   }
-  if (otherKeySince !== undefined) return { reason: 'authentication failed' }
-  if (now < at) return { reason: deadPeerDetection.action === 'CLEAR' ? 'dead peer detected' : 'no response' }
-  return now < upAt ? { reason: 'negotiating' } : { upSince: upAt }
+  if (now >= span.from) return { upSince: span.from }
+  if (now >= span.begun) return { reason: 'negotiating' }
+  return { reason: action === 'CLEAR' ? 'dead peer detected' : 'no response' }
+}
+
+/** With the time at which the ends begin to negotiate. */
+export function upSpan(
+  world: SimulatedWorld,
+  tunnel: TunnelFact,
+): (Span & { readonly begun: number }) | { readonly reason: string } {
+  const { connectionExtId, gatewayExtId, security, negotiation } = tunnel
+  if (security === undefined || negotiation === undefined) return { reason: 'the tunnel is not configured' }
+  const service = serviceOf(world, gatewayExtId)
+  if (service.reason !== undefined) return { reason: service.reason }
+  const { at, isRekey } = service.upSince > negotiation.at ? { at: service.upSince, isRekey: false } : negotiation
+  const from = at + millisOf(world, `vpn ${connectionExtId} ${at}`, isRekey ? seconds.rekey : seconds.negotiation)
+  const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(connectionExtId) ?? {}
+  if (silentSince === undefined) {
+    if (otherKeySince !== undefined) return { reason: 'authentication failed' }
+    return { begun: at, from, to: Number.POSITIVE_INFINITY }
+  }
+  const wasUp = from <= silentSince && !(otherKeySince !== undefined && otherKeySince <= silentSince)
+  if (!wasUp) return { reason: 'no response' }
+  return { begun: at, from, to: silentSince + 1000 * security.deadPeerDetection.timeoutSeconds }
 }
 
 /** Undefined: no eBGP is configured. */
 export function bgpConditionOf(world: SimulatedWorld, tunnel: TunnelFact): Condition | undefined {
   const { bgp } = tunnel.routing ?? {}
   if (bgp === undefined) return undefined
-  const condition = conditionOf(world, tunnel)
-  if (condition.reason !== undefined) return { reason: 'Idle' }
-  if (bgp.local.passwordDigest !== bgp.remote.passwordDigest) return { reason: 'Active: authentication failed' }
   const now = world.clock.now()
+  const span = bgpSpan(world, tunnel)
+  if (span !== undefined && span.from <= now && now < span.to) return { upSince: span.from }
+  if (conditionOf(world, tunnel).reason !== undefined) return { reason: 'Idle' }
+  if (!isSamePassword(bgp)) return { reason: 'Active: authentication failed' }
   const { silentSince } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
-  const from = Math.max(condition.upSince, bgp.since)
-  const upAt = from + millisOf(world, `vpn bgp ${tunnel.connectionExtId} ${from}`, seconds.bgp)
-  const isSilent = silentSince !== undefined && (upAt > silentSince || now - silentSince >= holdMillis)
-  if (isSilent) return { reason: 'Active: the peer does not answer' }
-  return now < upAt ? { reason: 'Connect' } : { upSince: upAt }
+  return { reason: silentSince === undefined ? 'Connect' : 'Active: the peer does not answer' }
 }
 
-/** When the present negotiation begins, and when it is complete if the peer answers. */
-function beginningOf(world: SimulatedWorld, tunnel: TunnelFact) {
-  const { security, negotiation } = tunnel
-  if (security === undefined || negotiation === undefined) return { reason: 'the tunnel is not configured' }
-  const service = serviceOf(world, tunnel.gatewayExtId)
-  if (service.reason !== undefined) return { reason: service.reason }
-  const { at, isRekey } = service.upSince > negotiation.at ? { at: service.upSince, isRekey: false } : negotiation
-  const span = isRekey ? seconds.rekey : seconds.negotiation
-  const upAt = at + millisOf(world, `vpn ${tunnel.connectionExtId} ${at}`, span)
-  return { at, upAt, deadPeerDetection: security.deadPeerDetection }
+/** When the eBGP session is up, as long as the facts stay as they are. */
+export function bgpSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undefined {
+  const { bgp } = tunnel.routing ?? {}
+  const up = upSpan(world, tunnel)
+  if (bgp === undefined || 'reason' in up || !isSamePassword(bgp)) return undefined
+  const { silentSince = Number.POSITIVE_INFINITY } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
+  const begun = Math.max(up.from, bgp.since)
+  const from = begun + millisOf(world, `vpn bgp ${tunnel.connectionExtId} ${begun}`, seconds.bgp)
+  return from > silentSince ? undefined : { from, to: Math.min(up.to, silentSince + holdMillis) }
 }
+
+const isSamePassword = ({ local, remote }: { readonly local: SpeakerFact; readonly remote: SpeakerFact }): boolean =>
+  local.passwordDigest === remote.passwordDigest
 
 const millisOf = (world: SimulatedWorld, text: string, [least, most]: readonly [number, number]): number =>
   Math.round(1000 * (least + (most - least) * drawsFrom(`${world.seed}/${text}`)()))

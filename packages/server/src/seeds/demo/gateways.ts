@@ -4,9 +4,10 @@ import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { validateBody } from '../../core/input/validate.ts'
-import { parseHost, type WireAddress, writeAddress } from '../../core/ip-address.ts'
+import { parseHost, parsePrefix, type WireAddress, writeAddress } from '../../core/ip-address.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import { diskOf } from '../../domains/networking/gateway/appliance.ts'
+import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
 import { gatewayFacts } from '../../drivers/simulated/gateways.ts'
 import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor.ts'
 import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
@@ -71,6 +72,16 @@ export async function seedGatewaysDemo(ctx: SeedContext): Promise<void> {
   const options = { unknown: 'refuse', version: '', sparse: false, defaults: true } as const
   await create('VpnConnection', connection, validateBody(VpnConnection.schema, body, options).value as object)
   await seedTunnelUp(ctx, seedId(connection))
+  await acting.perform(operationOf('networking.createRouteForRouteTable'), {
+    called: 'route/prod/to-branch',
+    path: { routeTableExtId: seedId('route-table/prod') },
+    body: {
+      name: 'to-branch',
+      routeType: 'STATIC',
+      destination: writeSubnet(parsePrefix('10.61.0.0/16')!),
+      nexthop: { nexthopType: 'VPN_CONNECTION', nexthopReference: seedId(connection) },
+    },
+  })
 }
 
 const type = (name: string) => ({ $objectType: `networking.v4.config.${name}NetworkServices` })

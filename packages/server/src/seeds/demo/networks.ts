@@ -151,6 +151,7 @@ export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch)
       },
     ],
     clusterExtId,
+    uplinks: hostExtIds.flatMap((host) => nics.map((nic) => `${host}/${nic}`)),
     mtu: 1500,
     igmpSpec: { isSnoopingEnabled: false, snoopingTimeout: 300 },
     isQuickMode: false,

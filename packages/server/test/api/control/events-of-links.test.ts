@@ -9,8 +9,7 @@ import { advance, requestId } from '../../support/clustermgmt.ts'
 import { faultsOf, happen, postEvent, startQuietDemo } from '../../support/events.ts'
 import { registrations } from '../../support/registering.ts'
 import { adminPassword, type CallResult, type TestApp } from '../../support/start-app.ts'
-import { demoRoutes, made, prefix } from '../../support/vpcs.ts'
-import { demoConnection } from '../../support/vpn.ts'
+import { demoConnection, demoRoute } from '../../support/vpn.ts'
 
 let app: TestApp
 before(async () => {
@@ -36,12 +35,7 @@ test('a silent BGP peer loses its session and routes after 90 s; when it answers
 
 test('a tunnel whose peer is silent, or has another key, is DOWN with its routes inactive, and UP again afterwards', async () => {
   const state = async () => (await app.call('GET', demoConnection)).data.ipsecTunnelStatus
-  const route = await made(app, demoRoutes('prod'), {
-    routeType: 'STATIC',
-    destination: prefix('10.250.0.0/16'),
-    nexthop: { nexthopType: 'VPN_CONNECTION', nexthopReference: demoConnection.slice(-36) },
-  })
-  const isActive = async () => (await app.call('GET', route)).data.isActive
+  const isActive = async () => (await app.call('GET', demoRoute)).data.isActive
   await happen(app, { type: 'VPN_PEER_FALLS_SILENT', connection: 'branch-1' }, { duration: 'PT1M' })
   await app.clock.advance(30_000)
   assert.deepEqual([await state(), await isActive()], [{ state: 'DOWN', message: 'dead peer detected' }, false])

@@ -72,6 +72,16 @@ const countedIn = (vpc: string): number =>
       }),
   )
 
+/** Bytes that came through VPN connections into a VPC. */
+function tunneledInto(vpc: string, from: number, to: number): number {
+  let bytes = 0
+  for (let time = from + 30_000; time <= to; time += 30_000)
+    new Flows(app.world).tableAt(vpc, time)!.visit(time / 1000, ({ connectionExtId, kind }, rate) => {
+      if (kind === 'ingress' && connectionExtId !== undefined) bytes += 30 * rate
+    })
+  return bytes
+}
+
 test('what the NICs of a VPC send and what enters it from outside is what its policies count', async () => {
   const from = await counting()
   await app.clock.advance(300_000)
@@ -81,8 +91,9 @@ test('what the NICs of a VPC send and what enters it from outside is what its po
   )
   const { data } = await statistics(nat, from + 30_000, to)
   const entered = 30 * sum(data.northSouthIngressBytesPerSec)
-  assert.ok(sent > 0 && entered > 0)
-  assert.equal(countedIn(prod), sent + entered)
+  const tunneled = tunneledInto(prod, from, to)
+  assert.ok(sent > 0 && entered > 0 && tunneled > 0)
+  assert.equal(countedIn(prod), sent + entered + tunneled)
 })
 
 test('what arrives from neighbours and from outside is what the NICs of a VPC receive', async () => {

@@ -6,13 +6,13 @@ import { after, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { changed, ip, made, removed } from '../../support/vpcs.ts'
-import { aRemoteVpn, connectionTo, demoConnection, vpnConnections } from '../../support/vpn.ts'
+import { aRemoteVpn, connectionTo, removeDemoConnection, vpnConnections } from '../../support/vpn.ts'
 
 let app: TestApp
 let own: string
 before(async () => {
   app = await startApp()
-  await removed(app, demoConnection)
+  await removeDemoConnection(app)
   const services = {
     $objectType: 'networking.v4.config.LocalNetworkServices',
     localVpnService: { ebgpConfig: { asn: 65010, password: 'ebgp-secret-2' } },

@@ -8,14 +8,22 @@ import { setTunnelFault, tunnelFacts } from '../../../src/drivers/simulated/vpn-
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { changed, demoRoutes, ip, made, prefix, put, removed } from '../../support/vpcs.ts'
-import { aRemoteVpn, connectionTo, demoConnection, preSharedKey, vpnConnections } from '../../support/vpn.ts'
+import {
+  aRemoteVpn,
+  connectionTo,
+  demoConnection,
+  demoRoute,
+  preSharedKey,
+  removeDemoConnection,
+  vpnConnections,
+} from '../../support/vpn.ts'
 
 const gateways = '/networking/v4.3/config/gateways'
 const localGateway = `${gateways}/${seedId('gateway/vpn-prod')}`
 const branch = seedId('gateway/branch')
 /** `<task definition> <step>` whose run fails. */
 let failing: string | undefined
-let ofDemo: { readonly connection: any; readonly gateway: any }
+let ofDemo: { readonly connection: any; readonly gateway: any; readonly route: any }
 let app: TestApp
 before(async () => {
   app = await startApp({
@@ -24,8 +32,12 @@ before(async () => {
       if (phase === 'run' && `${definition} ${step}` === failing) throw new Error('no')
     },
   })
-  ofDemo = { connection: await read(demoConnection), gateway: await read(`${gateways}/${branch}`) }
-  await removed(app, demoConnection)
+  ofDemo = {
+    connection: await read(demoConnection),
+    gateway: await read(`${gateways}/${branch}`),
+    route: await read(demoRoute),
+  }
+  await removeDemoConnection(app)
   await changed(app, localGateway, { services: localVpn({ asn: 65010 }) })
 })
 afterEach(async () => {
@@ -71,10 +83,11 @@ const through = (path: string, destination: string): object => ({
   nexthop: { nexthopType: 'VPN_CONNECTION', nexthopReference: path.slice(-36) },
 })
 
-test('the connection of the demo is UP, without eBGP, and so is its remote gateway', () => {
+test('the connection of the demo is UP, without eBGP, and so is its remote gateway; a static route uses it', () => {
   const { ebgpStatus, ipsecTunnelStatus, learnedPrefixes, name } = ofDemo.connection
   assert.deepEqual([name, ipsecTunnelStatus, ebgpStatus, learnedPrefixes], ['branch-1', { state: 'UP' }, undefined, []])
   assert.equal(ofDemo.gateway.status.state, 'UP')
+  assert.deepEqual([ofDemo.route.isActive, ofDemo.route.nexthop.nexthopName], [true, 'branch-1'])
 })
 
 test('a connection that was created is configured, negotiates, and is UP within ten seconds, with eBGP five seconds later', async () => {

@@ -11,6 +11,8 @@ import { checkInvariants } from '../../support/invariants.ts'
 import { changed, GiB, readVm } from '../../support/native-cluster.ts'
 import { entitiesOf, exported, factsOf, withoutSecrets } from '../../support/seeds.ts'
 import { adminPassword, beginning, startApp, type TestApp } from '../../support/start-app.ts'
+import { changed as changedEntity } from '../../support/vpcs.ts'
+import { demoConnection } from '../../support/vpn.ts'
 
 const native = seedId('cluster/hp-native-01')
 const vms = '/vmm/v4.2/ahv/config/vms'
@@ -272,7 +274,10 @@ describe('what an export leaves out', () => {
     for (const found of [passwordHash, apiKeyDigest])
       for (const [, value = ''] of found.matchAll(/"(?:passwordHash|apiKeyDigest)":"([^"]+)"/g))
         assert.ok(!text.includes(value), value.slice(0, 12))
-    assert.doesNotMatch(text, /"(?:password|passwordHash|passwordDigest|chapDigest|apiKeyDigest|digest)":"/)
+    assert.doesNotMatch(
+      text,
+      /"(?:password|passwordHash|passwordDigest|preSharedKey|keyDigest|chapDigest|apiKeyDigest|digest)":"/,
+    )
   })
 
   test('the export lists what was left out, with counts and replacements', () => {
@@ -282,8 +287,13 @@ describe('what an export leaves out', () => {
     const noted = new Map(leftOut.map(({ what, count, instead }) => [what, { count, instead }]))
     assert.deepEqual(noted.get('passwords of local users'), { count: 5, instead: 'the password of admin' })
     assert.deepEqual(noted.get('API keys')?.count, 2)
-    for (const what of ['CHAP secrets', 'passwords of BMCs', 'passwords of directory accounts', 'the audit trail'])
-      assert.ok((noted.get(what)?.count ?? 0) > 0, what)
+    const others = [
+      'keys of VPN connections',
+      'passwords of BMCs',
+      'passwords of directory accounts',
+      'the audit trail',
+    ]
+    for (const what of ['CHAP secrets', ...others]) assert.ok((noted.get(what)?.count ?? 0) > 0, what)
   })
 
   test('local users have the password of admin after the import', async () => {
@@ -305,6 +315,8 @@ describe('what an export leaves out', () => {
     await copy.clock.advance(day / 24)
     const later = await copy.call('GET', `/clustermgmt/v4.2/config/clusters/${native}/hosts/${host}/bmc-info`)
     assert.equal(later.data.status, 'VALID')
+    const { ipsecTunnelStatus } = await changedEntity(copy, demoConnection, { description: 'the key is left out' })
+    assert.deepEqual(ipsecTunnelStatus, { state: 'UP' })
   })
 })
 

@@ -1,7 +1,8 @@
 /** Requests by which suites that cover every kind reach IPFIX exporters. */
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
-import { creating, named, updating } from '../../support/field-bases.ts'
+import { creating, named, once, updating } from '../../support/field-bases.ts'
 import { clusterScope, exporterBody, exporters } from '../../support/ipfix-exporters.ts'
 import { made } from '../../support/vpcs.ts'
 import {
@@ -26,6 +27,11 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: exporterBody('by-order', { exportScopes: [clusterScope(unknown)] }),
     broken: { exportScopes: [clusterScope(unknown), clusterScope(unknown)] },
   },
+  'networking.updateIpfixExporterById': {
+    path: `/config/ipfix-exporters/${seedId('ipfix-exporter/flows')}`,
+    body: exporterBody('by-order', { exportScopes: [clusterScope(unknown)] }),
+    broken: { exportScopes: [clusterScope(unknown), clusterScope(unknown)] },
+  },
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
@@ -39,7 +45,17 @@ const limited = () => exporterBody(named(), { collectorPort: ++lastPort, exportR
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'networking.createIpfixExporter': [creating(exporters, limited)],
-  'networking.updateIpfixExporterById': [updating(exporters, limited)],
+  'networking.updateIpfixExporterById': [
+    updating(exporters, limited),
+    async (app) => ({
+      path: await once(app, 'exporter of a cluster', () => made(app, exporters, limited())),
+      body: exporterBody(named(), {
+        collectorIp: '192.0.2.11',
+        collectorPort: ++lastPort,
+        exportScopes: [{ scopeType: 'PC', uuid: seedId('manager'), ipFamily: 'V4' }],
+      }),
+    }),
+  ],
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {

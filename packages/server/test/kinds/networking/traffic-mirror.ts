@@ -23,6 +23,11 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
     body: ofUnknown(),
     broken: { destinationList: [{ nicType: 'VIRTUAL_NIC', nicUuid: unknown }] },
   },
+  'networking.updateTrafficMirrorById': {
+    path: `/config/traffic-mirrors/${seedId('traffic-mirror/db-mirror')}`,
+    body: ofUnknown(),
+    broken: { destinationList: [{ nicType: 'VIRTUAL_NIC', nicUuid: unknown }] },
+  },
 }
 
 /** The demo has one destination. */
@@ -46,6 +51,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       await withoutOthers(app)
       return { path: mirrors, body: demoBody(named()) }
     },
+    async (app) => ({ path: mirrors, body: await placedBody(app, named()) }),
   ],
   'networking.updateTrafficMirrorById': [
     async (app) => ({
@@ -54,7 +60,22 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         return made(app, mirrors, demoBody(named()))
       }),
     }),
+    async (app) => ({
+      path: await once(app, 'mirror that gets other NICs', async () =>
+        made(app, mirrors, await placedBody(app, named())),
+      ),
+      body: await placedBody(app, named()),
+    }),
   ],
+}
+
+/** Names everything that follows from the source. */
+async function placedBody(app: TestApp, vmName: string): Promise<object> {
+  const vm = await aWatchedVm(app, vmName)
+  return mirrorBody(named(), vm.nics[0].extId, vm.nics[1].extId, {
+    hostReferenceList: [vm.host.extId],
+    clusterReferenceList: [vm.cluster.extId],
+  })
 }
 
 const ofVm = async (app: TestApp, name: string): Promise<object> => {

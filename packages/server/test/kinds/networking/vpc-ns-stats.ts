@@ -7,4 +7,5 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'flows.mirror': 'nobody',
   'flows.nic': 'nobody',
   'flows.policy': 'nobody',
+  'flows.tunnel': 'nobody',
 }

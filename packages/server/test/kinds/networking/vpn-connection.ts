@@ -4,7 +4,7 @@ import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { deleteEntity, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { ip, made } from '../../support/vpcs.ts'
+import { demoRoutes, ip, made } from '../../support/vpcs.ts'
 import { connectionTo, demoConnection, vpnConnections } from '../../support/vpn.ts'
 import {
   type Creation,
@@ -20,6 +20,8 @@ const contradiction = { dpdConfig: { intervalSecs: 30, timeoutSecs: 10 } }
 
 /** The demo has one pair of gateways: another connection needs the present one to go. */
 async function freed(app: TestApp): Promise<void> {
+  for (const { extId, nexthop } of (await app.call('GET', `${demoRoutes('prod')}?$limit=100`)).data)
+    if (nexthop.nexthopType === 'VPN_CONNECTION') await deleteEntity(app, `${demoRoutes('prod')}/${extId}`)
   for (const { extId } of (await app.call('GET', vpnConnections)).data)
     await deleteEntity(app, `${vpnConnections}/${extId}`)
 }

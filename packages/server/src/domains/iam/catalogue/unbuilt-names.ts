@@ -11,8 +11,6 @@ const irregular: Readonly<Record<string, string>> = {
   'clustermgmt.expandCluster': 'Expand_Cluster',
   'clustermgmt.fetchNodeNetworkingDetails': 'Fetch_Cluster_Node_Networking_Details',
   'clustermgmt.removeNode': 'Remove_Cluster_Node',
-  'networking.createVirtualSwitch': 'Add_Virtual_Switch',
-  'networking.migrateBridge': 'Migrate_Bridge',
 }
 
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */

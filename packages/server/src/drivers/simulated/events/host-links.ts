@@ -1,7 +1,7 @@
 /** Links of a host's NICs. Source: behaviour networking.md 3.4. */
 import { managementUplinksOf } from '../bridges.ts'
 import type { SimulatedWorld } from '../world.ts'
-import { hostFault, setHostFault } from './hosts.ts'
+import { hostFault, setHostFault } from './host-faults.ts'
 
 export type LinkState = 'lost' | 'sound' | { readonly periodSeconds: number }
 

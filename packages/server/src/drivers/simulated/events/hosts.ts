@@ -1,31 +1,10 @@
 /** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
-import { downtimeFacts, type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
+import { type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
 import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault } from './event.ts'
-
-const hardware = 'hardware.faults'
-
-export const hostFault = (world: SimulatedWorld, hostExtId: string) =>
-  faultOf<HardwareFault>(world, hardware, hostExtId)
-export async function setHostFault(
-  world: SimulatedWorld,
-  id: string,
-  changes: { [K in keyof HardwareFault]?: HardwareFault[K] | undefined },
-): Promise<void> {
-  if ('isDown' in changes) await noteDowntime(world, id, changes.isDown === true)
-  await setFault<HardwareFault>(world, hardware, id, changes)
-}
-
-/** Keeps past downtimes: statistics must leave them out even after the host is back. */
-async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> {
-  if (isDown === (hostFault(world, hostExtId).isDown === true)) return
-  const { times } = downtimeFacts(world).get(hostExtId) ?? { times: [] }
-  const now = world.clock.now()
-  const next = isDown ? [...times, { from: now }] : times.map((time) => ({ ...time, to: time.to ?? now }))
-  await downtimeFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
-}
+import { hardware, hostFault, rememberedTimes, setHostFault } from './host-faults.ts'
 
 /** Power loss: the host does not answer, and its guests stop. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
@@ -59,9 +38,6 @@ export async function returnHost(
   const held = [...begun.values()].filter(({ heldSince }) => heldSince !== undefined).length
   return { restarted: begun.size - held, held }
 }
-
-/** Per host, for statistics of the past. */
-const rememberedTimes = 200
 
 /** @param factor of the time that drives take; 1 is normal */
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {

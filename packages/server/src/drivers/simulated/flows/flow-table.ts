@@ -8,7 +8,7 @@ import { type Packet, type PacketEnd, policyDecider } from '../../policy-match.t
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
 import { guestKey, networkAt, type Profile, profileName, profileOf } from '../guest-load.ts'
 import { keyOf, noise } from '../noise.ts'
-import type { ObservedAttachment, ObservedNic } from './history.ts'
+import type { ObservedAttachment, ObservedNic, ObservedTunnel } from './history.ts'
 
 export interface FlowFacts {
   readonly seed: string
@@ -18,6 +18,7 @@ export interface FlowFacts {
   readonly attachments: readonly ObservedAttachment[]
   readonly floatingIps: readonly FloatingIpProgram[]
   readonly policies: readonly PolicyProgram[]
+  readonly tunnels: readonly ObservedTunnel[]
 }
 
 /** One direction of a connection. */
@@ -27,6 +28,8 @@ export interface Flow extends Packet {
   readonly kind: 'internal' | 'egress' | 'ingress'
   /** The external subnet that it crosses. */
   readonly externalSubnetExtId?: string
+  /** The VPN connection that carries it. */
+  readonly connectionExtId?: string
   readonly bytesPerPacket: number
   readonly decision: Decision
 }
@@ -58,6 +61,7 @@ interface Member {
   readonly replies?: Flow
   /** To its floating IP. */
   readonly inbound?: Flow
+  readonly tunneled: readonly { readonly out: Flow; readonly back: Flow }[]
 }
 
 interface Edge {
@@ -65,6 +69,9 @@ interface Edge {
   readonly to: number
   readonly there: Flow
   readonly back: Flow
+  /** Of the 30 s before `second`. */
+  rate: number
+  second: number
 }
 
 interface Drawn {
@@ -75,6 +82,8 @@ interface Drawn {
 
 /** Of what a NIC could send to other NICs, for each of its two neighbours. */
 const neighbourShare = 0.35
+/** Of what a NIC exchanges with the outside, for all tunnels together. */
+const tunneledShare = 0.4
 const bytesPerPacket = [500, 1200] as const
 const clientPorts = [32_768, 60_999] as const
 const services: Readonly<Record<ReturnType<typeof profileName>, number>> = {
@@ -99,9 +108,12 @@ export class FlowTable {
     const pairs =
       count < 2 ? [] : count === 2 ? [[0, 1]] : this.#members.map((_, index) => [index, (index + 1) % count])
     this.#edges = pairs.map(([from = 0, to = 0]) => flows.edgeOf(this.#members, from, to))
-    this.#edgesOf = this.#members.map((_, member) =>
-      this.#edges.flatMap(({ from, to }, index) => (from === member || to === member ? index : [])),
-    )
+    const edgesOf = this.#members.map((): number[] => [])
+    for (const [index, { from, to }] of this.#edges.entries()) {
+      edgesOf[from]!.push(index)
+      edgesOf[to]!.push(index)
+    }
+    this.#edgesOf = edgesOf
     this.#indexes = new Map(this.#members.map(({ nicExtId }, index) => [nicExtId, index]))
     this.#drawn = this.#members.map(() => ({ received: 0, transmitted: 0, second: -1 }))
   }
@@ -113,6 +125,11 @@ export class FlowTable {
   /** Every flow of the 30 s before `second`. */
   visit(second: number, visitor: Visitor): void {
     for (let edge = 0; edge < this.#edges.length; edge++) this.#visitEdge(edge, second, visitor)
+    this.visitCrossing(second, visitor)
+  }
+
+  /** Every flow that enters or leaves the VPC. */
+  visitCrossing(second: number, visitor: Visitor): void {
     for (let member = 0; member < this.#members.length; member++) this.#visitOutside(member, second, visitor)
   }
 
@@ -138,9 +155,10 @@ export class FlowTable {
   }
 
   #receivesAll(member: number): boolean {
-    const { replies, inbound, out } = this.#members[member]!
+    const { replies, inbound, out, tunneled } = this.#members[member]!
     if (replies === undefined || !replies.decision.arrives || !out.decision.arrives) return false
     if (inbound?.decision.arrives === false) return false
+    if (!tunneled.every((each) => each.out.decision.arrives && each.back.decision.arrives)) return false
     return this.#edgesOf[member]!.every((index) => {
       const { to, there, back } = this.#edges[index]!
       return (to === member ? there : back).decision.arrives
@@ -149,12 +167,14 @@ export class FlowTable {
 
   /** Both directions carry the same number of bytes, so that what NICs send to each other is what they receive. */
   #edgeRate(index: number, second: number): number {
-    const { from, to } = this.#edges[index]!
-    const most = (member: number): number => {
-      const { received, transmitted } = this.#drawnBy(member, second)
-      return Math.min(received, transmitted) * neighbourShare
+    const edge = this.#edges[index]!
+    if (edge.second !== second) {
+      const [one, other] = [this.#drawnBy(edge.from, second), this.#drawnBy(edge.to, second)]
+      const most = Math.min(one.received, one.transmitted, other.received, other.transmitted)
+      edge.rate = Math.floor(most * neighbourShare)
+      edge.second = second
     }
-    return Math.floor(Math.min(most(from), most(to)))
+    return edge.rate
   }
 
   #visitEdge(index: number, second: number, visitor: Visitor): void {
@@ -166,15 +186,22 @@ export class FlowTable {
   }
 
   #visitOutside(member: number, second: number, visitor: Visitor): void {
-    const { out, replies, inbound } = this.#members[member]!
+    const { out, replies, inbound, tunneled } = this.#members[member]!
     const { received, transmitted } = this.#drawnBy(member, second)
     let inside = 0
     for (const edge of this.#edgesOf[member]!) inside += this.#edgeRate(edge, second)
-    if (transmitted > inside) visitor(out, transmitted - inside)
-    const requests = inbound === undefined ? 0 : Math.floor((received - inside) / 2)
+    const [sent, got] = [transmitted - inside, received - inside].map((rate) => {
+      const each = tunneled.length === 0 ? 0 : Math.floor((Math.max(0, rate) * tunneledShare) / tunneled.length)
+      return { each, rest: rate - each * tunneled.length }
+    }) as [Split, Split]
+    for (const tunnel of tunneled) {
+      if (sent.each > 0) visitor(tunnel.out, sent.each)
+      if (got.each > 0 && tunnel.out.decision.arrives) visitor(tunnel.back, got.each)
+    }
+    if (sent.rest > 0) visitor(out, sent.rest)
+    const requests = inbound === undefined ? 0 : Math.floor(got.rest / 2)
     if (inbound !== undefined && requests > 0) visitor(inbound, requests)
-    if (replies !== undefined && out.decision.arrives && received - inside > requests)
-      visitor(replies, received - inside - requests)
+    if (replies !== undefined && out.decision.arrives && got.rest > requests) visitor(replies, got.rest - requests)
   }
 
   #drawnBy(member: number, second: number): Drawn {
@@ -190,9 +217,18 @@ export class FlowTable {
   }
 }
 
+/** Bytes a second: through each tunnel, and the rest. */
+interface Split {
+  readonly each: number
+  readonly rest: number
+}
+
 /** The shares of all connected NICs add up to `rate`. */
 const shareOf = (rate: number, { index, connectedNics }: ObservedNic): number =>
   Math.floor(rate / connectedNics) + (index < rate % connectedNics ? 1 : 0)
+
+/** What carries a flow beyond the VPC. */
+type Through = Pick<Flow, 'connectionExtId' | 'externalSubnetExtId'>
 
 class FlowMaker {
   readonly #facts: FlowFacts
@@ -212,9 +248,10 @@ class FlowMaker {
     const outside = this.#outsideOf(nic, address)
     const client = portOf(draws, 1)
     const server = { ...outsider(draws, 2), port: 443 }
-    const out = this.#flow('egress', { ...end, port: client }, server, outside.exit)
+    const exit = outside.exit === undefined ? {} : { externalSubnetExtId: outside.exit }
+    const out = this.#flow('egress', { ...end, port: client }, server, exit)
     const isConnected = nic.vpcExtId === undefined || outside.exit !== undefined
-    const replies = isConnected ? this.#flow('ingress', server, { ...end, port: client }, outside.exit) : undefined
+    const replies = isConnected ? this.#flow('ingress', server, { ...end, port: client }, exit) : undefined
     const service = services[profileName(nic.vmName, key)]
     const inbound =
       outside.floating === undefined
@@ -223,12 +260,13 @@ class FlowMaker {
             'ingress',
             { ...outsider(draws, 3), port: portOf(draws, 4) },
             { ...end, port: service },
-            outside.floating,
+            { externalSubnetExtId: outside.floating },
           )
     return {
       ...{ nicExtId, nic, key, profile: profileOf(nic.vmName, key), end, out },
       ...(replies && { replies }),
       ...(inbound && { inbound }),
+      tunneled: this.#facts.tunnels.map((tunnel) => this.#tunneled(tunnel, { ...end, port: client })),
     }
   }
 
@@ -244,6 +282,7 @@ class FlowMaker {
       ...{ from, to },
       there: this.#flow('internal', source, destination),
       back: this.#flow('internal', destination, source),
+      ...{ rate: 0, second: -1 },
     }
   }
 
@@ -259,10 +298,26 @@ class FlowMaker {
     return { ...(exit !== undefined && { exit }), ...(floating !== undefined && { floating }) }
   }
 
-  #flow(kind: Flow['kind'], source: FlowEnd, destination: FlowEnd, externalSubnetExtId?: string): Flow {
+  /** With a host at the remote site. */
+  #tunneled({ connectionExtId, prefixes }: ObservedTunnel, end: FlowEnd): Member['tunneled'][number] {
+    const draws = keyOf(`${this.#facts.seed}/tunnel/${connectionExtId}/${end.nicExtId}`)
+    const prefix = parsePrefix(prefixes[Math.floor(noise(draws, 1, 0) * prefixes.length)] ?? '')
+    const size = prefix === undefined ? 0 : Number(prefix.last - prefix.first)
+    const host = {
+      family: 'IPV4',
+      value: (prefix?.first ?? 0n) + BigInt(Math.floor(noise(draws, 2, 0) * size)),
+    } as const
+    const site = { address: host, isExternal: true, port: 443 }
+    const through = { connectionExtId }
+    return { out: this.#flow('egress', end, site, through), back: this.#flow('ingress', site, end, through) }
+  }
+
+  #flow(kind: Flow['kind'], source: FlowEnd, destination: FlowEnd, through: Through = {}): Flow {
+    const { connectionExtId, externalSubnetExtId } = through
     const [least, most] = bytesPerPacket
     const key = keyOf(`${this.#facts.seed}/packets/${source.nicExtId}/${destination.nicExtId}`)
-    const isCut = kind === 'egress' && this.#facts.vpcExtId !== undefined && externalSubnetExtId === undefined
+    const isInVpc = this.#facts.vpcExtId !== undefined
+    const isCut = kind === 'egress' && isInVpc && externalSubnetExtId === undefined && connectionExtId === undefined
     const packet: Packet = { source, destination, protocol: 'TCP' }
     const decide = (): Decision => {
       const decision = this.#decisionFor(packet)
@@ -270,7 +325,9 @@ class FlowMaker {
     }
     let known: Decision | undefined
     return {
-      ...{ kind, source, destination, protocol: 'TCP', ...(externalSubnetExtId && { externalSubnetExtId }) },
+      ...{ kind, source, destination, protocol: 'TCP' },
+      ...(externalSubnetExtId && { externalSubnetExtId }),
+      ...(connectionExtId && { connectionExtId }),
       bytesPerPacket: Math.round(least + (most - least) * noise(key, 1, 0)),
       // Most readers ask for few flows, and each decision may compare many policies.
       get decision() {

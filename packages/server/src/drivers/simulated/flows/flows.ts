@@ -10,8 +10,10 @@ import {
   holdsAt,
   type ObservedAttachment,
   type ObservedNic,
+  type ObservedTunnel,
   type Period,
   periodAt,
+  upPart,
 } from './history.ts'
 import { Integrals } from './integrals.ts'
 
@@ -22,8 +24,11 @@ interface Segment {
   readonly attachments: Period<ObservedAttachment>[]
   readonly floatingIps: Period<FloatingIpProgram>[]
   readonly policies: Period<PolicyProgram>[]
+  readonly tunnels: Period<ObservedTunnel>[]
   /** Ascending; nothing changes between two of them. */
   times: readonly number[]
+  /** Most readers go through time in order. */
+  last?: { readonly from: number; readonly to: number; readonly table: FlowTable }
 }
 
 type NicPeriod = Segment['nics'][number]
@@ -60,13 +65,17 @@ export class Flows {
   tableAt(segmentExtId: string, time: number): FlowTable | undefined {
     const segment = this.#indexed().segments.get(segmentExtId)
     if (segment === undefined) return undefined
+    const { last } = segment
+    if (last !== undefined && last.from < time && time <= last.to) return last.table
     const epoch = countBefore(segment.times, time)
     const key = `${segmentExtId} ${epoch}`
-    let table = this.#tables.get(key)
-    if (table === undefined) {
-      table = this.#tableOf(segment, time)
-      this.#tables.set(key, table)
-    }
+    const table = this.#tables.get(key) ?? this.#tableOf(segment, time)
+    this.#tables.set(key, table)
+    const [from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY] = [
+      segment.times[epoch - 1],
+      segment.times[epoch],
+    ]
+    segment.last = { from, to, table }
     return table
   }
 
@@ -103,7 +112,7 @@ export class Flows {
   }
 
   #newIndex(): Index {
-    const { nics, attachments, floatingIps, policies } = this.#histories
+    const { nics, attachments, floatingIps, policies, tunnels } = this.#histories
     const segments = new Map<string, Segment>()
     const nicsOfVm = new Map<string, NicPeriod[]>()
     for (const [nicExtId, { periods }] of nics.all()) {
@@ -123,6 +132,7 @@ export class Flows {
     share(attachments.all(), (vpcExtId) => segments.get(vpcExtId)?.attachments)
     share(floatingIps.all(), (vpcExtId) => segments.get(vpcExtId)?.floatingIps)
     share(policies.all(), (vpcExtId) => segments.get(vpcExtId)?.policies)
+    share(tunnels.all(), (vpcExtId) => segments.get(vpcExtId)?.tunnels, upPart)
     for (const segment of segments.values()) segment.times = timesOf(segment)
     return { segments, nicsOfVm }
   }
@@ -137,25 +147,30 @@ export class Flows {
       attachments: held(segment.attachments),
       floatingIps: held(segment.floatingIps),
       policies: held(segment.policies),
+      tunnels: held(segment.tunnels),
     })
   }
 }
 
 const emptySegment = (vpcExtId: string | undefined): Segment => ({
   ...(vpcExtId !== undefined && { vpcExtId }),
-  ...{ nics: [], attachments: [], floatingIps: [], policies: [], times: [] },
+  ...{ nics: [], attachments: [], floatingIps: [], policies: [], tunnels: [], times: [] },
 })
 
 function share<T extends { readonly vpcExtId: string }>(
   histories: ReadonlyMap<string, History<T>>,
   listOf: (vpcExtId: string) => Period<T>[] | undefined,
+  part: (period: Period<T>) => Period<T> | undefined = (period) => period,
 ): void {
   for (const { periods } of histories.values())
-    for (const period of periods) listOf(period.value.vpcExtId)?.push(period)
+    for (const period of periods) {
+      const counted = part(period)
+      if (counted !== undefined) listOf(period.value.vpcExtId)?.push(counted)
+    }
 }
 
-function timesOf({ nics, attachments, floatingIps, policies }: Segment): readonly number[] {
-  const all: readonly Period<unknown>[] = [...nics, ...attachments, ...floatingIps, ...policies]
+function timesOf({ nics, attachments, floatingIps, policies, tunnels }: Segment): readonly number[] {
+  const all: readonly Period<unknown>[] = [...nics, ...attachments, ...floatingIps, ...policies, ...tunnels]
   const times = all.flatMap(({ from, to }) => (to === undefined ? from : [from, to]))
   return [...new Set(times)].sort((a, b) => a - b)
 }

@@ -43,6 +43,19 @@ export interface ObservedAttachment {
   readonly externallyRoutablePrefixes: readonly string[]
 }
 
+/** A VPN connection with routes through it. */
+export interface ObservedTunnel {
+  readonly vpcExtId: string
+  readonly connectionExtId: string
+  /** CIDR texts: destinations behind it. */
+  readonly prefixes: readonly string[]
+  /** When it is up, unless something changes; milliseconds since 1970. */
+  readonly upFrom: number
+  readonly upTo?: number
+  readonly egressLimitMbps?: number
+  readonly ingressLimitMbps?: number
+}
+
 /** A mirror while it is active. */
 export type ObservedMirror = Pick<MirrorProgram, 'sources'>
 
@@ -54,12 +67,14 @@ export const flowHistory = (
   readonly floatingIps: Collection<History<FloatingIpProgram>>
   readonly policies: Collection<History<PolicyProgram>>
   readonly mirrors: Collection<History<ObservedMirror>>
+  readonly tunnels: Collection<History<ObservedTunnel>>
 } => ({
   nics: world.collection('flows.nic'),
   attachments: world.collection('flows.attachment'),
   floatingIps: world.collection('flows.floating-ip'),
   policies: world.collection('flows.policy'),
   mirrors: world.collection('flows.mirror'),
+  tunnels: world.collection('flows.tunnel'),
 })
 
 export const historyCollections = [
@@ -68,6 +83,7 @@ export const historyCollections = [
   'flows.mirror',
   'flows.nic',
   'flows.policy',
+  'flows.tunnel',
 ] as const
 
 /** As long as statistics go back. */
@@ -81,6 +97,14 @@ export const holdsAt = ({ from, to = Number.POSITIVE_INFINITY }: Period<unknown>
 
 export const periodAt = <T>(history: History<T> | undefined, time: number): Period<T> | undefined =>
   history?.periods.findLast((period) => holdsAt(period, time))
+
+/** The part of a period in which the tunnel was up. */
+export function upPart({ from, to, value }: Period<ObservedTunnel>): Period<ObservedTunnel> | undefined {
+  const begun = Math.max(from, value.upFrom)
+  const ended = Math.min(to ?? Number.POSITIVE_INFINITY, value.upTo ?? Number.POSITIVE_INFINITY)
+  if (ended <= begun) return undefined
+  return { from: begun, value, ...(Number.isFinite(ended) && { to: ended }) }
+}
 
 export interface Observation<T> {
   readonly value: T

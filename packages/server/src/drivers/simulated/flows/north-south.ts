@@ -31,7 +31,7 @@ export function attachedSince(flows: Flows, id: string): number | undefined {
 
 function crossing(table: FlowTable | undefined, subnetExtId: string, second: number): readonly number[] {
   const rates: [number, number, number, number] = [0, 0, 0, 0]
-  table?.visit(second, ({ kind, externalSubnetExtId, decision, bytesPerPacket }, rate) => {
+  table?.visitCrossing(second, ({ kind, externalSubnetExtId, decision, bytesPerPacket }, rate) => {
     // What comes from outside is counted before the policies.
     if (externalSubnetExtId !== subnetExtId || (kind === 'egress' && !decision.arrives)) return
     const at = kind === 'egress' ? 2 : 0

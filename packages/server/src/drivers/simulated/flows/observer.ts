@@ -12,6 +12,7 @@ import { policyFacts } from '../routing-policies.ts'
 import { activeMirrors } from '../traffic-mirrors.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { flowHistory, type Observation, type ObservedAttachment, type ObservedNic, record } from './history.ts'
+import { observedTunnels } from './tunnels.ts'
 
 /** Collections of facts, by what is observed in them. */
 const watched = {
@@ -20,6 +21,17 @@ const watched = {
   floatingIps: ['fabric.floating-ip'],
   policies: ['fabric.policy'],
   mirrors: ['domains', 'fabric.mirror', 'hardware.faults', 'hardware.maintenance', 'storage.full', 'storage.stalls'],
+  tunnels: [
+    ...[
+      'fabric.vpn-tunnel',
+      'fabric.vpn-tunnel-fault',
+      'fabric.route',
+      'fabric.subnet',
+      'fabric.dhcp',
+      'fabric.router',
+    ],
+    ...['fabric.gateway', 'fabric.gateway-agent', 'domains', 'hardware.faults'],
+  ],
 } as const
 
 type Sort = keyof typeof watched
@@ -65,6 +77,10 @@ export function createObserver(
       )
       const observed = present(new Map(programs), since)
       await record(histories.policies, observed, all(histories.policies, observed), now)
+    },
+    async tunnels(now, since) {
+      const observed = observedTunnels(world, since)
+      await record(histories.tunnels, observed, all(histories.tunnels, observed), now)
     },
     async mirrors(now, since) {
       const observed = present(activeMirrors(world), since)
