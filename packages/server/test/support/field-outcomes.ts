@@ -208,11 +208,10 @@ async function send(
   })
   const refused = (refusal: string): Probe => ({ accepted: false, refusal, settled: new Map() })
   if (answer.status >= 300) {
-    const immutable = answer.errors.flatMap(({ message, attributePath, argumentsMap }) => {
+    const immutable = answer.errors.flatMap(({ message, attributePath, argumentsMap, errorGroup }) => {
       const [, named] = /^(\S+?):? is immutable/.exec(message) ?? []
-      const path = message.includes('is immutable')
-        ? (attributePath ?? argumentsMap?.['attributePath'] ?? named)
-        : undefined
+      const isImmutable = errorGroup === 'IMMUTABLE_ATTRIBUTE' || message.includes('is immutable')
+      const path = isImmutable ? (attributePath ?? argumentsMap?.['attributePath'] ?? named) : undefined
       // An alternative that is not the stored one is refused as a whole, by its type.
       return path === undefined ? [] : [plainPath(path).replace(/\/\$objectType$/, '')]
     })

@@ -7,7 +7,10 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { happen, startQuietDemo } from '../../support/events.ts'
 import { aUser } from '../../support/identities.ts'
+import { nicOn } from '../../support/native-cluster.ts'
+import { aRunningVm } from '../../support/policies.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { ipConfigOf, subnets } from '../../support/subnets.ts'
 import { bonds, demoHosts, onHosts, switchBody, switches } from '../../support/virtual-switches.ts'
 import { made } from '../../support/vpcs.ts'
 
@@ -86,6 +89,37 @@ test('a switch with one NIC on a host has no bond there', async () => {
   const path = await made(app, switches, switchBody('single', ['eth4']))
   assert.equal((await list()).length, 8)
   await app.task(await app.call('DELETE', path))
+})
+
+test('without any uplink a host is cut off from the VLANs of the switch, and guests on it still reach each other', async () => {
+  const path = await made(app, switches, switchBody('carrier', [], onHosts(demoHosts.slice(0, 2), ['eth4', 'eth5'])))
+  const subnet = await made(app, subnets, {
+    name: 'carried',
+    subnetType: 'VLAN',
+    networkId: 19,
+    virtualSwitchReference: path.slice(-36),
+    ipConfig: ipConfigOf({ ipv4: '10.19.0.0/24', pools: [['10.19.0.10', '10.19.0.20']] }),
+  })
+  const imageExtId = seedId('image/ubuntu-24.04.qcow2')
+  const demo = { extId: ids.native, hostExtIds: demoHosts, containerExtId: '', imageExtId }
+  const nics: string[] = []
+  for (const host of [demoHosts[0], demoHosts[0], demoHosts[1]]) {
+    const vm = await aRunningVm(app, demo, { host, nics: [nicOn(subnet.slice(-36))] })
+    nics.push(vm.nics[0].extId)
+  }
+  await app.clock.advance(120_000)
+  const outcome = async (from: number, to: number): Promise<string> => {
+    const [source, destination] = [{ nicExtId: nics[from] as string }, { nicExtId: nics[to] as string }]
+    const { outcome, reason } = await app.drivers.networkFabric.trace({ source, destination, protocol: 'ICMP' })
+    return outcome === 'DELIVERED' ? outcome : `${outcome}: ${reason}`
+  }
+  await happen(app, { type: 'UPLINK_LOST', host, uplink: 'eth4' })
+  assert.deepEqual([await outcome(0, 1), await outcome(0, 2)], ['DELIVERED', 'DELIVERED'])
+  await happen(app, { type: 'UPLINK_LOST', host, uplink: 'eth5' })
+  assert.equal(await outcome(0, 1), 'DELIVERED')
+  for (const way of [await outcome(0, 2), await outcome(2, 0)])
+    assert.match(way, /^DROPPED: no uplink of br3 has a link/)
+  await happen(app, { type: 'UPLINK_RETURNS', host })
 })
 
 test('each host has a schedulable status, and a storage-only node is never schedulable', async () => {

@@ -110,7 +110,21 @@ test('a host that is in maintenance already is changed as it is, and stays in ma
   assert.equal(await stateOf(cluster, host), 'in_maintenance')
 })
 
-test('a host of its own can change its uplinks while no VM runs on it', async () => {
+test('a host that is entering maintenance fails the task, and keeps its maintenance', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 3 })
+  const [, second] = cluster.hostExtIds as [string, string]
+  const known = { extId: second, clusterExtId: cluster.extId, taskExtId: crypto.randomUUID(), isEvacuating: true }
+  await app.store.transaction((store) =>
+    store.insert(HostMaintenance, { ...known, movedVmExtIds: [], stoppedVmExtIds: [] }),
+  )
+  const task = await create(cluster)
+  assert.deepEqual([task.status, task.errorMessages[0].errorGroup], ['FAILED', 'ENTITY_BUSY'])
+  assert.equal((await app.store.get(HostMaintenance, second))?.taskExtId, known.taskExtId)
+  for (const each of cluster.hostExtIds) assert.deepEqual(bridgesOn(app, each), [])
+  await app.store.transaction((store) => store.remove(HostMaintenance, second))
+})
+
+test('the only host of a cluster can change its uplinks while no VM runs on it', async () => {
   const cluster = await aNativeCluster(app, { hosts: 1 })
   assert.equal((await create(cluster)).status, 'SUCCEEDED')
 })

@@ -1,7 +1,7 @@
 /** Requests by which suites that cover every kind reach bridges without a virtual switch. */
 import { named } from '../../support/field-bases.ts'
 import { bridges, freeBridge } from '../../support/virtual-switches.ts'
-import { type Creation, type FieldBase, nativeCluster, type RestartScenario } from '../kind.ts'
+import { type Creation, type FieldBase, nativeCluster, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
 
 const body = (name: string, existingBridgeName = 'br2') => ({
   name,
@@ -11,6 +11,14 @@ const body = (name: string, existingBridgeName = 'br2') => ({
 
 export const creations: Readonly<Record<string, Creation>> = {
   'networking.migrateBridge': { path: bridges, body, isRandom: true, prepare: (app) => freeBridge(app, 'br2') },
+}
+
+export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'networking.migrateBridge': {
+    path: '/config/virtual-switches/$actions/migrate',
+    body: { ...body('by-order'), metadata: { categoryIds: [unknown] } },
+    broken: { clusterReference: unknown },
+  },
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {

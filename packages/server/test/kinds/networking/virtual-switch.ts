@@ -2,8 +2,9 @@
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
-import { hostId } from '../../support/clustermgmt.ts'
-import { creating, named, updating } from '../../support/field-bases.ts'
+import { hostId, ids } from '../../support/clustermgmt.ts'
+import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
+import { aNativeCluster } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { demoHosts, emptyingHosts, onHosts, switchBody, switches } from '../../support/virtual-switches.ts'
 import { made } from '../../support/vpcs.ts'
@@ -20,21 +21,17 @@ export const creations: Readonly<Record<string, Creation>> = {
   'networking.createVirtualSwitch': { path: switches, body: (name) => switchBody(name, []) },
 }
 
-const ofUnknownCluster = {
-  name: 'by-order',
-  bondMode: 'NONE',
-  clusters: [{ extId: unknown, hosts: [{ extId: unknown }] }],
-}
+const ofUnknownCategory = switchBody('by-order', [], { metadata: { categoryIds: [unknown] } })
 
 export const orderCases: Readonly<Record<string, OrderCase>> = {
   'networking.createVirtualSwitch': {
     path: '/config/virtual-switches',
-    body: ofUnknownCluster,
+    body: ofUnknownCategory,
     broken: { isDefault: true },
   },
   'networking.updateVirtualSwitchById': {
     path: async (app) => (await made(app, switches, switchBody('ordered', []))).slice('/networking/v4.3'.length),
-    body: ofUnknownCluster,
+    body: ofUnknownCategory,
     broken: { igmpSpec: { querierSpec: { isQuerierEnabled: true } } },
   },
 }
@@ -50,9 +47,45 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 const plain = () => switchBody(named(), [])
 
+/** On a cluster of its own: each switch takes NICs of its hosts. */
+async function withUplinks(app: TestApp) {
+  const cluster = await aNativeCluster(app)
+  const hosts = cluster.hostExtIds.map((extId, index) => ({
+    extId,
+    hostNics: ['eth0', 'eth1'],
+    ipAddress: { ip: { value: `10.9.0.${5 + index}`, prefixLength: 32 }, prefixLength: 24 },
+  }))
+  return switchBody(named(), [], { clusters: [{ extId: cluster.extId, hosts }] })
+}
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'networking.createVirtualSwitch': [creating(switches, plain)],
-  'networking.updateVirtualSwitchById': [updating(switches, plain)],
+  'networking.createVirtualSwitch': [
+    creating(switches, plain),
+    async (app) => ({ path: switches, body: await withUplinks(app) }),
+  ],
+  'networking.updateVirtualSwitchById': [
+    updating(switches, plain),
+    async (app) => ({
+      path: await once(app, 'switch with uplinks', async () => createdPath(app, switches, await withUplinks(app))),
+    }),
+  ],
+}
+
+const valuesOf = (operation: string, hostNics: readonly string[]): Readonly<Record<string, readonly unknown[]>> =>
+  Object.fromEntries(
+    Object.entries({
+      'clusters/extId': [ids.native],
+      'clusters/gatewayIpAddress': [{ value: '10.9.0.1', prefixLength: 32 }],
+      'clusters/hosts/activeUplink': ['eth1'],
+      'clusters/hosts/extId': [demoHosts[3]],
+      'clusters/hosts/hostNics': hostNics,
+      'clusters/hosts/ipAddress': [{ ip: { value: '10.9.0.9', prefixLength: 32 }, prefixLength: 24 }],
+    }).map(([field, values]) => [`networking.${operation} ${field}`, values]),
+  )
+
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  ...valuesOf('createVirtualSwitch', ['eth4']),
+  ...valuesOf('updateVirtualSwitchById', ['eth5']),
 }
 
 export const walkEntities: Readonly<Record<string, readonly string[]>> = {

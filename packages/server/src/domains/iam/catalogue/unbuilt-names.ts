@@ -27,8 +27,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
   [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
   [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
-  [/^networking.*\/vpn-connections$/, 'VPN_Connection', 'vpn_connection'],
-  [/^networking.*\/vpn-vendor-configs$/, 'VPN_Appliance', 'vpn_connection'],
   [/^networking.*\/learned-mac-addresses$/, 'Layer2_Stretch_Learned_MAC_Address', 'layer2_stretch'],
   [/^vmm\/extern.*\/vms$/, 'External_Virtual_Machine', 'external_virtual_machine'],
   [/^vmm.*\/vms$/, 'Virtual_Machine', 'virtual_machine'],

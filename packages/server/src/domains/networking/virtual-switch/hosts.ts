@@ -111,14 +111,14 @@ export async function removeFromHosts(ctx: Running, entity: SwitchEntity): Promi
   for (const bridge of bridgesOf(ctx.drivers, entity).reverse()) await ctx.drivers.networkFabric.removeBridge(bridge)
 }
 
-/** @throws ApiError when its VMs cannot leave, or another task empties it */
+/** @throws ApiError when its VMs cannot leave, or it enters or leaves maintenance */
 async function evacuate(ctx: Running, host: HostOfCluster): Promise<void> {
   const known = await ctx.store.get(HostMaintenance, host.hostExtId)
+  const { hostName: name = host.hostExtId, maintenanceState } = (await ctx.store.get(Host, host.hostExtId)) ?? {}
   // Somebody else has emptied it.
-  if (known !== undefined && known.taskExtId === undefined) return
-  const name = (await ctx.store.get(Host, host.hostExtId))?.hostName ?? host.hostExtId
-  if (known?.taskExtId !== undefined && known.taskExtId !== ctx.taskExtId)
-    throw new ApiError('VIRTUAL_SWITCH_HOST_BUSY', { host: name, taskExtId: known.taskExtId })
+  if (known?.taskExtId === undefined && maintenanceState === 'in_maintenance') return
+  if (known !== undefined && known.taskExtId !== ctx.taskExtId)
+    throw new ApiError('VIRTUAL_SWITCH_HOST_BUSY', { host: name })
   const ends = await inTurn(ctx, [host.hostExtId], {
     atOnce: 1,
     operation: operations.evacuate,

@@ -14,7 +14,7 @@ import type { Reader } from '../../../store/store.ts'
 import { type Broken, implement, type ReadContext, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit, limitOf } from '../../limits.ts'
-import { requireReachable } from '../../registrations/reachability.ts'
+import { requireClusterReachable, requireReachable } from '../../registrations/reachability.ts'
 import { refuseWhileChanging } from '../busy.ts'
 import { inUse, namesOf } from '../in-use.ts'
 import { fault } from '../ip-config.ts'
@@ -93,6 +93,7 @@ const switches = lifecycle<SwitchEntity, SwitchBody, SwitchReferences>(VirtualSw
     if (stored.isDefault === true) throw new ApiError('DEFAULT_VIRTUAL_SWITCH', { change: 'deleted' })
     const users = await ctx.store.referrers(VirtualSwitch.kind, stored.extId)
     if (users.length > 0) throw inUse('virtual switch', stored.name, await namesOf(ctx, users))
+    await requireClusterReachable(ctx, stored.clusterExtId)
   },
   // The last phase has a result only if it succeeded.
   settle: async (ctx, { extId }, result) => {
@@ -169,7 +170,11 @@ async function resolved(
   refuseAll(uplinkFaults(ctx, body.clusters[0] as SwitchCluster))
   if (stored?.isDefault === true) refuseDefaultChange(body, stored)
   else if (stored !== undefined && body.isDefault === true)
-    throw fault('isDefault', 'expected false: a cluster keeps its default switch')
+    throw new ApiError('NETWORKING_IMMUTABLE_ATTRIBUTE', {
+      attributePath: 'isDefault',
+      expected: 'false',
+      found: 'true',
+    })
   requireReachable(ctx, cluster)
   if (stored !== undefined) await refuseLeavingGuests(ctx, body, stored, hosts)
   return { cluster, hosts }

@@ -46,7 +46,7 @@ export function throughputOf(
     const { value } = periodAt(history, time) ?? {}
     if (value === undefined) return { receivedKbps: 0, transmittedKbps: 0 }
     let [received, transmitted] = [0, 0]
-    flows.tableAt(value.vpcExtId, time)?.visit(time / 1000, ({ connectionExtId: through, decision, kind }, rate) => {
+    flows.tableAt(value.vpcExtId, time)?.visitCrossing(time / 1000, ({ connectionExtId: through, decision, kind }, rate) => {
       if (through !== connectionExtId || !decision.arrives) return
       if (kind === 'egress') transmitted += rate
       else received += rate

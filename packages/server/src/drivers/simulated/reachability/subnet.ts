@@ -1,7 +1,9 @@
 /** What happens to a packet on a subnet, and outside of the deployment. */
 import { formatAddress, parseHost } from '../../../core/ip-address.ts'
+import type { SubnetProgram } from '../../network-fabric.ts'
 import { healthyPeriods, isOpen, isSameTarget } from '../balancer-health.ts'
 import { type BalancerFact, balancerFacts } from '../balancers.ts'
+import { bridgesOfHost } from '../bridges.ts'
 import { routerFacts } from '../router-facts.ts'
 import { surroundingsOf } from '../router-surroundings.ts'
 import { routingFacts } from '../virtual-routing.ts'
@@ -19,6 +21,11 @@ export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
     walk.note('SUBNET', { kind: 'Subnet', extId: subnetExtId }, `${kind}: ${decision}`)
   const neighbour = via ?? destination
   const known = walk.ports.find((port) => port.subnetExtId === subnetExtId && has(port.addresses, neighbour))
+  const fault = linkFault(walk, subnet, known)
+  if (fault !== undefined) {
+    note('the packet does not pass from host to host')
+    return dropped(fault)
+  }
   if (via !== undefined || known !== undefined || isOnLink(world, subnetExtId, destination)) {
     note(`hands the packet to ${formatAddress(neighbour)}`)
     return handTo(walk, { at: 'subnet', subnetExtId, ...(via && { via }) }, known)
@@ -33,6 +40,22 @@ export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
     `hands the packet to ${gateway === undefined ? 'the gateway of the physical network' : `its gateway ${gateway}`}`,
   )
   return subnet.vpcExtId === undefined ? { at: 'outside' } : { at: 'router', vpcExtId: subnet.vpcExtId }
+}
+
+/** Why a VLAN does not carry the packet from host to host, or out of its host. */
+function linkFault({ world, ports, packet }: Walk, subnet: SubnetProgram, to: Port | undefined): string | undefined {
+  if (subnet.type !== 'VLAN' || subnet.virtualSwitchExtId === undefined) return undefined
+  const from = ports.find(
+    ({ nicExtId, subnetExtId }) => nicExtId === packet.source.nicExtId && subnetExtId === subnet.extId,
+  )
+  const hosts = [from, to].flatMap((port) => port?.guest.hostExtId ?? [])
+  // Guests on one host meet in its bridge.
+  if (from !== undefined && to !== undefined && hosts[0] === hosts[1]) return undefined
+  for (const host of hosts) {
+    const bridge = bridgesOfHost(world, host).find((each) => each.virtualSwitchExtId === subnet.virtualSwitchExtId)
+    if (bridge?.speedMbps === 0) return `no uplink of ${bridge.name} has a link on the host ${host}`
+  }
+  return undefined
 }
 
 function handTo(walk: Walk, { subnetExtId, via }: OnSubnet, port: Port | undefined): Step {
