@@ -109,6 +109,12 @@ export const networkingErrors = {
     message:
       'Failed to {verb} {kind} {name} as a referenced resource was not found - {referencedKind} {referencedExtId} not found',
   },
+  REMOTE_SITE_UNREACHABLE: {
+    code: 'NETWORKING-10504',
+    status: 503,
+    group: 'REMOTE_UNREACHABLE',
+    message: 'The networks of the manager "{name}" cannot be read: {cause}. Retry when it answers.',
+  },
   ROUTE_OF_THE_SYSTEM: {
     code: 'NETWORKING-10084',
     status: 409,

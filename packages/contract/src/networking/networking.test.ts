@@ -59,6 +59,7 @@ test('kinds without operations have rows all the same', () => {
     'FloatingIp',
     'Gateway',
     'IPFIXExporter',
+    'Layer2Stretch',
     'LoadBalancerSession',
     'NetworkController',
     'NetworkFunction',

@@ -5,6 +5,7 @@ import type { HostNetworking } from './host-networking.ts'
 import type { NetworkFunctions } from './network-functions.ts'
 import type { PortStacks } from './port-stacks.ts'
 import type { Reachability } from './reachability.ts'
+import type { Stretching } from './stretching.ts'
 import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
 import type { VpnTunnels } from './vpn-tunnels.ts'
@@ -21,6 +22,7 @@ export interface NetworkFabric
     NetworkFunctions,
     PortStacks,
     Reachability,
+    Stretching,
     TrafficMirroring,
     VirtualRouting,
     VpnTunnels {

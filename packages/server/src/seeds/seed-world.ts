@@ -20,6 +20,7 @@ import { fillExternVms } from './declared/outside-machines.ts'
 import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
 import { fillRouting } from './declared/routing.ts'
 import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/settings.ts'
+import { fillStretches } from './declared/stretches.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
@@ -38,6 +39,7 @@ import {
   seedBase as seedPlatformBase,
   seedDemo as seedPlatformDemo,
 } from './demo/platform.ts'
+import { seedStretchesDemo } from './demo/stretches.ts'
 import { seedMirrorsDemo } from './demo/traffic-mirrors.ts'
 import { seedUnregistered } from './demo/unregistered.ts'
 import { seedDemo as seedVolumesDemo } from './demo/volumes.ts'
@@ -122,6 +124,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)
   await seedGatewaysDemo(ctx)
+  await seedStretchesDemo(ctx)
 }
 
 async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: Layer): Promise<void> {
@@ -146,6 +149,7 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillClients(filling, declared)
   await fillVolumeGroups(filling, declared.volumeGroups)
   await fillManagers(filling, declared)
+  await fillStretches(filling, declared.layer2Stretches)
   await fillOperations(filling, declared.operations)
   await fillHistory(filling, declared)
   await fillUnregistered(filling, declared.clusters)

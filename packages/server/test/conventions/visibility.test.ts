@@ -95,8 +95,10 @@ async function derived(operation: Operation, parameter: string): Promise<Record<
       [parentParameter]: (parent as any).extId,
       ...(above === undefined ? {} : { [above.param]: valueAt(parent, above.field) }),
     }
-    const found = list === undefined ? valueAt(parent, rows!) : (await app.call('GET', pathOf(list, values))).data
-    if (found?.[0] !== undefined) return { ...values, [parameter]: found[0].extId }
+    const field = rows!.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+    const found = list === undefined ? valueAt(parent, field) : (await app.call('GET', pathOf(list, values))).data
+    // An external subnet of a VPC is a reference.
+    if (found?.[0] !== undefined) return { ...values, [parameter]: found[0].extId ?? found[0].subnetReference }
   }
   return undefined
 }
@@ -206,6 +208,16 @@ const repeated = (operation: Operation): readonly { path: string; kind: string }
 }
 const repeating = operations.filter((one) => !one.mutates && repeated(one).length > 0)
 
+const ofOtherManagers = (...kinds: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    kinds.flatMap((kind) =>
+      ['clusterName', 'vpcName'].map((name) => [
+        `${kind} ${name}`,
+        'at another manager; the handler omits own ones that the caller may not see',
+      ]),
+    ),
+  )
+
 /** Names of other entities, beside those that are declared, that say nothing of an entity of this world. */
 const otherNames: Readonly<Record<string, string>> = {
   'AuthorizationPolicy clientName': 'a service, which everyone may read',
@@ -216,6 +228,7 @@ const otherNames: Readonly<Record<string, string>> = {
   'Gateway vm/name': 'the appliance of the gateway, which is no VM of the interface',
   'Host hypervisor/userName': 'an account on the host',
   'Operation clientName': 'a service, which everyone may read',
+  ...ofOtherManagers('RemoteSubnet', 'RemoteVpnConnection', 'RemoteVtepGateway'),
   'Role clientName': 'a service, which everyone may read',
 }
 

@@ -22,6 +22,7 @@ import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import { inUse } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
+import { refuseUnfitForStretch } from './stretched-subnets.ts'
 import {
   configurationOf,
   referenceFaults,
@@ -112,6 +113,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
     await refuseWhileConnected(ctx, stored)
   }
   if (stored.isNatEnabled !== next.isNatEnabled) await refuseWhileAttached(ctx, stored)
+  await refuseUnfitForStretch(ctx.store, stored, next)
   if (!isManaged(stored)) return
   const plan = planOf(next.ipConfig)
   const present = planOf(stored.ipConfig)

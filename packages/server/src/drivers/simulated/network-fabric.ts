@@ -16,6 +16,7 @@ import { createNetworkFunctions } from './network-functions.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
 import { createPortStacks, forgetPortsOf } from './port-stacks.ts'
 import { createReachability } from './reachability/trace.ts'
+import { createStretches } from './stretches.ts'
 import { createMirroring } from './traffic-mirrors.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import { createVpnTunnels } from './vpn-tunnels.ts'
@@ -43,6 +44,7 @@ export function createNetworkFabric(
     ...createBgpPeers(world),
     ...createNetworkFunctions(world),
     ...createPortStacks(world),
+    ...createStretches(world),
     ...createGateways(world, settings.durations === 'instant'),
     ...createHostNics(world),
     ...createBridges(world, settings.durations === 'instant'),

@@ -1,6 +1,7 @@
 /** Traffic mirrors. Source: behaviour networking.md 1.16, 3.3, 5 (41). */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
@@ -61,7 +62,7 @@ test('a mirror is in error while its VM is off, says which, and recovers by itse
   await changedVm(app, vm.extId, 'power-off')
   const broken = await read(path)
   assert.deepEqual([broken.state, broken.sourceList[0].isUp], ['ERROR', false])
-  assert.match(broken.stateMessage, /the VM "watched" is off/)
+  assert.match(broken.stateMessage, /the VM of the NIC \S+ is off/)
   await changedVm(app, vm.extId, 'power-on')
   const back = await app.call('GET', path)
   assert.deepEqual(
@@ -180,6 +181,23 @@ test('sources on another host are refused', async () => {
   )
   assert.deepEqual([result.status, result.errors[0]?.errorGroup], [409, 'UNSUPPORTED_REQUEST'])
   assert.match(result.errors[0]!.message, new RegExp(`"${elsewhere.name}" is on`))
+})
+
+test('a destination on another host needs hosts that can carry the copies', async () => {
+  const remote = { virtualSwitchReference: seedId('virtual-switch/vs0') }
+  const hosts = await app.store.findWhere(Host, { 'cluster/uuid': ids.native })
+  const [old] = hosts
+  const setRelease = (fullName: string | undefined): Promise<unknown> =>
+    app.store.transaction((store) =>
+      store.update(Host, old!.extId, { hypervisor: { ...old!.hypervisor, ...(fullName && { fullName }) } }),
+    )
+  await setRelease('Native hypervisor 6.10')
+  const refused = await create(mirrorBody('remote', source, spans[0]!, remote))
+  assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [409, 'CAPABILITY_NOT_SUPPORTED'])
+  await setRelease(old!.hypervisor?.fullName)
+  const path = await made(app, mirrors, mirrorBody('remote', source, spans[0]!, remote))
+  assert.equal((await read(path)).state, 'ACTIVE')
+  await removed(app, path)
 })
 
 test('deleting the VM is not blocked and leaves the mirror in error', async () => {

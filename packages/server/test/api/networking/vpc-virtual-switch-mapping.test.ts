@@ -120,6 +120,12 @@ test('a second request during the task is refused, and rows show the former swit
   assert.equal((await listed())[0].virtualSwitchUuid, switchId('vs1'))
 })
 
+test('a switch that carries VPC traffic cannot be deleted', async () => {
+  assert.equal((await listed())[0].virtualSwitchUuid, switchId('vs1'))
+  const refused = await app.call('DELETE', `/networking/v4.3/config/virtual-switches/${switchId('vs1')}`)
+  assert.deepEqual([refused.status, refused.errors[0]!.errorGroup], [409, 'ENTITY_IN_USE'])
+})
+
 test('a task that fails puts the former switch back', async () => {
   const before = await listed()
   for (const step of ['re-route tunnels', 'program overlay subnets']) {
