@@ -85,10 +85,10 @@ async function derived(operation: Operation, parameter: string): Promise<Record<
   }
   if (parentParameter === undefined || parentKind === undefined || parentKind.derived === true) return undefined
   const kind = operation.pathKinds[parameter]
-  const list = operations.find(
-    ({ verb, resource, path }) =>
-      verb === 'list' && kind !== undefined && resource?.kind === kind && path.includes(`{${parentParameter}}`),
+  const lists = operations.filter(
+    ({ verb, resource }) => verb === 'list' && kind !== undefined && resource?.kind === kind,
   )
+  const list = lists.find(({ path }) => path.includes(`{${parentParameter}}`)) ?? lists[0]
   const above = parentKind.parent
   for (const parent of await app.store.find(parentKind, { limit: 100 })) {
     const values = {

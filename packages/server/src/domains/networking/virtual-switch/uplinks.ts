@@ -1,4 +1,5 @@
 /** NICs of hosts in virtual switches: each is in one at most. Source: behaviour networking.md 1.18, 3.5. */
+import { NicProfile } from '@hyperplane/contract/networking/nic-profile'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
@@ -10,24 +11,25 @@ interface NamedUplink {
   /** `<host>/eth0` */
   readonly key: string
   readonly hostExtId: string
+  readonly nicExtId: string
   readonly name: string
   readonly path: string
 }
 
+const nicOf = ({ networkFabric }: Pick<Drivers, 'networkFabric'>, hostExtId: string, given: string) =>
+  networkFabric.hostNics(hostExtId).find(({ name, extId }) => name === given || extId === given.toLowerCase())
+
 /** The name of a NIC that a body gives by name or by id; undefined: the host has no such NIC. */
-export const nicNameOf = (
-  { networkFabric }: Pick<Drivers, 'networkFabric'>,
-  hostExtId: string,
-  given: string,
-): string | undefined =>
-  networkFabric.hostNics(hostExtId).find(({ name, extId }) => name === given || extId === given.toLowerCase())?.name
+export const nicNameOf = (...[drivers, hostExtId, given]: Parameters<typeof nicOf>): string | undefined =>
+  nicOf(drivers, hostExtId, given)?.name
 
 export function uplinksOf({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }: SwitchCluster): NamedUplink[] {
   return hosts.flatMap(({ extId: hostExtId, hostNics = [] }, index) =>
     hostNics.flatMap((given, place) => {
-      const name = nicNameOf(drivers, hostExtId, given)
+      const nic = nicOf(drivers, hostExtId, given)
       const path = `clusters[0]/hosts[${index}]/hostNics[${place}]`
-      return name === undefined ? [] : [{ key: `${hostExtId}/${name}`, hostExtId, name, path }]
+      if (nic === undefined) return []
+      return [{ key: `${hostExtId}/${nic.name}`, hostExtId, nicExtId: nic.extId, name: nic.name, path }]
     }),
   )
 }
@@ -75,6 +77,11 @@ export async function refuseTaken(
     // An update that runs holds its uplinks of before and of after.
     for (const key of [...(other.uplinks ?? []), ...(other.change?.uplinks ?? [])])
       holders.set(key, `virtual switch ${other.name}`)
+  }
+  // The task that associates a NIC has not yet divided it.
+  for (const { name, change } of await store.find(NicProfile)) {
+    const nic = uplinks.find((each) => each.nicExtId === change?.hostNicExtId)
+    if (nic !== undefined) holders.set(nic.key, `NIC profile ${name}`)
   }
   for (const { key, hostExtId, name, path } of uplinks) {
     const holder = holders.get(key) ?? otherUser(drivers, extId, hostExtId, name)
