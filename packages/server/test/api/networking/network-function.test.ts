@@ -17,7 +17,7 @@ import { aRobot, aRole, grant } from '../iam/people.ts'
 
 let app: TestApp
 const steps = new Steps()
-const release = (): void => undefined
+let release = (): void => undefined
 let count = 0
 before(async () => {
   app = await startApp({ logLevel: 'silent', beforeStep: steps.beforeStep })
@@ -286,8 +286,13 @@ test('NICs of a VM that the caller cannot see are not found', async () => {
     virtual_machine: { uuid: { anyof: [seedId('vm/web-01')] } },
   })
   const options = { apiKey: robot.apiKey, body: functionBody('unseen', [one]) }
+  release = steps.hold('networking.create-network-function check NICs')
   const started = await app.call('POST', networkFunctions, options)
   assert.equal(started.status, 202)
+  const [row] = (await app.call('GET', networkFunctions)).data
+  assert.equal(row?.nicPairs[0].vmReference, undefined)
+  release()
   const task = await app.task(started)
   assert.match(task.errorMessages[0].message, /not found$/)
+  assert.doesNotMatch(JSON.stringify(task), new RegExp(one.vm))
 })
