@@ -75,8 +75,8 @@ export async function refuseTaken(
   for (const other of await store.findWhere(VirtualSwitch, { clusterExtId: clusterExtId! })) {
     if (other.extId === extId) continue
     // An update that runs holds its uplinks of before and of after.
-    for (const key of [...(other.uplinks ?? []), ...(other.change?.uplinks ?? [])])
-      holders.set(key, `virtual switch ${other.name}`)
+    const own = uplinksOf({ drivers }, other.clusters[0] as SwitchCluster).map(({ key }) => key)
+    for (const key of [...own, ...(other.change?.uplinks ?? [])]) holders.set(key, `virtual switch ${other.name}`)
   }
   // The task that associates a NIC has not yet divided it.
   for (const { name, change } of await store.find(NicProfile)) {
