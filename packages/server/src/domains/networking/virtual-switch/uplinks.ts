@@ -34,6 +34,12 @@ export function uplinksOf({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }:
   )
 }
 
+/** `<host>/eth0`. While an update runs, the switch holds its uplinks of before and of after. */
+export const uplinkKeysOf = (drivers: Drivers, { clusters, change }: SwitchEntity): readonly string[] => [
+  ...uplinksOf({ drivers }, clusters[0] as SwitchCluster).map(({ key }) => key),
+  ...(change?.uplinks ?? []),
+]
+
 /** Names that no NIC of the host has, and an active uplink that is none of the uplinks. */
 export function uplinkFaults({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }: SwitchCluster): ApiError[] {
   return hosts.flatMap((host, index) => {
