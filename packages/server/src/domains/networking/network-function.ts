@@ -23,7 +23,8 @@ const defaultCheck = { intervalSecs: 5, timeoutSecs: 1, successThreshold: 3, fai
 
 const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunction, {
   phases: [
-    { create: ['check NICs', 20], update: ['check NICs', 20], program: checkNics },
+    // A check leaves nothing to restore.
+    { create: ['check NICs', 20], update: ['check NICs', 20], program: checkNics, restore: async () => undefined },
     {
       create: ['redirect traffic', 70, [0.6, 1.6]],
       update: ['redirect traffic', 70, [0.6, 1.6]],

@@ -296,3 +296,21 @@ test('NICs of a VM that the caller cannot see are not found', async () => {
   assert.match(task.errorMessages[0].message, /not found$/)
   assert.doesNotMatch(JSON.stringify(task), new RegExp(one.vm))
 })
+
+test('a failed update of a caller that does not see its VMs leaves the function as it was', async () => {
+  const one = await appliance()
+  const path = await made(app, networkFunctions, functionBody('foreign', [one]))
+  const role = await aRole(app, ['Update_Network_Function', 'View_Network_Function', 'View_Existing_Virtual_Machine'])
+  const robot = await aRobot(app)
+  await grant(app, { id: role }, robot.extId, {
+    network_function: { '*': { eq: '*' } },
+    virtual_machine: { uuid: { anyof: [seedId('vm/web-01')] } },
+  })
+  const { data, etag } = await app.call('GET', path)
+  const unknown = { ingressNicReference: randomUUID(), egressNicReference: randomUUID() }
+  const body = { ...data, nicPairs: [pairOf(one), unknown] }
+  const task = await app.task(await app.call('PUT', path, { apiKey: robot.apiKey, ifMatch: etag!, body }))
+  assert.match(task.errorMessages[0].message, /not found$/)
+  assert.equal(task.status, 'FAILED')
+  assert.equal((await app.task(await put(app, path, { description: 'free' }))).status, 'SUCCEEDED')
+})
