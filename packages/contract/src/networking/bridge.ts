@@ -3,6 +3,7 @@ import { action, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controllerWriters, slowMutationRate } from './roles.ts'
 import { descriptionText, EntityMetadata, nameText } from './shapes.ts'
+import { VirtualSwitch } from './virtual-switch.ts'
 
 export const Bridge = resource(
   'networking.v4.config.Bridge',
@@ -19,6 +20,7 @@ export const Bridge = resource(
 
 export const bridgeOperations = {
   migrateBridge: action('/config/virtual-switches/$actions/migrate', {
+    of: VirtualSwitch,
     roles: ['Network Infra Admin', ...controllerWriters],
     rateLimit: slowMutationRate,
     deployments: ['on-prem'],

@@ -25,8 +25,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
-  [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
-  [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
   [/^vmm\/extern.*\/vms$/, 'External_Virtual_Machine', 'external_virtual_machine'],
   [/^vmm.*\/vms$/, 'Virtual_Machine', 'virtual_machine'],
   [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],

@@ -6,6 +6,8 @@ import { type BalancerFact, balancerFacts } from '../balancers.ts'
 import { bridgesOfHost } from '../bridges.ts'
 import { routerFacts } from '../router-facts.ts'
 import { surroundingsOf } from '../router-surroundings.ts'
+import { isPassing } from '../stretch-path.ts'
+import { stretchFacts } from '../stretches.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import { addressesOn, gatewayAt, has, isOnLink, isSame, isWithin, type Port, subnetAt, vpcOfRouterAt } from './ports.ts'
 import { delivered, dropped, notRoutable, type Place, type Step, type Walk } from './walk.ts'
@@ -88,7 +90,19 @@ function handTo(walk: Walk, { subnetExtId, via }: OnSubnet, port: Port | undefin
   }
   if (gatewayAt(world, neighbour) !== undefined) return delivered('a gateway appliance has the address')
   if (via !== undefined) return { at: 'outside' }
-  return dropped(`nobody on the subnet has the address ${formatAddress(neighbour)}`)
+  return stretched(walk, subnetExtId) ?? dropped(`nobody on the subnet has the address ${formatAddress(neighbour)}`)
+}
+
+/** Of a subnet without a stretch: undefined. */
+function stretched(walk: Walk, subnetExtId: string): Step | undefined {
+  const { stretches, paths } = stretchFacts(walk.world)
+  const stretch = [...stretches.all().values()].find((each) => each.subnetExtId === subnetExtId)
+  if (stretch === undefined) return undefined
+  const isUp = isPassing(paths.get(stretch.extId) ?? { passing: [] }, walk.world.clock.now())
+  const entity = { kind: 'Layer2Stretch', extId: stretch.extId }
+  walk.note('TUNNEL', entity, isUp ? 'carries the frame to the remote site' : 'is down')
+  if (!isUp) return dropped('nobody on the subnet has the address here, and its layer-2 stretch is down')
+  return delivered('the packet crosses the layer-2 stretch to the remote site, which is not part of this world')
 }
 
 function arrive(walk: Walk, port: Port): Step {
