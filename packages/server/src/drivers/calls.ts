@@ -124,7 +124,6 @@ export const driverCalls = {
     installAgent: true,
     installPolicy: true,
     installRoute: true,
-    isPortAdvanced: true,
     mirror: true,
     mirrored: true,
     movePort: true,

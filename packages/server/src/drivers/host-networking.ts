@@ -19,8 +19,6 @@ export interface HostNetworking {
   putBridge(bridge: BridgeProgram, pace: 'careful' | 'quick'): Promise<void>
   /** An absent bridge is no fault. @throws DriverError, retryable, when the host does not answer */
   removeBridge(bridge: NicOfHost): Promise<void>
-  /** For the views above. A backend without notifications calls `changed` at its polling interval. */
-  watchHostNetworking(changed: () => void): () => void
   /**
    * Divides the NIC into as many virtual functions as its model has; a repeated call for the same profile changes
    * nothing. @throws DriverError, final, for a NIC without virtual functions; retryable, when the host does not answer

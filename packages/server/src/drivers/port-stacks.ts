@@ -10,7 +10,6 @@ export interface PortStacks {
   movePort(port: PortProgram): Promise<void>
   /** All ports of the subnet that are left follow it, and new ones. */
   switchStack(subnetExtId: string, isAdvanced: boolean): Promise<void>
-  isPortAdvanced(port: Pick<PortProgram, 'nicExtId' | 'subnetExtId'>): Promise<boolean>
 }
 
 export interface PortProgram {

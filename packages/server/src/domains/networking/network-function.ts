@@ -5,7 +5,7 @@ import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { HealthCheck } from '../../drivers/load-balancing.ts'
 import type { Reader } from '../../store/store.ts'
-import { type Broken, implement, type ReadContext } from '../context.ts'
+import { type Broken, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { lifecycle } from './lifecycle.ts'
@@ -23,7 +23,8 @@ const defaultCheck = { intervalSecs: 5, timeoutSecs: 1, successThreshold: 3, fai
 
 const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunction, {
   phases: [
-    { create: ['check NICs', 20], update: ['check NICs', 20], program: checkNics },
+    // A check leaves nothing to restore.
+    { create: ['check NICs', 20], update: ['check NICs', 20], program: checkNics, restore: async () => undefined },
     {
       create: ['redirect traffic', 70, [0.6, 1.6]],
       update: ['redirect traffic', 70, [0.6, 1.6]],
@@ -41,10 +42,10 @@ const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunc
     },
   ],
   resolve: async () => undefined,
-  async configure(ctx, { entity }) {
+  async configure(ctx, { entity, stored }) {
     const isInline = entity.trafficForwardingMode !== 'VTAP'
     return {
-      vmExtIds: (await machinesOf(ctx.store, entity)).map(({ extId }) => extId),
+      vmExtIds: (await machinesFor(ctx, entity, stored)).map(({ extId }) => extId),
       nicPairs: entity.nicPairs.map(({ dataPlaneHealthStatus: _, highAvailabilityState: __, ...pair }) => pair),
       ...(isInline && {
         failureHandling: entity.failureHandling === 'FAIL_OPEN' ? 'FAIL_OPEN' : 'FAIL_CLOSE',
@@ -52,9 +53,9 @@ const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunc
       }),
     }
   },
-  async task({ store }, entity, before) {
+  async task(ctx, entity, before) {
     const { extId, name } = entity
-    const machines = await machinesOf(store, entity)
+    const machines = await machinesFor(ctx, entity, before)
     return {
       affected: [
         // Public clients compare this spelling, others that of the kind.
@@ -107,6 +108,19 @@ async function machinesOf(store: Reader, { nicPairs }: FunctionEntity): Promise<
   return [...new Map(machines.flatMap((vm) => (vm === undefined ? [] : [[vm.extId, vm]]))).values()]
 }
 
+/** Without VMs that the caller cannot see, unless the function has them already: their NICs fail the task. */
+async function machinesFor(
+  ctx: WriteContext,
+  entity: FunctionEntity,
+  before: FunctionEntity | undefined,
+): Promise<readonly VmEntity[]> {
+  const machines = await machinesOf(ctx.store, entity)
+  const isKnown = await Promise.all(
+    machines.map(async (vm) => before?.vmExtIds?.includes(vm.extId) === true || (await mayRefer(ctx, Vm, vm))),
+  )
+  return machines.filter((_, index) => isKnown[index])
+}
+
 function checkOf({ dataPlaneHealthCheckConfig: check }: FunctionEntity): HealthCheck | undefined {
   if (check === undefined) return undefined
   return {
@@ -131,7 +145,7 @@ async function presentFunctions(
 
 async function shownPair(
   { drivers, store }: ReadContext,
-  { extId, trafficForwardingMode }: FunctionEntity,
+  { extId, trafficForwardingMode, vmExtIds = [] }: FunctionEntity,
   pair: FunctionEntity['nicPairs'][number],
 ): Promise<FunctionEntity['nicPairs'][number]> {
   const view = await drivers.networkFabric.networkFunction(extId)
@@ -140,7 +154,7 @@ async function shownPair(
   const isActive = ofPair !== undefined && view?.activeNicExtId === ofPair.ingressNicExtId
   return {
     ...pair,
-    ...(vmReference !== undefined && { vmReference }),
+    ...(vmReference !== undefined && vmExtIds.includes(vmReference) && { vmReference }),
     ...(trafficForwardingMode !== 'VTAP' && {
       dataPlaneHealthStatus: ofPair?.isHealthy === true ? 'HEALTHY' : 'UNHEALTHY',
     }),

@@ -17,6 +17,7 @@ import { refuseWhileChanging } from './busy.ts'
 import { inUse } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { type Association, associate, disassociate, type OfHostNic, type ProfileEntity } from './nic-profile-tasks.ts'
+import { uplinkKeysOf } from './virtual-switch/uplinks.ts'
 
 type ProfileBody = BodyOf<typeof NicProfile>
 type HostNicReference = NonNullable<ProfileEntity['hostNicReferences']>[number]
@@ -122,10 +123,8 @@ async function switchOf(
 ): Promise<string | undefined> {
   const bridge = drivers.networkFabric.bridges(hostExtId).find(({ uplinks }) => uplinks.includes(nic.name))
   if (bridge !== undefined) return `the bridge ${bridge.name}`
-  const isUplink = ({ extId, hostNics = [] }: { readonly extId?: string; readonly hostNics?: readonly string[] }) =>
-    extId === hostExtId && (hostNics.includes(nic.name) || hostNics.includes(nic.extId))
   const switches = await store.find(VirtualSwitch)
-  const found = switches.find(({ clusters }) => clusters.some(({ hosts }) => hosts.some(isUplink)))
+  const found = switches.find((each) => uplinkKeysOf(drivers, each).includes(`${hostExtId}/${nic.name}`))
   return found && `the virtual switch ${found.name}`
 }
 

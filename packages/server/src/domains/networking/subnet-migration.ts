@@ -40,7 +40,11 @@ const migrateSubnet = defineTask<OfSubnet>({
       seconds: [1, 1.8],
       times: async ({ store }, { subnetExtId }) => (await nicsOn(store, subnetExtId)).length,
       run: (ctx, input) => movePorts(ctx, input, true),
-      undo: (ctx, input) => movePorts(ctx, input, false),
+      undo: async (ctx, input) => {
+        await movePorts(ctx, input, false)
+        // Forgets vNICs that were deleted after they had moved.
+        await ctx.drivers.networkFabric.switchStack(input.subnetExtId, false)
+      },
     },
     {
       name: 'switch stack',

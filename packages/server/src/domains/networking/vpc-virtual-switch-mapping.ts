@@ -105,13 +105,15 @@ export const vpcVirtualSwitchMapping = implement(
 
 type Body = readonly BodyOf<typeof VpcVirtualSwitchMapping>[]
 
-/** One for each cluster that the body names. @throws ApiError 400 */
+/** One for each cluster that the body names. @throws ApiError 400, 409 while a switch changes */
 async function plannedFor(ctx: WriteContext, body: Body): Promise<readonly Mapped[]> {
   const seen = new Set<string>()
   const faults: ReturnType<typeof fault>[] = []
   const planned: Mapped[] = []
   for (const [index, item] of body.entries()) {
-    const own = clustersOf((await ctx.store.get(VirtualSwitch, item.virtualSwitchUuid))!)
+    const virtualSwitch = (await ctx.store.get(VirtualSwitch, item.virtualSwitchUuid))!
+    refuseWhileChanging('Virtual switch', virtualSwitch)
+    const own = clustersOf(virtualSwitch)
     for (const [at, clusterExtId] of (item.clusterUuids ?? own).entries()) {
       const path = item.clusterUuids === undefined ? `[${index}]/virtualSwitchUuid` : `[${index}]/clusterUuids[${at}]`
       if (!own.includes(clusterExtId))

@@ -12,16 +12,23 @@ import { requireId } from './self-description.ts'
 type Reads = { readonly [S in RemoteSort]: (client: Client, address: string) => Promise<RemoteNetworkEntities[S][]> }
 
 const pageSize = 100
+/** A manager has fewer networks; one that never ends its list must not fill the memory. */
+const mostPages = 100
 const longestName = 128
 const validation = { unknown: 'ignore', version: 'v4.3', sparse: false, defaults: false } as const
 
-async function all<T>(page: (options: { page: number; limit: number }) => Promise<{ readonly data: readonly T[] }>) {
+/** @throws RemoteFault */
+async function all<T>(
+  page: (options: { page: number; limit: number }) => Promise<{ readonly data: readonly T[] }>,
+  address: string,
+): Promise<readonly T[]> {
   const found: T[] = []
-  for (let index = 0; ; index++) {
+  for (let index = 0; index < mostPages; index++) {
     const { data } = await page({ page: index, limit: pageSize })
     found.push(...data)
     if (data.length < pageSize) return found
   }
+  throw new RemoteFault('refused', `${address} shows more than ${mostPages * pageSize} network entities of one kind`)
 }
 
 const named = ({ extId, name }: { readonly extId?: unknown; readonly name?: unknown }, address: string) => {
@@ -39,7 +46,7 @@ function addressText(given: WireAddress): string | undefined {
 export const peerNetworks: Reads = {
   async subnets(client, address) {
     const filter = 'isExternal eq false'
-    const shown = await all((options) => client.networking.listSubnets({ ...options, filter }))
+    const shown = await all((options) => client.networking.listSubnets({ ...options, filter }), address)
     return shown.flatMap((subnet) => {
       if (subnet.ipConfig === undefined) return []
       const { value, faults } = validateBody(Subnet.schema.fields.ipConfig, subnet.ipConfig, validation)
@@ -51,7 +58,7 @@ export const peerNetworks: Reads = {
     })
   },
   async vtepGateways(client, address) {
-    const shown = await all((options) => client.networking.listGateways(options))
+    const shown = await all((options) => client.networking.listGateways(options), address)
     return shown.flatMap((gateway) => {
       const { isActive, services, vpcReference } = gateway
       if (!('localVtepService' in services) || services.localVtepService === undefined) return []
@@ -63,7 +70,7 @@ export const peerNetworks: Reads = {
     })
   },
   async vpnConnections(client, address) {
-    const shown = await all((options) => client.networking.listVpnConnections(options))
+    const shown = await all((options) => client.networking.listVpnConnections(options), address)
     return shown.map((connection) => {
       const { preSharedKey: _, ...ipsecConfig } = connection.ipsecConfig
       const { dpdConfig, localGatewayReference, localGatewayRole, name, qosConfig, remoteGatewayReference } = connection

@@ -22,8 +22,6 @@ export interface HostNicsFact {
 
 export const hostNicFacts = (world: SimulatedWorld): Collection<HostNicsFact> => world.collection('hardware.nics')
 
-const watched = ['hardware.nics', 'hardware.faults', 'fabric.bridge', 'fabric.subnet', 'domains']
-
 const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact =>
   hostNicFacts(world).get(hostExtId) ?? { models: usualNics }
 
@@ -33,7 +31,7 @@ export const hostNicId = (hostExtId: string, name: string): string => derivedId(
 
 export function createHostNics(
   world: SimulatedWorld,
-): Pick<HostNetworking, 'disableVirtualFunctions' | 'enableVirtualFunctions' | 'hostNics' | 'watchHostNetworking'> {
+): Pick<HostNetworking, 'disableVirtualFunctions' | 'enableVirtualFunctions' | 'hostNics'> {
   const put = (hostExtId: string, name: string, profileExtId: string | undefined): Promise<void> => {
     const { profiles = {}, ...fact } = factOf(world, hostExtId)
     const { [name]: _, ...others } = profiles
@@ -46,7 +44,6 @@ export function createHostNics(
   const profileOf = ({ hostExtId, name }: NicOfHost): string | undefined => factOf(world, hostExtId).profiles?.[name]
   return {
     hostNics: (hostExtId) => nicsOfHost(world, hostExtId),
-    watchHostNetworking: (changed) => world.watch(watched, changed),
     async enableVirtualFunctions({ hostExtId, name }, profileExtId) {
       if (profileOf({ hostExtId, name }) === profileExtId) return
       requireAgent(world, hostExtId)

@@ -31,7 +31,6 @@ export function createPortStacks(world: SimulatedWorld): PortStacks {
       await subnets.put(subnetExtId, isAdvancedNow ? { ...basic, isAdvanced: true } : basic)
       await forgetPortsOf(world, subnetExtId)
     },
-    isPortAdvanced: async (port) => isAdvanced(port),
   }
 }
 

@@ -17,7 +17,7 @@ import { aRobot, aRole, grant } from '../iam/people.ts'
 
 let app: TestApp
 const steps = new Steps()
-const release = (): void => undefined
+let release = (): void => undefined
 let count = 0
 before(async () => {
   app = await startApp({ logLevel: 'silent', beforeStep: steps.beforeStep })
@@ -286,8 +286,31 @@ test('NICs of a VM that the caller cannot see are not found', async () => {
     virtual_machine: { uuid: { anyof: [seedId('vm/web-01')] } },
   })
   const options = { apiKey: robot.apiKey, body: functionBody('unseen', [one]) }
+  release = steps.hold('networking.create-network-function check NICs')
   const started = await app.call('POST', networkFunctions, options)
   assert.equal(started.status, 202)
+  const [row] = (await app.call('GET', networkFunctions)).data
+  assert.equal(row?.nicPairs[0].vmReference, undefined)
+  release()
   const task = await app.task(started)
   assert.match(task.errorMessages[0].message, /not found$/)
+  assert.doesNotMatch(JSON.stringify(task), new RegExp(one.vm))
+})
+
+test('a failed update of a caller that does not see its VMs leaves the function as it was', async () => {
+  const one = await appliance()
+  const path = await made(app, networkFunctions, functionBody('foreign', [one]))
+  const role = await aRole(app, ['Update_Network_Function', 'View_Network_Function', 'View_Existing_Virtual_Machine'])
+  const robot = await aRobot(app)
+  await grant(app, { id: role }, robot.extId, {
+    network_function: { '*': { eq: '*' } },
+    virtual_machine: { uuid: { anyof: [seedId('vm/web-01')] } },
+  })
+  const { data, etag } = await app.call('GET', path)
+  const unknown = { ingressNicReference: randomUUID(), egressNicReference: randomUUID() }
+  const body = { ...data, nicPairs: [pairOf(one), unknown] }
+  const task = await app.task(await app.call('PUT', path, { apiKey: robot.apiKey, ifMatch: etag!, body }))
+  assert.match(task.errorMessages[0].message, /not found$/)
+  assert.equal(task.status, 'FAILED')
+  assert.equal((await app.task(await put(app, path, { description: 'free' }))).status, 'SUCCEEDED')
 })

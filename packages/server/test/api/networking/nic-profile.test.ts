@@ -5,10 +5,11 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { hostNicFacts } from '../../../src/drivers/simulated/host-nics.ts'
-import { hostId, setFault } from '../../support/clustermgmt.ts'
+import { hostId, putFresh, setFault } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
+import { onHosts, switchBody, switches } from '../../support/virtual-switches.ts'
 import { made, put, removed } from '../../support/vpcs.ts'
 import { aRobot, aRole, grant } from '../iam/people.ts'
 
@@ -108,6 +109,19 @@ test('NICs of another family, with a profile, in a switch, unknown ones and thos
   await app.task(await act(demo, 'associate', nic.extId))
   assert.match((await act(same, 'associate', nic.extId)).errors[0]!.message, /has a NIC profile already/)
   assert.deepEqual(refusal(await act(same, 'disassociate', nic.extId)), [409, 'CONFLICT'])
+})
+
+test('a NIC that a running update of a switch takes is refused, and the update gets it', async () => {
+  const path = await made(app, switches, switchBody('taking', []))
+  release = steps.hold('networking.update-virtual-switch configure hosts')
+  const { extId } = await nicNamed('eth5')
+  const body = { ...(await read(path)), ...onHosts([host], [extId.toUpperCase()]) }
+  const updating = await putFresh(app, path, body)
+  const refused = await act(demo, 'associate', extId)
+  assert.deepEqual(refusal(refused), [409, 'CONFLICT'])
+  release()
+  assert.equal((await app.task(updating)).status, 'SUCCEEDED')
+  await removed(app, path)
 })
 
 test('an uplink of a switch is refused although its family fits', async () => {

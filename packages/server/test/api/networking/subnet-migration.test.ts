@@ -8,6 +8,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { portFacts } from '../../../src/drivers/simulated/port-stacks.ts'
 import { hostId, ids, setFault } from '../../support/clustermgmt.ts'
+import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, bootDisk, booted, type NativeCluster, nicOn, readVm } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
@@ -104,6 +105,22 @@ test('a failure after the vNICs have moved puts them back', async () => {
   assert.equal((await app.task(started)).status, 'FAILED')
   assert.deepEqual([...portFacts(app.world).all()], [])
   assert.deepEqual([isAdvanced(subnet), await shown(subnet)], [false, [undefined, 'FAILED']])
+})
+
+test('when the migration fails, nothing stays behind of a vNIC that has moved and was deleted since', async () => {
+  const subnet = await basic('deleted')
+  await aGuest(subnet)
+  release = steps.hold('networking.migrate-subnet move vNICs')
+  const started = await migrate(subnet)
+  while ((await read(subnet)).migrationState === undefined) await new Promise((resolve) => setTimeout(resolve, 10))
+  const gone = { nicExtId: randomUUID(), subnetExtId: idOf(subnet), isAdvanced: true }
+  await app.drivers.networkFabric.movePort(gone)
+  const match = { driverCall: { driver: 'networkFabric', method: 'movePort' } }
+  await aFault(app, match, { error: 'INTERNAL_ERROR' }, { nth: 1 })
+  release()
+  assert.equal((await app.task(started)).status, 'FAILED')
+  await noFaults(app)
+  assert.deepEqual([...portFacts(app.world).all()], [])
 })
 
 test('no more than four subnets migrate at once', async () => {

@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import type { EntityOf } from '@hyperplane/contract'
+import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { type BridgeFact, bridgeFacts, bridgeKey } from '../../../src/drivers/simulated/bridges.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
@@ -246,6 +249,20 @@ test('a NIC of another switch, of a free bridge, or with virtual functions is in
   await app.drivers.networkFabric.putBridge(bridge, 'quick')
   assert.match((await post(switchBody('taken', ['eth5']))).errors[0]?.message ?? '', /eth5 is in use by bridge br7/)
   await app.drivers.networkFabric.removeBridge(bridge)
+})
+
+test('NICs of a switch that an earlier version stored, without its bridges, are in use', async () => {
+  const demo = await app.store.transaction((store) => store.get(VirtualSwitch, seedId('virtual-switch/vs1')))
+  const facts = bridgeFacts(app.world)
+  const keys = demoHosts.map((hostExtId) => bridgeKey({ hostExtId, name: 'br1' }))
+  const known = keys.map((key) => [key, facts.get(key) as BridgeFact] as const)
+  const { uplinks: _, ...older } = demo as EntityOf<typeof VirtualSwitch>
+  await app.store.transaction((store) => store.replace(VirtualSwitch, older))
+  for (const key of keys) await facts.remove(key)
+  const refused = await post(switchBody('taken', ['eth2']))
+  assert.match(refused.errors[0]?.message ?? '', /eth2 is in use by virtual switch vs1/)
+  await app.store.transaction((store) => store.replace(VirtualSwitch, demo as EntityOf<typeof VirtualSwitch>))
+  for (const [key, fact] of known) await facts.put(key, fact)
 })
 
 test('names are unique on a cluster, also against an update that runs', async () => {

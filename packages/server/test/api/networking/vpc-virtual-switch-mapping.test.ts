@@ -7,11 +7,13 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { bridgeFacts, bridgeKey } from '../../../src/drivers/simulated/bridges.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { overlayFacts } from '../../../src/drivers/simulated/overlay-transport.ts'
-import { hostId, ids, setFault } from '../../support/clustermgmt.ts'
+import { hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, bootDisk, changed, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
+import { demoHosts, demoSwitch, switchBody, switches } from '../../support/virtual-switches.ts'
+import { made } from '../../support/vpcs.ts'
 
 const path = '/networking/v4.3/config/vpc-virtual-switch-mappings'
 const native = ids.native
@@ -134,4 +136,48 @@ test('a task that fails puts the former switch back', async () => {
     assert.deepEqual(await listed(), before)
     assert.equal(carrying()?.virtualSwitchExtId, switchId('vs1'))
   }
+})
+
+test('overlay subnets and tunnels follow the hosts of the mapped switch, and not those of the default one', async () => {
+  const path = demoSwitch('vs1')
+  const carried = () => [new Set(hostsOf('web')), new Set(carrying()?.hostExtIds)]
+  const [a, b, c] = ['a', 'b', 'c'].map((letter) => hostId(`hp-n01-${letter}`)) as [string, string, string]
+  assert.deepEqual(carried(), [new Set([a, b]), new Set([a, b])])
+  const { clusters, ...vs1 } = (await app.call('GET', path)).data
+  const withHosts = (extIds: readonly string[]) => ({
+    ...vs1,
+    isQuickMode: true,
+    clusters: clusters.map((one: any) => ({ ...one, hosts: extIds.map((extId) => ({ extId })) })),
+  })
+  assert.equal((await app.task(await putFresh(app, path, withHosts([a, b, c])))).status, 'SUCCEEDED')
+  assert.deepEqual(carried(), [new Set([a, b, c]), new Set([a, b, c])])
+  steps.failing = 'networking.update-virtual-switch program subnets'
+  assert.equal((await app.task(await putFresh(app, path, withHosts(demoHosts)))).status, 'FAILED')
+  steps.failing = undefined
+  assert.deepEqual(carried(), [new Set([a, b, c]), new Set([a, b, c])])
+  const vs0 = (await app.call('GET', demoSwitch('vs0'))).data
+  const changed = await putFresh(app, demoSwitch('vs0'), { ...vs0, isQuickMode: true, mtu: 1600 })
+  assert.equal((await app.task(changed)).status, 'SUCCEEDED')
+  assert.deepEqual(carried(), [new Set([a, b, c]), new Set([a, b, c])])
+  // The demo's web-02 runs on c.
+  const refused = await putFresh(app, path, withHosts([a, b]))
+  assert.deepEqual([refused.status, refused.errors[0]!.errorGroup], [409, 'ENTITY_IN_USE'])
+})
+
+test('VPC traffic is not mapped to a switch that is being deleted, and a switch is not changed during its mapping', async () => {
+  const path = await made(app, switches, switchBody('leaving', []))
+  const mapping = { virtualSwitchUuid: path.slice(-36) }
+  release = steps.hold('networking.delete-virtual-switch remove from hosts')
+  const deleting = await app.call('DELETE', path)
+  const late = await post(mapping)
+  assert.deepEqual([late.status, late.errors[0]!.errorGroup], [409, 'ENTITY_BUSY'])
+  release()
+  assert.equal((await app.task(deleting)).status, 'SUCCEEDED')
+  release = steps.hold('networking.map-vpc-switches re-route tunnels')
+  const started = await post(to('vs0'))
+  const vs0 = (await app.call('GET', demoSwitch('vs0'))).data
+  const busy = await putFresh(app, demoSwitch('vs0'), vs0)
+  assert.deepEqual([busy.status, busy.errors[0]!.errorGroup], [409, 'ENTITY_BUSY'])
+  release()
+  assert.equal((await app.task(started)).status, 'SUCCEEDED')
 })

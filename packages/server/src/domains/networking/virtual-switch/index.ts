@@ -2,9 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch, virtualSwitchOperations } from '@hyperplane/contract/networking/virtual-switch'
-import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { both, pathOf, standardList } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
@@ -15,14 +13,12 @@ import { type Broken, implement, type ReadContext, type WriteContext } from '../
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit, limitOf } from '../../limits.ts'
 import { requireClusterReachable, requireReachable } from '../../registrations/reachability.ts'
-import { refuseWhileChanging } from '../busy.ts'
 import { inUse, namesOf } from '../in-use.ts'
 import { fault } from '../ip-config.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
-import { nicsOn } from '../subnet-nics.ts'
-import { programmingOf } from '../subnet-tasks.ts'
 import { configureHosts, removeFromHosts, restoreHosts } from './hosts.ts'
 import { type SwitchBody, type SwitchCluster, type SwitchEntity, switchFaults } from './rules.ts'
+import { programSubnets, refuseLeavingGuests } from './subnets.ts'
 import { bridgeNameOf, freeBridgeName, refuseTaken, uplinkFaults, uplinksOf } from './uplinks.ts'
 
 /** Source: behaviour networking.md 3.5. */
@@ -189,30 +185,6 @@ function refuseDefaultChange({ name, clusters }: SwitchBody, stored: SwitchEntit
   if (clusters[0]?.hosts.every(({ hostNics = [] }) => hostNics.length === 0)) refuse('left without uplinks')
 }
 
-/** @throws ApiError 409 while a subnet changes, or when a host is to leave on which VMs use the subnets */
-async function refuseLeavingGuests(
-  { store }: WriteContext,
-  body: SwitchBody,
-  stored: SwitchEntity,
-  hosts: SwitchReferences['hosts'],
-): Promise<void> {
-  const staying = new Set(body.clusters[0]?.hosts.map(({ extId }) => extId))
-  const leaving = new Map(hosts.flatMap(({ extId, hostName }) => (staying.has(extId) ? [] : [[extId, hostName]])))
-  const isOnHost = stored.clusters[0]?.hosts.some(({ extId }) => leaving.has(extId))
-  const users = new Set<string>()
-  for (const subnet of await store.find(Subnet, onSwitch(stored))) {
-    // Its task programs it on the hosts that the switch has now.
-    refuseWhileChanging('Subnet', subnet)
-    const vmExtIds = isOnHost === true ? (await nicsOn(store, subnet.extId)).map(({ vmExtId }) => vmExtId) : []
-    for (const vm of await store.getMany(Vm, [...new Set(vmExtIds)]))
-      if (vm.powerState !== 'OFF' && leaving.has(vm.host?.extId ?? ''))
-        users.add(`VM ${vm.name} on ${leaving.get(vm.host?.extId as string)}`)
-  }
-  if (users.size > 0) throw inUse('virtual switch', stored.name, [...users])
-}
-
-const onSwitch = ({ extId }: SwitchEntity) => ({ refersTo: { kind: VirtualSwitch.kind, extId } })
-
 async function refuseBeyondLimits(
   ctx: WriteContext,
   { clusters }: SwitchEntity,
@@ -234,21 +206,6 @@ async function removeOrRestore(ctx: StepContext<Drivers>, entity: SwitchEntity):
   if ((await ctx.store.get(VirtualSwitch, entity.extId))?.change?.verb === 'create')
     await restoreHosts(ctx, undefined, entity)
   else await removeFromHosts(ctx, entity)
-}
-
-/** Subnets are on the hosts of their switch, overlays on those of every default switch. */
-async function programSubnets(ctx: StepContext<Drivers>, entity: SwitchEntity): Promise<boolean> {
-  const own = entity.clusters[0]?.hosts.map(({ extId }) => extId) ?? []
-  const stored = (await ctx.store.get(VirtualSwitch, entity.extId))?.clusters[0]?.hosts.map(({ extId }) => extId) ?? []
-  const others = new Set(stored)
-  const subnets = await ctx.store.find(Subnet, onSwitch(entity))
-  const overlays = entity.isDefault === true ? await ctx.store.findWhere(Subnet, { subnetType: 'OVERLAY' }) : []
-  for (const subnet of [...subnets, ...overlays]) {
-    const { program } = await programmingOf(ctx.store, subnet)
-    const elsewhere = program.hostExtIds.filter((host) => !others.has(host))
-    await ctx.drivers.networkFabric.programSubnet({ ...program, hostExtIds: [...elsewhere, ...own] })
-  }
-  return true
 }
 
 async function withProgress(_: ReadContext, shown: readonly SwitchEntity[]): Promise<readonly SwitchEntity[]> {

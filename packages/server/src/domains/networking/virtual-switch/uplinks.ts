@@ -34,6 +34,12 @@ export function uplinksOf({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }:
   )
 }
 
+/** `<host>/eth0`. While an update runs, the switch holds its uplinks of before and of after. */
+export const uplinkKeysOf = (drivers: Drivers, { clusters, change }: SwitchEntity): readonly string[] => [
+  ...uplinksOf({ drivers }, clusters[0] as SwitchCluster).map(({ key }) => key),
+  ...(change?.uplinks ?? []),
+]
+
 /** Names that no NIC of the host has, and an active uplink that is none of the uplinks. */
 export function uplinkFaults({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }: SwitchCluster): ApiError[] {
   return hosts.flatMap((host, index) => {
@@ -75,8 +81,8 @@ export async function refuseTaken(
   for (const other of await store.findWhere(VirtualSwitch, { clusterExtId: clusterExtId! })) {
     if (other.extId === extId) continue
     // An update that runs holds its uplinks of before and of after.
-    for (const key of [...(other.uplinks ?? []), ...(other.change?.uplinks ?? [])])
-      holders.set(key, `virtual switch ${other.name}`)
+    const own = uplinksOf({ drivers }, other.clusters[0] as SwitchCluster).map(({ key }) => key)
+    for (const key of [...own, ...(other.change?.uplinks ?? [])]) holders.set(key, `virtual switch ${other.name}`)
   }
   // The task that associates a NIC has not yet divided it.
   for (const { name, change } of await store.find(NicProfile)) {
