@@ -33,7 +33,11 @@ const [routesOfVpc, subnetsOfVpc, asked] = [1000, 500, 200]
 
 export async function measureNetworks(count: number, addresses: number): Promise<NetworkTimes> {
   const app = await startApp({
-    ...{ durable: true, limits: { subnets: 10 * count }, unchecked: 'a check of so many rows takes minutes' },
+    ...{
+      durable: true,
+      limits: { subnets: 10 * count, reservedAddressesOfSubnet: 2 * addresses },
+      unchecked: 'a check of so many rows takes minutes',
+    },
     config: { seed: 'demo', clock: 'real', rateLimits: 'off' },
   })
   try {
