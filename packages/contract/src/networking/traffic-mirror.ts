@@ -52,11 +52,12 @@ export const TrafficMirror = resource(
       ),
     },
     indexed: ['hostExtId'],
-    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+    // Requests compare all names. A cluster may bring a mirror with the name of another one.
+    unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     iam: { name: 'traffic_mirror', attributes: ownAttributes },
     rel: 'networking:config:traffic-mirror',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    ofCluster: { by: 'clusterExtId' },
+    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
     gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
   },
 )

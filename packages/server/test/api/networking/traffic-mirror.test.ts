@@ -2,14 +2,19 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
+import { programOf } from '../../../src/domains/networking/traffic-mirror.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
+import { mirrorFacts } from '../../../src/drivers/simulated/traffic-mirrors.ts'
+import { lab } from '../../../src/seeds/demo/registrations.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import { happen, startQuietDemo } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { nicOf } from '../../support/load-balancers.ts'
 import { act, changed as changedVm } from '../../support/native-cluster.ts'
+import { register, unregister } from '../../support/registering.ts'
 import type { CallResult, TestApp } from '../../support/start-app.ts'
 import { aWatchedVm, from, mirrorBody, mirrorStats, mirrors, to } from '../../support/traffic-mirrors.ts'
 import { changed, made, removed } from '../../support/vpcs.ts'
@@ -242,4 +247,34 @@ test('statistics count what the source sends and receives while the mirror is ac
   assert.deepEqual([selected.transmitByteCount, selected.transmitPacketCount], [undefined, data.transmitPacketCount])
   await removed(app, path)
   assert.equal((await app.call('GET', `${mirrorStats(path)}?${span}`)).status, 404)
+})
+
+test('mirrors of a cluster come back with it, without a category that went meanwhile and beside a namesake', async () => {
+  const { extId: labExtId } = (await app.task(await register(app, lab.address))).entitiesAffected[0]
+  const { data: hosts } = await app.call('GET', '/clustermgmt/v4.2/config/hosts?$limit=100')
+  const host = hosts.find(({ cluster }: any) => cluster.uuid === labExtId)
+  const category = await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'Span', value: 'lab' } })
+  const placed = { hostExtId: host.extId, clusterExtId: labExtId }
+  const mirror = {
+    ...{ extId: seedId('traffic-mirror/lab'), tenantId: vm.tenantId, name: 'of-the-lab', isEnabled: false, ...placed },
+    sourceList: [{ nicType: 'VIRTUAL_NIC', nicUuid: seedId('nic/lab/0'), direction: 'INGRESS' }],
+    destinationList: [{ nicType: 'VIRTUAL_NIC', nicUuid: seedId('nic/lab/1') }],
+    metadata: { categoryIds: [category.data.extId] },
+  } as const
+  await app.store.transaction((store) => store.insert(TrafficMirror, mirror))
+  await mirrorFacts(app.world).put(mirror.extId, programOf(mirror))
+  const path = `${mirrors}/${mirror.extId}`
+  assert.equal((await app.task(await unregister(app, { extId: labExtId }))).status, 'SUCCEEDED')
+  assert.equal((await app.call('GET', path)).status, 404)
+  await checkInvariants(app)
+  const { etag } = await app.call('GET', `/platform/v4.3/config/categories/${category.data.extId}`)
+  const gone = await app.call('DELETE', `/platform/v4.3/config/categories/${category.data.extId}`, { ifMatch: etag! })
+  assert.equal(gone.status, 204)
+  const namesake = await made(app, mirrors, mirrorBody('of-the-lab', source, spans[0]!))
+  const back = await app.task(await register(app, lab.address))
+  assert.equal(back.status, 'SUCCEEDED', JSON.stringify(back.errorMessages))
+  assert.deepEqual([(await read(path)).name, (await read(path)).metadata?.categoryIds], ['of-the-lab', undefined])
+  await removed(app, path)
+  await removed(app, namesake)
+  await unregister(app, { extId: labExtId })
 })
