@@ -6,6 +6,7 @@ import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
 import { programOf } from '../../../src/domains/networking/traffic-mirror.ts'
+import type { MirrorEntity } from '../../../src/domains/networking/traffic-mirror-rules.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { mirrorFacts } from '../../../src/drivers/simulated/traffic-mirrors.ts'
 import { lab } from '../../../src/seeds/demo/registrations.ts'
@@ -255,12 +256,12 @@ test('mirrors of a cluster come back with it, without a category that went meanw
   const host = hosts.find(({ cluster }: any) => cluster.uuid === labExtId)
   const category = await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'Span', value: 'lab' } })
   const placed = { hostExtId: host.extId, clusterExtId: labExtId }
-  const mirror = {
+  const mirror: MirrorEntity = {
     ...{ extId: seedId('traffic-mirror/lab'), tenantId: vm.tenantId, name: 'of-the-lab', isEnabled: false, ...placed },
     sourceList: [{ nicType: 'VIRTUAL_NIC', nicUuid: seedId('nic/lab/0'), direction: 'INGRESS' }],
     destinationList: [{ nicType: 'VIRTUAL_NIC', nicUuid: seedId('nic/lab/1') }],
     metadata: { categoryIds: [category.data.extId] },
-  } as const
+  }
   await app.store.transaction((store) => store.insert(TrafficMirror, mirror))
   await mirrorFacts(app.world).put(mirror.extId, programOf(mirror))
   const path = `${mirrors}/${mirror.extId}`
