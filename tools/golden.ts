@@ -8,6 +8,7 @@ import { domains } from '../packages/server/src/domains/index.ts'
 import { seedJsonSchema } from '../packages/server/src/seeds/json-schema.ts'
 import { builtOperations, decisionsIndex } from './page-tables.ts'
 import { roomsPicture } from './rooms-picture.ts'
+import { sourceSizes } from './source-size.ts'
 
 const folder = resolve(import.meta.dirname, '../packages/server/test/golden')
 
@@ -118,3 +119,8 @@ for (const [name, lines] of files) {
 }
 if (differs) process.exit(1)
 console.log(`goldens: ${files.size + documents.size + tables.size} files agree`)
+const unbuilt = new Set(gaps().map((line) => line.split(' | ')[0]))
+const built = contract.map(
+  ({ name, operations }) => [name, operations.filter(({ key }) => !unbuilt.has(key)).length] as const,
+)
+for (const line of sourceSizes(new Map(built))) console.log(line)

@@ -20,6 +20,7 @@ import { measureCategories } from './categories.ts'
 import { measureFaults } from './faults.ts'
 import { basic, Connection, load, type Measured, requestBytes, type Target } from './load.ts'
 import { measureMachines } from './machines.ts'
+import { measureNetworks } from './networks.ts'
 import { measurePlacement } from './placement.ts'
 import { measureRecording } from './recording.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -461,6 +462,17 @@ async function machines(): Promise<void> {
   row('page of 50 of 100,000 VMs, by five terms of a filter', '-', ms(page), undefined)
 }
 
+async function networks(): Promise<void> {
+  const { create, reserve, list, routes, vpc } = await measureNetworks(10_000, 100_000)
+  const both = ({ p50, p99 }: { readonly p50: number; readonly p99: number }): string =>
+    `p50 ${ms(p50)}, p99 ${ms(p99)}`
+  row('one more subnet beside 10,000, with its task', '-', both(create), undefined)
+  row('one address reserved beside 100,000, with its task', '-', both(reserve), undefined)
+  row('page of 50 of 10,000 subnets', '-', both(list), undefined)
+  row('routes of a VPC with 1,000 of them: processor time', '<= 10 ms', ms(routes), routes <= 10)
+  row('a VPC with 500 subnets', '<= 20 ms', both(vpc), vpc.p99 <= 20)
+}
+
 async function faults(): Promise<void> {
   const service = await start(join(work, 'faults'), 'empty')
   const connection = await Connection.open(service.target)
@@ -603,6 +615,7 @@ try {
   if (!quick) await categories()
   if (!quick) await placement()
   if (!quick) await machines()
+  if (!quick) await networks()
   await manyVms(10_000, 180, 2000)
   if (!quick) await manyVms(100_000, 600, undefined)
   worlds()

@@ -16,8 +16,6 @@ export const unimplemented: Unimplemented = {
     listCvmsbyClusterId: 'v4.2 GET',
     reconfigureCvms: 'v4.2 POST /$actions/reconfigure',
   },
-  '/config/clusters/{clusterExtId}/hosts/{hostExtId}/host-nics': { HostNic: 'list get' },
-  '/config/clusters/{clusterExtId}/hosts/{hostExtId}/virtual-nics': { VirtualNic: 'list get' },
   '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {
@@ -33,7 +31,6 @@ export const unimplemented: Unimplemented = {
     updateSSLCertificate: 'v4.2 PUT',
   },
   '/config/disks': { Disk: 'list get delete', updateDiskLEDState: 'v4.2 update-led-state' },
-  '/config/host-nics': { HostNic: 'v4.2 list' },
   '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },
   '/config/system-user-passwords': {
     SystemUserPassword: 'v4.2 list',

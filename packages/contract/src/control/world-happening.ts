@@ -7,6 +7,7 @@ import * as s from '../schema.ts'
 
 /** A name, or an id. */
 const named = s.text({ minLength: 1, maxLength: 255 })
+const nic = s.text({ minLength: 1, maxLength: 64 })
 const tcpPort = s.integer({ minimum: 1, maximum: 65535 })
 const percent = s.integer({ minimum: 1, maximum: 100 })
 
@@ -29,7 +30,7 @@ export const contentFaults = names('CORRUPT, CUT, DOWN, LOGIN, SLOW, STATUS, UNT
 
 export const directoryFaults = names('DOWN, SLOW, TLS, WRONG_BIND')
 
-export const guestFaults = names('IGNORES_ACPI, LOGIN_REFUSED, SCRIPT_FAILS, TOOLS_CRASH')
+export const guestFaults = names('IGNORES_ACPI, LOGIN_REFUSED, NETWORK_FUNCTION_DEAF, SCRIPT_FAILS, TOOLS_CRASH')
 
 const happenings = [
   happening('HOST_FAILS', { host: named }),
@@ -64,10 +65,16 @@ const happenings = [
 
   happening('UPLINK_LOST', {
     host: named,
-    /** `eth0`; absent: all of the host. */
-    uplink: s.optional(s.text({ minLength: 1, maxLength: 64 })),
+    /** Any NIC, such as `eth0`; absent: all uplinks of the host. */
+    uplink: s.optional(nic),
   }),
-  happening('UPLINK_RETURNS', { host: named, uplink: s.optional(s.text({ minLength: 1, maxLength: 64 })) }),
+  happening('UPLINK_FLAPS', {
+    host: named,
+    uplink: s.optional(nic),
+    /** The link is up for the first half of each period. */
+    periodSeconds: s.withDefault(s.integer({ minimum: 2, maximum: 3600 }), 10),
+  }),
+  happening('UPLINK_RETURNS', { host: named, uplink: s.optional(nic) }),
   happening('BGP_PEER_FALLS_SILENT', { session: named }),
   happening('BGP_PEER_ANSWERS', { session: named }),
   happening('VPN_PEER_FALLS_SILENT', { connection: named }),

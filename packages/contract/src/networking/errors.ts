@@ -5,11 +5,23 @@ export const networkingErrors = {
     status: 409,
     message: 'The cluster does not support {capability}, or there is no network controller.',
   },
+  DEFAULT_VIRTUAL_SWITCH: {
+    code: 'NETWORKING-10085',
+    status: 409,
+    group: 'UNSUPPORTED_REQUEST',
+    message: 'The default virtual switch cannot be {change}.',
+  },
   DEFAULT_ROUTING_POLICY: {
     code: 'NETWORKING-10001',
     status: 400,
     group: 'INVALID_ARGUMENT',
     message: 'Modification of default routing policy with priority less than 10 is not allowed',
+  },
+  HOST_NIC_IN_USE: {
+    code: 'NETWORKING-10070',
+    status: 409,
+    group: 'ENTITY_IN_USE',
+    message: '{nic} is in use by {holder}: a NIC is an uplink of one virtual switch. Choose another NIC.',
   },
   IP_ADDRESS_UNAVAILABLE: { code: 'NETWORKING-10080', status: 409, message: '{address} is already {state}.' },
   IP_POOL_EXHAUSTED: {
@@ -40,6 +52,13 @@ export const networkingErrors = {
     status: 409,
     group: 'ENTITY_ALREADY_EXISTS',
     message: 'There is a network controller already, {extId}: a deployment has one at most.',
+  },
+  NETWORK_FUNCTION_REFUSED: {
+    code: 'NETWORKING-10001',
+    status: 400,
+    group: 'INVALID_ARGUMENT',
+    message:
+      'Failed to {verb} Network Function due to an invalid input parameter - Failed to configure network function {name}: {fault}',
   },
   NETWORKING_ENTITY_ALREADY_EXISTS: {
     code: 'NETWORKING-10071',
@@ -90,11 +109,29 @@ export const networkingErrors = {
     message:
       'Failed to {verb} {kind} {name} as a referenced resource was not found - {referencedKind} {referencedExtId} not found',
   },
+  REMOTE_SITE_UNREACHABLE: {
+    code: 'NETWORKING-10504',
+    status: 503,
+    group: 'REMOTE_UNREACHABLE',
+    message: 'The networks of the manager "{name}" cannot be read: {cause}. Retry when it answers.',
+  },
   ROUTE_OF_THE_SYSTEM: {
     code: 'NETWORKING-10084',
     status: 409,
     group: 'UNSUPPORTED_REQUEST',
     message:
       'The route to {destination} is {routeType}: it follows its {source} and cannot be changed or deleted. Change static routes only.',
+  },
+  VIRTUAL_SWITCH_HOST_BUSY: {
+    code: 'NETWORKING-10072',
+    status: 409,
+    group: 'ENTITY_BUSY',
+    message: 'Host {host} is entering or leaving maintenance. Wait until it has, then retry.',
+  },
+  VIRTUAL_SWITCH_HOST_NOT_EMPTY: {
+    code: 'NETWORKING-10086',
+    status: 409,
+    group: 'INSUFFICIENT_RESOURCES',
+    message: 'The VMs of host {host} have no room on other hosts. Power them off, or send isQuickMode.',
   },
 } as const

@@ -2,7 +2,6 @@ import { namespace } from '../operation.ts'
 import { AddressLease, AddressRun, AddressTally } from './address-lease.ts'
 import { networkingErrors } from './errors.ts'
 import * as kinds from './kinds.ts'
-import { unimplemented } from './unimplemented.ts'
 
 export const networking = namespace({
   name: 'networking',
@@ -11,6 +10,5 @@ export const networking = namespace({
   kinds,
   resources: [AddressLease, AddressRun, AddressTally],
   taskEnvelope: 'TaskReferenceApiResponse',
-  unimplemented,
   errors: networkingErrors,
 })

@@ -35,6 +35,29 @@ export const IPSubnet = s.object(
   { filteredBy: 'cidr' },
 )
 
+export const IPv4Pool = s.object('networking.v4.config.IPv4Pool', { startIp: IPv4Address, endIp: IPv4Address })
+export const IPv6Pool = s.object('networking.v4.config.IPv6Pool', { startIp: IPv6Address, endIp: IPv6Address })
+
+/** At least one family. */
+export const IPConfig = s.object('networking.v4.config.IPConfig', {
+  ipv4: s.optional(
+    s.object('networking.v4.config.IPv4Config', {
+      ipSubnet: IPv4Subnet,
+      defaultGatewayIp: s.optional(IPv4Address),
+      dhcpServerAddress: s.optional(IPv4Address),
+      poolList: s.optional(s.arrayOf(IPv4Pool, { maxItems: 255 })),
+    }),
+  ),
+  ipv6: s.optional(
+    s.object('networking.v4.config.IPv6Config', {
+      ipSubnet: IPv6Subnet,
+      defaultGatewayIp: s.optional(IPv6Address),
+      dhcpServerAddress: s.optional(IPv6Address),
+      poolList: s.optional(s.arrayOf(IPv6Pool, { maxItems: 255 })),
+    }),
+  ),
+})
+
 export const State = s.enumeration(['UP', 'DOWN', 'RECOVERY_STARTED', 'RECOVERY_IN_PROGRESS', 'RECOVERY_COMPLETED'])
 export const Status = s.object('networking.v4.config.Status', {
   state: s.optional(State),

@@ -2,43 +2,20 @@
 import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
-import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
+import { IPAddress } from '../shapes.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
 import { getRate, listRate, mutationRate, subnetReaders } from './roles.ts'
 import {
   changeHolding,
   descriptionText,
   EntityMetadata,
-  IPv4Subnet,
-  IPv6Subnet,
+  IPConfig,
+  IPv4Pool,
   nameText,
   ownAttributes,
 } from './shapes.ts'
 import { VirtualSwitch } from './virtual-switch.ts'
 import { Vpc } from './vpc.ts'
-
-export const IPv4Pool = s.object('networking.v4.config.IPv4Pool', { startIp: IPv4Address, endIp: IPv4Address })
-export const IPv6Pool = s.object('networking.v4.config.IPv6Pool', { startIp: IPv6Address, endIp: IPv6Address })
-
-/** At least one family. */
-export const IPConfig = s.object('networking.v4.config.IPConfig', {
-  ipv4: s.optional(
-    s.object('networking.v4.config.IPv4Config', {
-      ipSubnet: IPv4Subnet,
-      defaultGatewayIp: s.optional(IPv4Address),
-      dhcpServerAddress: s.optional(IPv4Address),
-      poolList: s.optional(s.arrayOf(IPv4Pool, { maxItems: 255 })),
-    }),
-  ),
-  ipv6: s.optional(
-    s.object('networking.v4.config.IPv6Config', {
-      ipSubnet: IPv6Subnet,
-      defaultGatewayIp: s.optional(IPv6Address),
-      dhcpServerAddress: s.optional(IPv6Address),
-      poolList: s.optional(s.arrayOf(IPv6Pool, { maxItems: 255 })),
-    }),
-  ),
-})
 
 export const DhcpOptions = s.object('networking.v4.config.DhcpOptions', {
   // The catalogue's pattern in a form that takes linear time.

@@ -1,11 +1,11 @@
 /** Source: catalogue networking.json; behaviour networking.md 1.18, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
-import { get, list, resource } from '../operation.ts'
+import { create, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { IPv4Address } from '../shapes.ts'
-import { getRate, listRate } from './roles.ts'
-import { descriptionText, EntityMetadata, IPv4Subnet, nameText, ownAttributes } from './shapes.ts'
+import { controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { changeHolding, descriptionText, EntityMetadata, IPv4Subnet, nameText, ownAttributes } from './shapes.ts'
 
 const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
 
@@ -61,26 +61,45 @@ export const VirtualSwitch = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
-    internal: { clusterExtId: s.uuid() },
+    internal: {
+      /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
+      clusterExtId: s.uuid(),
+      /** Each NIC as `<host>/eth0`, however the body names it. */
+      uplinks: s.optional(s.arrayOf(s.text())),
+      /** With values that the update will store. */
+      change: s.optional(
+        changeHolding({
+          name: s.optional(s.text()),
+          uplinks: s.optional(s.arrayOf(s.text())),
+          hostExtIds: s.optional(s.arrayOf(s.uuid())),
+        }),
+      ),
+    },
     indexed: ['clusterExtId'],
     unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     iam: {
       name: 'virtual_switch',
       attributes: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
     },
+    title: 'virtual switch',
     rel: 'networking:config:virtual-switch',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
   },
 )
 
-const readers: readonly RoleName[] = names(`
+export const switchReaders: readonly RoleName[] = names(`
   Consumer, Developer, Network Infra Admin, Operator, Platform Admin, Platform Viewer, Project Admin, Super Admin,
   VPC Admin, Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
 `)
 
-const view = { roles: readers }
+const view = { roles: switchReaders }
+const mutation = {
+  roles: controllerWriters,
+  rateLimit: slowMutationRate,
+  // Deprecated: the body names the cluster, and the header must not contradict it.
+  clusterId: 'optional',
+} as const
 
 export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {
@@ -96,4 +115,10 @@ export const virtualSwitchOperations = {
     // Deprecated; ignored.
     clusterId: 'optional',
   }),
+  createVirtualSwitch: create('/config/virtual-switches', VirtualSwitch, { ...mutation, iam: 'Add_Virtual_Switch' }),
+  updateVirtualSwitchById: update('/config/virtual-switches/{extId}', VirtualSwitch, {
+    ...mutation,
+    ifMatch: 'required',
+  }),
+  deleteVirtualSwitchById: remove('/config/virtual-switches/{extId}', VirtualSwitch, mutation),
 }

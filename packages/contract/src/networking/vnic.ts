@@ -1,9 +1,9 @@
-/** A NIC as its subnet sees it. Source: catalogue networking.json; behaviour networking.md 1.2, 2. */
+/** A NIC as its subnet sees it. Source: catalogue networking.json; behaviour networking.md 1.2, 1.4, 2. */
 import { names } from '../names.ts'
-import { list, resource } from '../operation.ts'
+import { action, baseFields, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { listRate, subnetReaders } from './roles.ts'
+import { listRate, mutationRate, subnetReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
 export const Vnic = resource(
@@ -26,6 +26,14 @@ export const Vnic = resource(
   },
 )
 
+export const VnicMigrationItemSpec = s.object('networking.v4.config.VnicMigrationItemSpec', {
+  ...baseFields,
+  /** The subnet that the NIC moves to. */
+  networkUuid: s.referenceTo('Subnet'),
+  requestedIpAddresses: s.optional(s.arrayOf(IPAddress, { maxItems: 2 })),
+  metadata: s.readOnly(EntityMetadata),
+})
+
 export const vnicOperations = {
   listVnicsBySubnetId: list('/config/subnets/{subnetExtId}/vnics', Vnic, {
     envelope: 'networking.v4.config.ListSubnetVnicsApiResponse',
@@ -37,5 +45,12 @@ export const vnicOperations = {
     select: names(`
       assignedIpv4Addresses, assignedSecondaryIpv4Addresses, extId, learnedIpv4Addresses, macAddress, vmReference
     `),
+  }),
+  migrateVnicById: action('/config/vnics/{extId}/$actions/migrate', {
+    iam: 'Migrate_VNIC',
+    of: Vnic,
+    roles: ['Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
+    rateLimit: mutationRate,
+    body: VnicMigrationItemSpec,
   }),
 }

@@ -36,7 +36,14 @@ export type GatewayService =
         readonly redistributesRoutes: boolean
       }
     }
-  | { readonly type: 'VTEP'; readonly port: number }
+  | {
+      readonly type: 'VTEP'
+      readonly port: number
+      /** Whether it takes over from, and leaves to, the other such gateways of its network. */
+      readonly isHighlyAvailable?: boolean
+      /** The VPC, or the subnet or VLAN of its interface. */
+      readonly network?: string
+    }
 
 export interface GatewayView {
   readonly isUp: boolean

@@ -1,7 +1,11 @@
 import type { FlowExporting } from './flow-exporting.ts'
 import type { FlowStatistics } from './flow-statistics.ts'
 import type { Gateways } from './gateways.ts'
+import type { HostNetworking } from './host-networking.ts'
+import type { NetworkFunctions } from './network-functions.ts'
+import type { PortStacks } from './port-stacks.ts'
 import type { Reachability } from './reachability.ts'
+import type { Stretching } from './stretching.ts'
 import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
 import type { VpnTunnels } from './vpn-tunnels.ts'
@@ -14,7 +18,11 @@ export interface NetworkFabric
   extends FlowExporting,
     FlowStatistics,
     Gateways,
+    HostNetworking,
+    NetworkFunctions,
+    PortStacks,
     Reachability,
+    Stretching,
     TrafficMirroring,
     VirtualRouting,
     VpnTunnels {
@@ -51,6 +59,8 @@ export interface SubnetProgram {
   readonly virtualSwitchExtId?: string
   readonly vpcExtId?: string
   readonly hostExtIds: readonly string[]
+  /** In the advanced stack. */
+  readonly isAdvanced?: true
 }
 
 export interface DhcpService {

@@ -10,6 +10,7 @@ export function chooseRemotes(simulated: RemoteManagers, peers: RemoteManagers):
     exchangeTrust: (place, ...rest) => at(place.address).exchangeTrust(place, ...rest),
     revokeTrust: (place, ...rest) => at(place.address).revokeTrust(place, ...rest),
     probe: (place, ...rest) => at(place.address).probe(place, ...rest),
+    networkEntities: (place, ...rest) => at(place.address).networkEntities(place, ...rest),
     // All clusters are simulated.
     inventory: (extId) => simulated.inventory(extId),
     keepInventory: (extId, rows) => simulated.keepInventory(extId, rows),

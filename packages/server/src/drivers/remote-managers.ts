@@ -4,6 +4,7 @@
  */
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
 import { DriverError } from '../core/tasks/define-task.ts'
+import type { RemoteNetworks } from './remote-networks.ts'
 
 export type RemoteType = 'AOS' | 'DOMAIN_MANAGER'
 
@@ -53,7 +54,7 @@ export interface InventoryRow {
 }
 
 /** Promises reject with a RemoteFault. Changing calls are idempotent. */
-export interface RemoteManagers {
+export interface RemoteManagers extends RemoteNetworks {
   /** Whether `watch` reports changes at this address; others must be polled. */
   knows(address: string): boolean
   /** Calls `changed` when a probe of a known address may have another result. Returns the end of the watch. */

@@ -16,6 +16,25 @@ export interface Telemetry {
     measured: (vmExtIds: readonly string[]) => Promise<readonly MeasuredVm[]>,
     times: readonly number[],
   ): Promise<readonly TargetTraffic[]>
+  /** Traffic of VMs through a layer-2 stretch; one reading for each time. */
+  readStretch(
+    stretchExtId: string,
+    members: readonly MeasuredMember[],
+    times: readonly number[],
+  ): Promise<readonly StretchReading[]>
+}
+
+/** A VM with so many NICs on the stretched subnet. */
+export interface MeasuredMember {
+  readonly vm: MeasuredVm
+  readonly nics: number
+}
+
+/** Whole numbers: tenths of milliseconds and of kilobits a second. All are 0 while the path is down. */
+export interface StretchReading {
+  readonly rtt: number
+  readonly throughputRxKbps: number
+  readonly throughputTxKbps: number
 }
 
 /** Over all ports of the NIC; one reading for each time. */

@@ -1,12 +1,13 @@
 import type { ValueOf } from '@hyperplane/contract'
 import type { RoutingPolicyRule } from '@hyperplane/contract/networking/routing-policy'
 import type { LoadBalancing } from './load-balancing.ts'
+import type { OverlayTransport } from './overlay-transport.ts'
 
 /**
  * VPCs: controller, routers, routes, policies. Calls are idempotent; they resolve when the change is stored. Absent routers,
  * routes, policies and floating IPs are no fault for removals. Source: behaviour networking.md 1.5, 1.6, 1.7, 1.20, 3.1.
  */
-export interface VirtualRouting extends LoadBalancing {
+export interface VirtualRouting extends LoadBalancing, OverlayTransport {
   /** Creates the controller, or changes its settings. */
   deployController(controller: ControllerProgram): Promise<void>
   installAgent(controllerExtId: string, hostExtId: string): Promise<void>

@@ -72,6 +72,8 @@ export interface TunnelRouting {
 export interface TunnelSpeaker {
   readonly autonomousSystemNumber: number
   readonly password?: string
+  /** CIDR texts of its site, which it advertises. */
+  readonly sitePrefixes: readonly string[]
   /** Whether it advertises routes that it learned elsewhere, too. */
   readonly redistributesRoutes: boolean
 }

@@ -16,8 +16,7 @@ import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import { createUdpCollectors } from '../drivers/udp-collectors.ts'
 import { startFlowExports } from '../simulation/flow-exports.ts'
-import { startFlowHistory } from '../simulation/flow-history.ts'
-import { startTargetChecks } from '../simulation/target-checks.ts'
+import { startObservations } from '../simulation/observations.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import type { Store } from '../store/store.ts'
@@ -42,10 +41,8 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   opened.defer(stopSchedules)
   const { drivers } = assembled
   const isInstant = opening.config.durations === 'instant'
-  const stopTargetChecks = startTargetChecks({ world, clock, drivers, isInstant, log: opening.log })
-  opened.defer(stopTargetChecks)
-  const stopFlowHistory = startFlowHistory({ world, clock, log: opening.log })
-  opened.defer(stopFlowHistory)
+  const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
+  opened.defer(stopObservations)
   const collectors = createUdpCollectors(
     createAddressGuard({ allowed: opening.config.allowAddress, isOffline: opening.config.offline, isClosed: true }),
   )
@@ -57,8 +54,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     banner,
     events,
     stopSchedules,
-    stopTargetChecks,
-    stopFlowHistory,
+    stopObservations,
     stopFlowExports,
     log: opening.log,
   })
@@ -69,8 +65,7 @@ const stopMillis = 4000
 
 interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
-  readonly stopTargetChecks: () => Promise<void>
-  readonly stopFlowHistory: () => Promise<void>
+  readonly stopObservations: () => Promise<void>
   readonly stopFlowExports: () => Promise<void>
   readonly log: pino.Logger
 }
@@ -92,8 +87,7 @@ export class Instance {
   readonly access: AccessControl
   readonly #notesOfClock: InstanceState['notesOfClock']
   readonly #stopSchedules: () => void
-  readonly #stopTargetChecks: () => Promise<void>
-  readonly #stopFlowHistory: () => Promise<void>
+  readonly #stopObservations: () => Promise<void>
   readonly #stopFlowExports: () => Promise<void>
   readonly #log: pino.Logger
 
@@ -113,8 +107,7 @@ export class Instance {
     this.access = assembled.access
     this.#notesOfClock = state.notesOfClock
     this.#stopSchedules = running.stopSchedules
-    this.#stopTargetChecks = running.stopTargetChecks
-    this.#stopFlowHistory = running.stopFlowHistory
+    this.#stopObservations = running.stopObservations
     this.#stopFlowExports = running.stopFlowExports
     this.#log = running.log
   }
@@ -133,8 +126,7 @@ export class Instance {
     this.#stopSchedules()
     this.consoles.close()
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
-    await this.#stopTargetChecks()
-    await this.#stopFlowHistory()
+    await this.#stopObservations()
     await this.#stopFlowExports()
     this.clock.close()
     try {

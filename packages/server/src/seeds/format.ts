@@ -28,6 +28,7 @@ import {
   Route,
   RoutingPolicy,
   Session,
+  Stretch,
   Subnet,
   Vpc,
 } from './format/networks.ts'
@@ -67,9 +68,10 @@ const declared = {
   subnets: section('VLANs and overlay subnets.', Subnet),
   routingPolicies: section('What the routers of VPCs let through.', RoutingPolicy),
   routes: section('Static routes of VPCs.', Route),
-  gateways: section("BGP and VPN gateways of VPCs, and other people's devices.", Gateway),
+  gateways: section("Gateways of VPCs, and other people's devices.", Gateway),
   bgpSessions: section('Between a local and a remote gateway.', Session),
   vpnConnections: section('Between a local and a remote gateway. Both ends get a key; none is written.', Connection),
+  layer2Stretches: section('Between a subnet and one of another manager.', Stretch, 100),
   images: section('What disks and drives are made from.', Image),
   vms: optional(
     about(

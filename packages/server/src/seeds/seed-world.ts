@@ -20,6 +20,7 @@ import { fillExternVms } from './declared/outside-machines.ts'
 import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
 import { fillRouting } from './declared/routing.ts'
 import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/settings.ts'
+import { fillStretches } from './declared/stretches.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
@@ -29,6 +30,7 @@ import { seedExportersDemo } from './demo/ipfix-exporters.ts'
 import { seedDemo as seedVmmDemo } from './demo/machines.ts'
 import { seedManyVms } from './demo/many-vms.ts'
 import { seedDemo as seedNetworkingDemo } from './demo/networks.ts'
+import { seedDemo as seedNicProfiles } from './demo/nic-profiles.ts'
 import { seedBase as seedIamBase, seedDemo as seedIamDemo } from './demo/people.ts'
 import { createSeedPlaces } from './demo/places.ts'
 import {
@@ -37,6 +39,7 @@ import {
   seedBase as seedPlatformBase,
   seedDemo as seedPlatformDemo,
 } from './demo/platform.ts'
+import { seedStretchesDemo } from './demo/stretches.ts'
 import { seedMirrorsDemo } from './demo/traffic-mirrors.ts'
 import { seedUnregistered } from './demo/unregistered.ts'
 import { seedDemo as seedVolumesDemo } from './demo/volumes.ts'
@@ -114,12 +117,14 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedNetworkingDemo(ctx)
   await seedVmmDemo(ctx)
   await seedBalancers(ctx)
+  await seedNicProfiles(ctx)
   await seedMirrorsDemo(ctx)
   await seedExportersDemo(ctx)
   await seedVolumesDemo(ctx)
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)
   await seedGatewaysDemo(ctx)
+  await seedStretchesDemo(ctx)
 }
 
 async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: Layer): Promise<void> {
@@ -144,6 +149,7 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillClients(filling, declared)
   await fillVolumeGroups(filling, declared.volumeGroups)
   await fillManagers(filling, declared)
+  await fillStretches(filling, declared.layer2Stretches)
   await fillOperations(filling, declared.operations)
   await fillHistory(filling, declared)
   await fillUnregistered(filling, declared.clusters)

@@ -36,7 +36,7 @@ export function startFlowExports({ world, clock, collectors, real, log }: Option
   async function exportOne(exporter: ExporterProgram, to: number): Promise<void> {
     const families = new Map(exporter.hosts.map(({ hostExtId, families }) => [hostExtId, families]))
     const hosts = new Set([...families].flatMap(([host, of]) => (of.includes('IPV4') ? host : [])))
-    for (const [host, records] of recordsOf(flows, hosts, { from: to - batchMillis, to })) {
+    for (const [host, records] of await recordsOf(flows, hosts, { from: to - batchMillis, to })) {
       const stream = `${exporter.extId} ${exporter.collector.address} ${exporter.collector.port} ${host}`
       const sequence = sequences.get(stream) ?? 0
       const limit = exporter.bitsPerSecond === undefined ? undefined : (exporter.bitsPerSecond * batchSeconds) / 8

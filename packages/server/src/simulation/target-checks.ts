@@ -1,8 +1,9 @@
-/** Load balancers of the simulated world check their targets whenever something changes that the targets depend on. */
+/** Load balancers and network functions of the simulated world check guests whenever something changes that these depend on. */
 import type { pino } from 'pino'
 import type { WorldClock } from '../core/time/clock.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { targetChecks } from '../drivers/simulated/balancer-checks.ts'
+import { functionProbes } from '../drivers/simulated/function-probes.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import { coalesced } from './coalesced.ts'
 
@@ -16,14 +17,19 @@ interface Options {
 
 /** @returns the function that stops them, after the check under way */
 export function startTargetChecks({ world, clock, drivers, isInstant, log }: Options): () => Promise<void> {
-  const check = targetChecks(world, isInstant)
+  const targets = targetChecks(world, isInstant)
+  const functions = functionProbes(world, isInstant)
+  const check = async (): Promise<void> => {
+    await targets()
+    await functions()
+  }
   const { changed, idle } = coalesced(check, clock, (error) =>
-    log.error({ err: error }, 'the checks of load balancers failed'),
+    log.error({ err: error }, 'health checks of the network failed'),
   )
   const ends = [
     drivers.hypervisor.watch(changed),
     drivers.hardware.watch(changed),
-    world.watch(['fabric.balancer', 'fabric.subnet'], changed),
+    world.watch(['fabric.balancer', 'fabric.network-function', 'fabric.subnet'], changed),
   ]
   changed()
   return () => {

@@ -3,6 +3,7 @@
  * in an answer. Generated from the contract. Source: behaviour conventions 16, iam.md 9.4.
  */
 import assert from 'node:assert/strict'
+import { dirname } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract, type Operation, type Resource, walk } from '@hyperplane/contract'
 import { aRobot, aRole, grant } from '../api/iam/people.ts'
@@ -76,13 +77,28 @@ const withoutAction = ({ path }: Operation): string => path.replace(/\/\$actions
 async function derived(operation: Operation, parameter: string): Promise<Record<string, string> | undefined> {
   const [, parentParameter, rows] = /\{(\w+)\}\/([\w-]+)\/\{\w+\}(?:\/[\w-]+)?$/.exec(withoutAction(operation)) ?? []
   const parentKind = resources.get(operation.pathKinds[parentParameter ?? ''] ?? '')
+  if (operation.path.endsWith(`/{${parameter}}`) && !operation.path.replace(`{${parameter}}`, '').includes('{')) {
+    const [first] = (
+      await app.call('GET', `/${operation.namespace}/${operation.versions[0]}${dirname(operation.path)}`)
+    ).data
+    return first && { [parameter]: first.extId }
+  }
   if (parentParameter === undefined || parentKind === undefined || parentKind.derived === true) return undefined
   const kind = operation.pathKinds[parameter]
-  const list = operations.find(({ verb, resource }) => verb === 'list' && kind !== undefined && resource?.kind === kind)
+  const lists = operations.filter(
+    ({ verb, resource }) => verb === 'list' && kind !== undefined && resource?.kind === kind,
+  )
+  const list = lists.find(({ path }) => path.includes(`{${parentParameter}}`)) ?? lists[0]
+  const above = parentKind.parent
   for (const parent of await app.store.find(parentKind, { limit: 100 })) {
-    const values = { [parentParameter]: (parent as any).extId }
-    const found = list === undefined ? valueAt(parent, rows!) : (await app.call('GET', pathOf(list, values))).data
-    if (found?.[0] !== undefined) return { ...values, [parameter]: found[0].extId }
+    const values = {
+      [parentParameter]: (parent as any).extId,
+      ...(above === undefined ? {} : { [above.param]: valueAt(parent, above.field) }),
+    }
+    const field = rows!.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+    const found = list === undefined ? valueAt(parent, field) : (await app.call('GET', pathOf(list, values))).data
+    // An external subnet of a VPC is a reference.
+    if (found?.[0] !== undefined) return { ...values, [parameter]: found[0].extId ?? found[0].subnetReference }
   }
   return undefined
 }
@@ -192,6 +208,16 @@ const repeated = (operation: Operation): readonly { path: string; kind: string }
 }
 const repeating = operations.filter((one) => !one.mutates && repeated(one).length > 0)
 
+const ofOtherManagers = (...kinds: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    kinds.flatMap((kind) =>
+      ['clusterName', 'vpcName'].map((name) => [
+        `${kind} ${name}`,
+        'at another manager; the handler omits own ones that the caller may not see',
+      ]),
+    ),
+  )
+
 /** Names of other entities, beside those that are declared, that say nothing of an entity of this world. */
 const otherNames: Readonly<Record<string, string>> = {
   'AuthorizationPolicy clientName': 'a service, which everyone may read',
@@ -202,6 +228,7 @@ const otherNames: Readonly<Record<string, string>> = {
   'Gateway vm/name': 'the appliance of the gateway, which is no VM of the interface',
   'Host hypervisor/userName': 'an account on the host',
   'Operation clientName': 'a service, which everyone may read',
+  ...ofOtherManagers('RemoteSubnet', 'RemoteVpnConnection', 'RemoteVtepGateway'),
   'Role clientName': 'a service, which everyone may read',
 }
 

@@ -208,11 +208,10 @@ async function send(
   })
   const refused = (refusal: string): Probe => ({ accepted: false, refusal, settled: new Map() })
   if (answer.status >= 300) {
-    const immutable = answer.errors.flatMap(({ message, attributePath, argumentsMap }) => {
+    const immutable = answer.errors.flatMap(({ message, attributePath, argumentsMap, errorGroup }) => {
       const [, named] = /^(\S+?):? is immutable/.exec(message) ?? []
-      const path = message.includes('is immutable')
-        ? (attributePath ?? argumentsMap?.['attributePath'] ?? named)
-        : undefined
+      const isImmutable = errorGroup === 'IMMUTABLE_ATTRIBUTE' || message.includes('is immutable')
+      const path = isImmutable ? (attributePath ?? argumentsMap?.['attributePath'] ?? named) : undefined
       // An alternative that is not the stored one is refused as a whole, by its type.
       return path === undefined ? [] : [plainPath(path).replace(/\/\$objectType$/, '')]
     })
@@ -232,7 +231,9 @@ async function send(
     ? await unreadFieldsOf(app, operation, requestId)
     : []
   const read =
-    operation.verb === 'create' ? await newest(app, path, ids) : (await app.call('GET', readPath ?? path)).data
+    operation.verb === 'create'
+      ? await newest(app, operation, path, ids)
+      : (await app.call('GET', readPath ?? path)).data
   const settled = new Map<string, string>()
   for (const field of fields) {
     const [sent] = valuesIn(body, operation.body!, field.steps)
@@ -263,12 +264,14 @@ async function unreadFieldsOf(app: TestApp, { key }: Operation, requestId: strin
 }
 
 /** The new entity: one that the task names, else the last of its collection, where the task names only another. */
-async function newest(app: TestApp, path: string, ids: readonly string[]): Promise<unknown> {
+async function newest(app: TestApp, { body }: Operation, path: string, ids: readonly string[]): Promise<unknown> {
   for (const id of ids) {
     const { status, data } = await app.call('GET', `${path}/${id}`)
     if (status === 200) return data
   }
-  return (await app.call('GET', path)).data?.at(-1)
+  const { data } = await app.call('GET', path)
+  // A list makes several entities.
+  return body?.type === 'list' ? data : data?.at(-1)
 }
 
 const refusalOf = ({ errors }: CallResult): string =>

@@ -5,6 +5,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { deleteEntity } from './field-bases.ts'
 import type { TestApp } from './start-app.ts'
 import { vpcs } from './vpcs.ts'
+import { removeDemoConnection } from './vpn.ts'
 
 const config = '/networking/v4.3/config'
 
@@ -13,9 +14,13 @@ export async function forgetVpcs(app: TestApp): Promise<void> {
   for (const { extId } of overlays)
     for (const vm of await app.store.find(Vm, { refersTo: { kind: 'Subnet', extId } }))
       await deleteEntity(app, `/vmm/v4.2/ahv/config/vms/${vm.extId}`)
-  for (const kind of ['load-balancer-sessions', 'bgp-sessions', 'gateways'])
+  const all = async (kind: string): Promise<void> => {
     for (const { extId } of (await app.call('GET', `${config}/${kind}`)).data)
       await deleteEntity(app, `${config}/${kind}/${extId}`)
+  }
+  for (const kind of ['load-balancer-sessions', 'bgp-sessions', 'layer2-stretches']) await all(kind)
+  await removeDemoConnection(app)
+  await all('gateways')
   let left = [...overlays.map(({ extId }) => `${config}/subnets/${extId}`)]
   for (const { extId } of (await app.call('GET', vpcs)).data) left.push(`${vpcs}/${extId}`)
   // A VPC waits for its subnets, an external overlay subnet for the VPCs behind it.

@@ -3,6 +3,7 @@ import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
 import { networkOperations, type TraceRequest } from '@hyperplane/contract/control/network'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
+import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { Route } from '@hyperplane/contract/networking/route'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
@@ -28,6 +29,7 @@ const clientPort = 50_000
 const named: readonly AnyResource[] = [
   BgpSession,
   FloatingIp,
+  Layer2Stretch,
   LoadBalancerSession,
   Route,
   RoutingPolicy,

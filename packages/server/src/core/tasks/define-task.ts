@@ -69,6 +69,8 @@ export interface Step<D, I> {
   readonly progress: number
   /** World seconds, for the profile `natural`. */
   readonly seconds?: readonly [median: number, p95: number]
+  /** How often `seconds` pass, for a step that handles several things one after another. Default: once. */
+  readonly times?: (ctx: StepContext<D>, input: I) => Promise<number>
   /** External effect; may run again after a crash, with the same `callKey`. Writes nothing to the store. */
   readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
   /**

@@ -463,6 +463,28 @@ test('a stop does not wait for sleeps on a frozen clock, and nothing is retried 
   for (const extId of tasks) assert.equal((await service.task(extId)).status, 'RUNNING')
 })
 
+test('a step that handles several things takes the time of each', async () => {
+  const definition: TaskDefinition<object, { readonly things: number }> = {
+    name: 'test.several',
+    steps: [
+      { name: 'each', progress: 50, seconds: [10, 10], times: async (_, { things }) => things },
+      { name: 'end', progress: 100 },
+    ],
+  }
+  const clock = createWorldClock(realClock, 'frozen')
+  const service = open(newFile(), [definition], { durations: 'natural' }, clock)
+  const [none, three] = [await service.start(definition, { things: 0 }), await service.start(definition, { things: 3 })]
+  await clock.settled()
+  assert.equal((await service.task(none)).status, 'SUCCEEDED')
+  await clock.advance(29_000)
+  await clock.settled()
+  assert.equal((await service.task(three)).status, 'RUNNING')
+  await clock.advance(2_000)
+  await clock.settled()
+  assert.equal((await service.task(three)).status, 'SUCCEEDED')
+  await service.runner.stop(Number.POSITIVE_INFINITY)
+})
+
 test('retryable faults are tried four times', async () => {
   let calls = 0
   const definition: TaskDefinition<object, object> = {

@@ -50,8 +50,12 @@ export class StepRuns<D> {
 
   async run(at: StepAt<D>, isActing: boolean): Promise<unknown> {
     const { definition, step, context, input } = at
-    if (step.seconds !== undefined)
-      await this.#pace.simulateDuration(step.seconds, context.ids, `task ${definition.name}, ${step.name}`)
+    if (step.seconds !== undefined && this.#pace.simulatesDurations) {
+      const [median, p95] = step.seconds
+      const times = step.times === undefined ? 1 : await step.times(context, input)
+      const about = `task ${definition.name}, ${step.name}`
+      if (times > 0) await this.#pace.simulateDuration([times * median, times * p95], context.ids, about)
+    }
     await this.#options.beforeStep?.(definition.name, step.name, 'run')
     const run = async (): Promise<unknown> => (isActing ? step.run?.(context, input) : undefined)
     return this.#withRetries(context.stopping, () => this.#withFault(at, 'RUN', run))

@@ -12,8 +12,14 @@ import type { Transaction } from '../../store/store.ts'
 import { apiKeyDigest } from './api-key-digest.ts'
 import { localProviderId } from './local-provider.ts'
 
-/** A remote manager checks its registration and ends it. */
-const permitted = ['View_Domain_Manager', 'Unregister_Domain_Manager']
+/** A remote manager checks its registration, ends it, and reads the networks that a layer-2 stretch can join. */
+const permitted = [
+  'View_Domain_Manager',
+  'Unregister_Domain_Manager',
+  'View_Gateway',
+  'View_Subnet',
+  'View_VPN_Connection',
+]
 const everything = { '*': { '*': { eq: '*' } } }
 
 const idOf = (what: string, managerExtId: string): string => derivedId('manager account', what, managerExtId)

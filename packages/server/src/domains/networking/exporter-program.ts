@@ -1,4 +1,5 @@
 /** What hosts are told about an exporter. Source: behaviour networking.md 1.17. */
+import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -53,11 +54,16 @@ async function follow({ store, drivers }: Following, exporter: ExporterEntity): 
   const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
   const exportScopes = exporter.exportScopes.filter(({ scopeType, uuid }) => scopeType === 'PC' || clusters.has(uuid))
   if (exportScopes.length < exporter.exportScopes.length)
-    await store.transaction((transaction) => transaction.update(IpfixExporter, exporter.extId, { exportScopes }))
+    await store.transaction(async (transaction) => {
+      const present = await transaction.get(IpfixExporter, exporter.extId)
+      // A task that began meanwhile is followed again at its end.
+      if (present?.change === undefined && present !== undefined)
+        await transaction.update(IpfixExporter, exporter.extId, { exportScopes })
+    })
   try {
     const program = await exporterProgramOf(store, { ...exporter, exportScopes })
     const programmed = await drivers.networkFabric.exporter(exporter.extId)
-    if (programmed !== undefined && JSON.stringify(programmed.hosts) !== JSON.stringify(program.hosts))
+    if (programmed !== undefined && !isDeepStrictEqual(programmed, program))
       await drivers.networkFabric.programExporter(program)
     return true
   } catch (error) {

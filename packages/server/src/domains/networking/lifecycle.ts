@@ -39,6 +39,8 @@ export interface Phase<E> {
   /** `before`: the stored row, in updates. The result is that of the step. */
   program?(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
   remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
+  /** Undoes an update. Default: programs `stored`. */
+  restore?(ctx: StepContext<Drivers>, stored: E, after: E): Promise<void>
   /** A creation writes this with the step. If it fails later, `release` has to remove it. */
   record?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
 }
@@ -49,8 +51,8 @@ export interface Lifecycle<E extends Row, B, A> {
   readonly phases: readonly Phase<E>[]
   /** Step of the creation before which it can be cancelled. Default: none. */
   readonly cancelableUntil?: string
-  /** Looks up what the body refers to. @throws ApiError 400, 404, 503 */
-  resolve(ctx: WriteContext, body: B, stored: E | undefined): Promise<A>
+  /** Looks up what the body refers to. @param prepared by the kind's `prepare`, if any @throws ApiError 400, 404, 503 */
+  resolve(ctx: WriteContext, body: B, stored: E | undefined, prepared: unknown): Promise<A>
   /** Values that differ from those of the body, or that it cannot express. Takes addresses. @throws ApiError 409, 422 */
   configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Partial<E>>
   /** Default: the caller that created the entity. */
@@ -78,6 +80,11 @@ export interface Configuring<E, B, A> {
   /** As the body alone would store it. */
   readonly entity: E
   readonly stored: E | undefined
+}
+
+interface Asked<B> {
+  readonly body: B
+  readonly prepared?: unknown
 }
 
 interface OfRow<E> {
@@ -122,8 +129,8 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
   return {
     tasks: [tasks.create, tasks.update, tasks.delete] as readonly AnyTask<Drivers>[],
 
-    async create(ctx: WriteContext, { body }: { readonly body: B }): Promise<TaskStarted> {
-      const references = await life.resolve(ctx, body, undefined)
+    async create(ctx: WriteContext, { body, prepared }: Asked<B>): Promise<TaskStarted> {
+      const references = await life.resolve(ctx, body, undefined, prepared)
       const bare = created(ctx, kind, body) as unknown as E
       const entity = await configured(ctx, { body, references, entity: bare, stored: undefined }, ownedBy(ctx.caller))
       const task = await ctx.startTask(tasks.create, { entity }, await optionsOf(ctx, 'create', entity))
@@ -132,9 +139,9 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
       return { ...task, created: entity.extId }
     },
 
-    async update(ctx: WriteContext<E>, { body }: { readonly body: B }): Promise<TaskStarted> {
+    async update(ctx: WriteContext<E>, { body, prepared }: Asked<B>): Promise<TaskStarted> {
       const before: E = { ...ctx.target, change: undefined }
-      const references = await life.resolve(ctx, body, before)
+      const references = await life.resolve(ctx, body, before, prepared)
       refuseBusy(ctx.target)
       const bare = replaced(kind, before as AnyRow, body, ctx.version) as unknown as E
       const after = await configured(ctx, { body, references, entity: bare, stored: before }, ownerOf(before))
@@ -179,11 +186,11 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A
   const update = stepsOf<E, Update<E>>(
     phases,
     'update',
-    ({ program }) => ({
+    ({ program, restore = async (ctx, stored) => void (await program?.(ctx, stored)) }) => ({
       run: async (ctx, { after }) => program?.(ctx, after, await storedOf(ctx, after)),
       undo: async (ctx, { after }) => {
         const stored = await storedOf(ctx, after)
-        if (stored !== undefined) await program?.(ctx, stored)
+        if (stored !== undefined) await restore(ctx, stored, after)
       },
     }),
     async (ctx, { after }, result) => {

@@ -1,13 +1,15 @@
 /** Subnets on hosts and at their DHCP responders. Source: behaviour networking.md 1.2 (tasks), 1.22. */
+import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { formatAddress, formatPrefix, readAddress } from '../../core/ip-address.ts'
-import type { RecordContext } from '../../core/tasks/define-task.ts'
+import type { RecordContext, StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { DhcpService, SubnetProgram } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { planOf } from '../addressing/address-plan.ts'
 import { isManaged, syncOwnLeases } from '../addressing/leases.ts'
+import { overlaySwitches } from '../scheduling/overlay-switches.ts'
 import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
 import type { Phase } from './lifecycle.ts'
 
@@ -16,13 +18,30 @@ export interface Programming {
   readonly dhcp?: DhcpService
 }
 
-/** An overlay subnet has no switch and spans the hosts of every default switch. */
-export async function hostsOfSubnet(store: Reader, subnet: SubnetEntity): Promise<string[]> {
+/** An overlay subnet spans the hosts of the switches that carry the traffic of VPCs. */
+export async function hostsOfSubnet(store: Reader, { virtualSwitchReference }: SubnetEntity): Promise<string[]> {
   const switches =
-    subnet.virtualSwitchReference === undefined
-      ? await store.findWhere(VirtualSwitch, { isDefault: true })
-      : await store.getMany(VirtualSwitch, [subnet.virtualSwitchReference])
+    virtualSwitchReference === undefined
+      ? await carryingSwitches(store)
+      : await store.getMany(VirtualSwitch, [virtualSwitchReference])
   return switches.flatMap((one) => one.clusters.flatMap((cluster) => cluster.hosts.map((host) => host.extId)))
+}
+
+/** In each cluster the mapped switch, else the default one. */
+async function carryingSwitches(store: Reader) {
+  const mapped = await overlaySwitches(store)
+  const byDefault = await store.findWhere(VirtualSwitch, { isDefault: true })
+  return [
+    ...byDefault.filter(({ clusterExtId }) => !mapped.has(clusterExtId!)),
+    ...(await store.getMany(VirtualSwitch, [...mapped.values()])),
+  ]
+}
+
+/** After the switches that carry them have changed. */
+export async function programOverlaySubnets(ctx: StepContext<Drivers>): Promise<void> {
+  for (const subnet of await ctx.store.findWhere(Subnet, { subnetType: 'OVERLAY' }))
+    if (subnet.change?.verb !== 'create' && subnet.change?.verb !== 'delete')
+      await ctx.drivers.networkFabric.programSubnet((await programmingOf(ctx.store, subnet)).program)
 }
 
 export async function programmingOf(store: Reader, subnet: SubnetEntity): Promise<Programming> {
@@ -40,6 +59,7 @@ export async function programmingOf(store: Reader, subnet: SubnetEntity): Promis
       ...(subnet.virtualSwitchReference === undefined ? {} : { virtualSwitchExtId: subnet.virtualSwitchReference }),
       ...(subnet.vpcReference === undefined ? {} : { vpcExtId: subnet.vpcReference }),
       hostExtIds: await hostsOfSubnet(store, subnet),
+      ...(subnet.isAdvancedNetworking === true ? { isAdvanced: true } : {}),
     },
     ...(prefixes.length === 0 && relayTo.length === 0
       ? {}

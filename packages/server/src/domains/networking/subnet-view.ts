@@ -7,6 +7,7 @@ import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { planOf } from '../addressing/address-plan.ts'
 import { addressOf, isManaged, leasesOfKind, usageOf } from '../addressing/leases.ts'
 import type { ReadContext } from '../context.ts'
+import { stretchReferences } from './stretched-subnets.ts'
 import { nicsOn } from './subnet-nics.ts'
 
 /** Limit of `reservedIpAddresses`, which has no paging. */
@@ -19,11 +20,13 @@ export async function presentSubnets(
 ): Promise<readonly SubnetEntity[]> {
   const clusters = await namesById(ctx.store, subnets)
   const bridges = await bridgesById(ctx.store, subnets)
+  const stretches = await stretchReferences(ctx)
   const shown: SubnetEntity[] = []
   for (const { vni: _, change: __, ...subnet } of subnets) {
     const reserved = isManaged(subnet) ? await leasesOfKind(ctx.store, subnet.extId, 'RESERVED', maximumShown) : []
     const [prefix] = Object.values(planOf(subnet.ipConfig))
     const clusterName = clusters.get(subnet.clusterReference ?? '')
+    const layer2StretchReference = stretches.get(subnet.extId)
     const bridgeName = bridges.get(subnet.virtualSwitchReference ?? '')
     shown.push({
       ...subnet,
@@ -34,6 +37,7 @@ export async function presentSubnets(
       ...(reserved.length === 0
         ? {}
         : { reservedIpAddresses: reserved.map((lease) => writeAddress(addressOf(lease))) }),
+      ...(layer2StretchReference === undefined ? {} : { layer2StretchReference }),
       ...(wanted.single ? { ipUsage: await ipUsageOf(ctx.store, subnet) } : {}),
     })
   }

@@ -1,5 +1,4 @@
 /** Source: behaviour networking.md 1.1, 1.2. */
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { formatAddress, overlap } from '../../core/ip-address.ts'
@@ -15,14 +14,15 @@ import {
   syncOwnLeases,
   textOfLease,
 } from '../addressing/leases.ts'
-import { requireController } from '../admission/network-controllers.ts'
+import { requireCapability } from '../admission/cluster-capabilities.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { refuseDuringCreationOrDeletion } from './busy.ts'
+import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import { inUse } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
+import { refuseUnfitForStretch } from './stretched-subnets.ts'
 import {
   configurationOf,
   referenceFaults,
@@ -49,6 +49,8 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
   },
   async configure(ctx, request) {
     const { body, references, entity, stored } = request
+    // Its tasks program subnets on other hosts, or expect that there are none.
+    if (references.virtualSwitch !== undefined) refuseWhileChanging('Virtual switch', references.virtualSwitch)
     const cluster = stored === undefined ? references.virtualSwitch?.clusterExtId : stored.clusterReference
     await requireClusterReachable(ctx, cluster)
     const own = stored === undefined ? await added(ctx, request) : { isAdvancedNetworking: stored.isAdvancedNetworking }
@@ -98,7 +100,8 @@ type Request = Configuring<SubnetEntity, SubnetBody, SubnetReferences>
 
 async function added(ctx: WriteContext, { body, references }: Request) {
   if (references.vpc !== undefined) refuseDuringCreationOrDeletion('VPC', references.vpc)
-  if (references.isAdvanced === true) await requireAdvanced(ctx, references.virtualSwitch?.clusterExtId)
+  if (references.isAdvanced === true)
+    await requireCapability(ctx.store, references.virtualSwitch?.clusterExtId, 'SUPPORTS_VLAN_ADVANCED')
   refuseBeyond(ctx, maximumSubnets, 'Subnets', (await ctx.store.count(Subnet)) + 1)
   const vni = body.subnetType === 'OVERLAY' ? await freeNetworkIdentifier(ctx) : undefined
   return { vni }
@@ -110,6 +113,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
     await refuseWhileConnected(ctx, stored)
   }
   if (stored.isNatEnabled !== next.isNatEnabled) await refuseWhileAttached(ctx, stored)
+  await refuseUnfitForStretch(ctx.store, stored, next)
   if (!isManaged(stored)) return
   const plan = planOf(next.ipConfig)
   const present = planOf(stored.ipConfig)
@@ -159,15 +163,6 @@ function stackFaults(
       found: String(given),
     }),
   ]
-}
-
-/** @throws ApiError 409 without a controller, or on a cluster without AHV */
-async function requireAdvanced(ctx: WriteContext, clusterExtId: string | undefined): Promise<void> {
-  const capability = 'SUPPORTS_VLAN_ADVANCED'
-  await requireController(ctx.store, capability)
-  const cluster = clusterExtId === undefined ? undefined : await ctx.store.get(Cluster, clusterExtId)
-  if (cluster?.config?.hypervisorTypes?.includes('AHV') === true) return
-  throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
 }
 
 /** At most a few thousand of 16 million identifiers are in use, so random tries end soon. */

@@ -5,6 +5,7 @@ import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { requireSupport } from '../admission/cluster-capabilities.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
@@ -50,6 +51,7 @@ export async function placeFor(
       ? []
       : [fault('virtualSwitchReference', 'expected a virtual switch of the cluster of the host')]),
   ])
+  if (carrier !== undefined) await requireSupport(ctx.store, clusterExtId, 'SUPPORTS_PC_SPAN')
   if (!hasSamePlace(body, stored, host.extId)) refuseApart(ports, host, carrier !== undefined)
   return { host, clusterExtId }
 }

@@ -1,4 +1,4 @@
-/** Source: behaviour networking.md 1.2 (listVnicsBySubnetId). */
+/** Source: behaviour networking.md 1.2 (listVnicsBySubnetId), 1.4 (migrateVnicById). */
 import type { EntityOf } from '@hyperplane/contract'
 import { type Vnic, vnicOperations } from '@hyperplane/contract/networking/vnic'
 import { parseAddress, type WireAddress, writeAddress } from '../../core/ip-address.ts'
@@ -6,27 +6,33 @@ import { listOf } from '../../core/standard.ts'
 import { addressOf, type Lease, type LeaseKind, leasesOfKind } from '../addressing/leases.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { nicsOn } from './subnet-nics.ts'
+import { addressFaults, migrate } from './vnic-migration.ts'
 
 type VnicEntity = EntityOf<typeof Vnic>
 
-export const vnic = implement(vnicOperations, {
-  async listVnicsBySubnetId(ctx, request) {
-    const { subnetExtId } = request.path
-    const primary = await heldBy(ctx, subnetExtId, 'ASSIGNED')
-    const secondary = await heldBy(ctx, subnetExtId, 'ASSIGNED_SECONDARY')
-    const items = (await nicsOn(ctx.store, subnetExtId)).map(
-      ({ extId, vmExtId, macAddress }): VnicEntity => ({
-        extId,
-        vmReference: vmExtId,
-        ...(macAddress === undefined ? {} : { macAddress }),
-        ...given('assignedIpv4Addresses', primary.get(extId)),
-        ...given('assignedSecondaryIpv4Addresses', secondary.get(extId)),
-      }),
-    )
-    const { entities, total } = listOf(items, request)
-    return { entities: await withLearned(ctx, entities), total }
+export const vnic = implement(
+  vnicOperations,
+  {
+    async listVnicsBySubnetId(ctx, request) {
+      const { subnetExtId } = request.path
+      const primary = await heldBy(ctx, subnetExtId, 'ASSIGNED')
+      const secondary = await heldBy(ctx, subnetExtId, 'ASSIGNED_SECONDARY')
+      const items = (await nicsOn(ctx.store, subnetExtId)).map(
+        ({ extId, vmExtId, macAddress }): VnicEntity => ({
+          extId,
+          vmReference: vmExtId,
+          ...(macAddress === undefined ? {} : { macAddress }),
+          ...given('assignedIpv4Addresses', primary.get(extId)),
+          ...given('assignedSecondaryIpv4Addresses', secondary.get(extId)),
+        }),
+      )
+      const { entities, total } = listOf(items, request)
+      return { entities: await withLearned(ctx, entities), total }
+    },
+    migrateVnicById: migrate,
   },
-})
+  { rules: { migrateVnicById: ({ body }) => addressFaults(body) } },
+)
 
 async function heldBy(
   ctx: ReadContext,

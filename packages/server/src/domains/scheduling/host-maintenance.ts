@@ -22,6 +22,42 @@ export const HostMaintenance = resource(
   { title: 'host maintenance', indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
 )
 
+export interface HostOfCluster {
+  readonly hostExtId: string
+  readonly clusterExtId: string
+}
+
+export interface Evacuating extends HostOfCluster {
+  readonly timeoutSeconds: number
+  /** After a failure the VMs come back. */
+  readonly rollsBack: boolean
+  /** VMs that cannot move are shut down. */
+  readonly mayStop: boolean
+  readonly ignoresVcenter: boolean
+}
+
+export type Repopulating = Omit<Evacuating, 'mayStop' | 'rollsBack'>
+
+/**
+ * VMs leave a host and come back while another task changes its network; its controller VM keeps running. That task stands
+ * in `HostMaintenance.taskExtId` until the VMs are back.
+ */
+export const hostTasks = {
+  evacuate: taskNamed<Evacuating>('clustermgmt.evacuate-host'),
+  repopulate: taskNamed<Repopulating>('clustermgmt.repopulate-host'),
+}
+
+/** In the transaction that starts the evacuation. */
+export async function beginMaintenance(
+  store: Transaction,
+  { hostExtId, clusterExtId }: HostOfCluster,
+  taskExtId: string,
+): Promise<void> {
+  const begun = { clusterExtId, taskExtId, isEvacuating: true }
+  if ((await store.get(HostMaintenance, hostExtId)) !== undefined) await store.update(HostMaintenance, hostExtId, begun)
+  else await store.insert(HostMaintenance, { extId: hostExtId, ...begun, movedVmExtIds: [], stoppedVmExtIds: [] })
+}
+
 export interface VmOfHost {
   readonly vmExtId: string
   readonly hostExtId: string

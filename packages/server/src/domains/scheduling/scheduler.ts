@@ -18,6 +18,7 @@ import { baselineOf } from './cpu-models.ts'
 import { HostAllocation } from './host-allocation.ts'
 import { claimsOfVm, sharedGpus } from './host-devices.ts'
 import { closedBecause } from './host-state.ts'
+import { overlaySwitchOf } from './overlay-switches.ts'
 import {
   type Allocation,
   addLoad,
@@ -267,8 +268,10 @@ export async function candidatesOf(
     filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
   })
   const switchesOf = new Map<string, Set<string>>(hosts.map(({ extId }) => [extId, new Set()]))
-  for (const each of switches)
-    for (const { extId } of each.clusters.flatMap((of) => of.hosts)) switchesOf.get(extId as string)?.add(each.extId)
+  // A host that an update takes out of the switch gets no more VMs of its subnets.
+  for (const { extId: switchExtId, clusters, change } of switches)
+    for (const { extId } of clusters.flatMap((of) => of.hosts))
+      if (change?.hostExtIds?.includes(extId) !== false) switchesOf.get(extId)?.add(switchExtId)
   return hosts.map((host) => {
     const closed = closedBecause(host, ctx.drivers.hardware.isHostUp(host.extId))
     return {
@@ -306,7 +309,11 @@ export async function demandOf(store: Reader, vm: VmEntity, known: Known = {}): 
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
-    if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
+    const switchExtId =
+      subnet?.subnetType === 'OVERLAY'
+        ? await overlaySwitchOf(store, vm.cluster?.extId)
+        : subnet?.virtualSwitchReference
+    if (switchExtId !== undefined) switchExtIds.add(switchExtId)
   }
   const baseline = await baselineOf(store, vm)
   const claim = known.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : known.claimed.get(vm.extId)

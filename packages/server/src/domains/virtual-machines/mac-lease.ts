@@ -1,6 +1,9 @@
 /** Source: behaviour vmm.md 1.4. */
 import { optional, resource, text, uuid } from '@hyperplane/contract'
 
+/** Of addresses that the service chooses. */
+export const chosenMacPrefix = '50:6b:8d'
+
 export const MacLease = resource(
   'internal.v1.vmm.MacLease',
   { macAddress: text(), nicExtId: uuid(), vmExtId: uuid(), subnetExtId: optional(uuid()) },

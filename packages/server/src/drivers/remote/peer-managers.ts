@@ -16,6 +16,7 @@ import {
   type RemotePlace,
   registeringInReturn,
 } from '../remote-managers.ts'
+import { peerNetworks } from './peer-networks.ts'
 import { fingerprintOf, type Line, open, over, sendPinned } from './pinned-connection.ts'
 import { requireId, sideOf } from './self-description.ts'
 
@@ -174,6 +175,9 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
           throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
         })
       }),
+
+    networkEntities: (place, { key }, sort) =>
+      translated(place, async () => peerNetworks[sort](await peers.clientOf(place, { key: key ?? '' }), place.address)),
 
     // Managers hold no inventory of clusters for others.
     inventory: async () => [],

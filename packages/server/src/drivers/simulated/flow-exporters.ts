@@ -34,27 +34,31 @@ export function createExporting(world: SimulatedWorld): FlowExporting {
 }
 
 const tcp = 6
+/** Segments after which the event loop gets a turn. */
+const together = 100
 
 /**
  * By host: what its guests sent, and what they got from outside, in the time before `to`, the largest flows first. Hosts that
  * are down export nothing.
  */
-export function recordsOf(
+export async function recordsOf(
   flows: Flows,
   hostExtIds: ReadonlySet<string>,
   { from, to }: { readonly from: number; readonly to: number },
-): ReadonlyMap<string, readonly FlowRecord[]> {
+): Promise<ReadonlyMap<string, readonly FlowRecord[]>> {
   const faults = flows.world.collection<HardwareFault>('hardware.faults')
   const byHost = new Map<string, Map<string, FlowRecord>>()
   for (let time = from + bucketMillis; time <= to; time += bucketMillis)
-    for (const table of flows.tablesOn(hostExtIds, time))
-      table.visit(time / 1000, (flow, rate) => {
+    for (const [index, table] of [...flows.tablesOn(hostExtIds, time)].entries()) {
+      if (index % together === together - 1) await new Promise(setImmediate)
+      table().visit(time / 1000, (flow, rate) => {
         const host = flow.source.hostExtId ?? flow.destination.hostExtId ?? ''
         if (!hostExtIds.has(host) || faults.get(host)?.isDown === true || isUnnumbered(flow)) return
         const records = byHost.get(host) ?? new Map<string, FlowRecord>()
         byHost.set(host, records)
         add(records, recordOf(flow, rate, time))
       })
+    }
   return new Map(
     [...byHost].map(([host, records]) => [host, [...records.values()].sort((a, b) => b.bytes - a.bytes)] as const),
   )

@@ -85,6 +85,14 @@ function agentAnswersAt(world: SimulatedWorld, gatewayExtId: string, vmExtId: st
   return startedAt + 1000 * seconds
 }
 
+/** When the gateway works, or will after its boot: milliseconds since 1970; undefined while its appliance does not run. */
+export function upFromOf(world: SimulatedWorld, gatewayExtId: string): number | undefined {
+  const program = gatewayFacts(world).gateways.get(gatewayExtId)
+  if (program === undefined) return undefined
+  const { startedAt, isDown } = applianceOf(world, program.vmExtId)
+  return isDown || startedAt === undefined ? undefined : agentAnswersAt(world, gatewayExtId, program.vmExtId, startedAt)
+}
+
 /** `upSince`: milliseconds since 1970; `reason`: why the gateway is not up. */
 export function serviceOf(
   world: SimulatedWorld,

@@ -44,7 +44,10 @@ export interface HardwareFault {
   readonly hasLostPower?: boolean
   /** All uplinks of the management network are lost. */
   readonly isCutOff?: boolean
+  /** Names of NICs without a link. */
   readonly lostUplinks?: readonly string[]
+  /** By name of a NIC whose link comes and goes; `since` in milliseconds since 1970. */
+  readonly flaps?: Readonly<Record<string, { readonly since: number; readonly periodSeconds: number }>>
   readonly isAgentSilent?: boolean
   readonly isBmcSilent?: boolean
   /** Factor by which its drives are slower. */

@@ -4,13 +4,19 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
+import { createBridges } from './bridge-programs.ts'
+import { bridgeViews } from './bridges.ts'
 import { createExporting } from './flow-exporters.ts'
 import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createHostNics } from './host-nics.ts'
+import { createNetworkFunctions } from './network-functions.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
+import { createPortStacks, forgetPortsOf } from './port-stacks.ts'
 import { createReachability } from './reachability/trace.ts'
+import { createStretches } from './stretches.ts'
 import { createMirroring } from './traffic-mirrors.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
 import { createVpnTunnels } from './vpn-tunnels.ts'
@@ -36,7 +42,13 @@ export function createNetworkFabric(
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
+    ...createNetworkFunctions(world),
+    ...createPortStacks(world),
+    ...createStretches(world),
     ...createGateways(world, settings.durations === 'instant'),
+    ...createHostNics(world),
+    ...createBridges(world, settings.durations === 'instant'),
+    ...bridgeViews(world),
     ...createVpnTunnels(world),
     ...createExporting(world),
     ...createFlowStatistics(settings.flows),
@@ -54,6 +66,7 @@ export function createNetworkFabric(
     async removeSubnet(subnetExtId) {
       await dhcp.remove(subnetExtId)
       await subnets.remove(subnetExtId)
+      await forgetPortsOf(world, subnetExtId)
     },
     serveDhcp: (service) => dhcp.put(service.subnetExtId, service),
     stopDhcp: (subnetExtId) => dhcp.remove(subnetExtId),

@@ -13,6 +13,7 @@ import {
   type RemoteType,
 } from '../remote-managers.ts'
 import type { HardwareFault } from './hardware.ts'
+import { remoteSites } from './remote-sites.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface RemoteFact {
@@ -39,6 +40,10 @@ export const remoteSides = (world: SimulatedWorld) => world.collection<RemoteFac
 export const remoteInventories = (world: SimulatedWorld) =>
   world.collection<readonly InventoryRow[]>('remotes.inventories')
 
+export const isRemoteSiteCutOff = (world: SimulatedWorld, extId: string): boolean =>
+  world.collection<RemoteFaultFact>('remotes.faults').get(extId)?.isUnreachable === true ||
+  world.collection<HardwareFault>('hardware.faults').get(extId)?.isDown === true
+
 const digestOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\0')).digest('hex')
 export const remotePasswordDigest = (extId: string, password: string): string => digestOf('remote', extId, password)
 export const remoteCertificate = (extId: string): string => digestOf('certificate', extId)
@@ -48,12 +53,12 @@ type Side = readonly [extId: string, fact: RemoteFact]
 class RemoteSides {
   readonly #sides: Collection<RemoteFact>
   readonly #faults: Collection<RemoteFaultFact>
-  readonly #hardwareFaults: Collection<HardwareFault>
+  readonly #world: SimulatedWorld
 
   constructor(world: SimulatedWorld) {
     this.#sides = remoteSides(world)
     this.#faults = world.collection('remotes.faults')
-    this.#hardwareFaults = world.collection('hardware.faults')
+    this.#world = world
   }
 
   at(address: string): Side | undefined {
@@ -63,10 +68,8 @@ class RemoteSides {
   /** @throws RemoteFault when nothing answers at this address */
   answering(address: string): Side {
     const side = this.at(address)
-    const isCutOff =
-      side !== undefined &&
-      (this.#faults.get(side[0])?.isUnreachable === true || this.#hardwareFaults.get(side[0])?.isDown === true)
-    if (side === undefined || isCutOff) throw new RemoteFault('unreachable', `${address}: no answer within 10 s`)
+    if (side === undefined || isRemoteSiteCutOff(this.#world, side[0]))
+      throw new RemoteFault('unreachable', `${address}: no answer within 10 s`)
     return side
   }
 
@@ -79,6 +82,14 @@ class RemoteSides {
     const side = this.answering(place.address)
     if (this.presentedCertificate(side) !== place.certificate)
       throw new RemoteFault('certificate', `${place.address} shows another certificate than the trusted one`)
+    return side
+  }
+
+  /** @throws RemoteFault when it does not trust the caller */
+  trusting(place: RemotePlace, manager: { readonly extId: string }): Side {
+    const side = this.trusted(place)
+    if (!side[1].trusts.includes(manager.extId))
+      throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
     return side
   }
 
@@ -143,9 +154,13 @@ export function createSimulatedRemotes(world: SimulatedWorld): RemoteManagers {
     },
 
     async probe(place, _key, _remoteExtId, manager) {
-      const [, { trusts }] = sides.trusted(place)
-      if (!trusts.includes(manager.extId))
-        throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
+      sides.trusting(place, manager)
+    },
+
+    async networkEntities(place, { manager }, sort) {
+      const [extId] = sides.trusting(place, manager)
+      const site = remoteSites(world).get(extId)
+      return site === undefined ? [] : site.networks[sort]
     },
 
     inventory: async (clusterExtId) => inventories.get(clusterExtId) ?? [],

@@ -14,6 +14,7 @@ import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
 import { downtimeFacts, slownessFacts } from './hardware.ts'
 import { keyOf, noise, smooth } from './noise.ts'
+import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** Different numbers give independent draws for the same time; 3 and 6 are those of the load. */
@@ -56,6 +57,7 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
   return {
     read,
     readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
+    readStretch: (stretchExtId, members, times) => readStretch(world, read, stretchExtId, members, times),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
       const down = downtimes.get(hostExtId)?.times ?? []

@@ -27,7 +27,7 @@ export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMir
     removeMirror: (mirrorExtId) => mirrors.remove(mirrorExtId),
     async mirror(mirrorExtId) {
       const mirror = mirrors.get(mirrorExtId)
-      return mirror && viewsIn(world)(mirror)
+      return mirror && viewsOf(world, [mirror])(mirror)
     },
     mirrored: (mirrorExtId, since, times) => mirroredBy(flows, mirrorExtId, since, times),
   }
@@ -36,18 +36,22 @@ export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMir
 export function activeMirrors(world: SimulatedWorld): ReadonlyMap<string, Pick<MirrorProgram, 'sources'>> {
   const all = [...mirrorFacts(world).all().values()]
   if (all.length === 0) return new Map()
-  const viewOf = viewsIn(world)
+  const viewOf = viewsOf(world, all)
   return new Map(all.flatMap((one) => (viewOf(one).state === 'ACTIVE' ? [[one.extId, { sources: one.sources }]] : [])))
 }
 
-function viewsIn(world: SimulatedWorld): (mirror: MirrorProgram) => MirrorView {
-  const places = placesOf(world)
+function viewsOf(world: SimulatedWorld, mirrors: readonly MirrorProgram[]): (mirror: MirrorProgram) => MirrorView {
+  const nicsOf = ({ sources, destinations }: MirrorProgram) => [
+    ...sources.map(({ nicExtId }) => nicExtId),
+    ...destinations,
+  ]
+  const places = placesOf(world, new Set(mirrors.flatMap(nicsOf)))
   const faultAt = hostFaults(world)
   return ({ hostExtId, isEnabled, isRemote, sources, destinations }) => {
     const upNics = new Set<string>()
     const faults = new Set<string>()
     const look = (nicExtId: string, isAnywhere: boolean): void => {
-      const { fault, at } = places.get(nicExtId) ?? { fault: `the NIC ${nicExtId} is gone` }
+      const { fault, at }: Place = places.get(nicExtId) ?? { fault: `the NIC ${nicExtId} is gone` }
       const isElsewhere = at !== undefined && at !== hostExtId && !isAnywhere
       const why =
         fault ??
@@ -64,12 +68,19 @@ function viewsIn(world: SimulatedWorld): (mirror: MirrorProgram) => MirrorView {
   }
 }
 
-/** By NIC: the host of its guest, or why nothing passes it. Readers of a mirror may not see its VMs, so none is named. */
-function placesOf(world: SimulatedWorld): ReadonlyMap<string, { readonly at?: string; readonly fault?: string }> {
-  const places = new Map<string, { readonly at?: string; readonly fault?: string }>()
+/** The host of the guest of a NIC, or why nothing passes the NIC. */
+interface Place {
+  readonly at?: string
+  readonly fault?: string
+}
+
+/** By NIC. Readers of a mirror may not see its VMs, so none is named. */
+function placesOf(world: SimulatedWorld, nicExtIds: ReadonlySet<string>): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>()
   for (const fact of domainFacts(world).all().values()) {
     const { domain, state, hostExtId } = fact
     for (const { extId, isConnected } of domain.nics) {
+      if (!nicExtIds.has(extId)) continue
       if (state !== 'ON' || hostExtId === undefined) places.set(extId, { fault: `the VM of the NIC ${extId} is off` })
       else if (isPaused(world, fact)) places.set(extId, { fault: `the VM of the NIC ${extId} is paused` })
       else if (!isConnected) places.set(extId, { fault: `the NIC ${extId} is disconnected` })

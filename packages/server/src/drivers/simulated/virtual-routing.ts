@@ -7,6 +7,7 @@ import type { DhcpService } from '../network-fabric.ts'
 import type { ControllerProgram, ControllerState, FloatingIpProgram, VirtualRouting } from '../virtual-routing.ts'
 import { createBalancers } from './balancers.ts'
 import type { HardwareFault } from './hardware.ts'
+import { createOverlayTransport } from './overlay-transport.ts'
 import { type RouterFact, routerFacts } from './router-facts.ts'
 import { createRouteTables, routesOfRouter } from './router-tables.ts'
 import { createPolicies } from './routing-policies.ts'
@@ -157,6 +158,7 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
     },
 
     ...createBalancers(world, routerAt, requireUp),
+    ...createOverlayTransport(world, requireUp),
     ...createFloatingIps(floatingIps, routerAt, requireUp),
   }
 }

@@ -4,7 +4,7 @@ import { formatPrefix, type Prefix, parseHost, parsePrefix } from '../../core/ip
 import { maximumPrefixes, type Offer, reasonsToIgnore } from '../bgp-filter.ts'
 import { bgpFacts, receivedBy } from './bgp-peers.ts'
 import { prefixesOf, surroundingsOf } from './router-surroundings.ts'
-import { bgpConditionOf, type TunnelFact, tunnelFacts } from './vpn-state.ts'
+import { bgpConditionOf, type SpeakerFact, type TunnelFact, tunnelFacts } from './vpn-state.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** Accepted prefixes of the peer; none unless BGP is up. */
@@ -25,12 +25,14 @@ export function acceptedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly 
   return offers.flatMap(({ prefix }, index) => (reasons[index] === undefined ? [prefix] : []))
 }
 
-/** The subnets of the local side, and routes learned elsewhere if the gateway redistributes them. */
+/** The subnets of the local side, prefixes of its site, and routes learned elsewhere if the gateway redistributes them. */
 export function advertisedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] {
   if (!isBgpUp(world, tunnel)) return []
   const redistributed = tunnel.routing?.bgp?.local.redistributesRoutes === true ? learnedElsewhere(world, tunnel) : []
   const back = new Set(learnedBy(world, tunnel).map(formatPrefix))
-  const found = new Map([...subnetsOf(world, tunnel), ...redistributed].map((prefix) => [formatPrefix(prefix), prefix]))
+  const site = prefixesIn(tunnel.routing?.bgp?.local)
+  const own = [...subnetsOf(world, tunnel), ...site, ...redistributed]
+  const found = new Map(own.map((prefix) => [formatPrefix(prefix), prefix]))
   for (const text of back) found.delete(text)
   return [...found.values()].slice(0, maximumPrefixes)
 }
@@ -66,19 +68,30 @@ function learnedElsewhere(world: SimulatedWorld, { connectionExtId, vpcExtId }: 
 export const tunnelsOf = (world: SimulatedWorld, vpcExtId: string): readonly TunnelFact[] =>
   [...tunnelFacts(world).tunnels.all().values()].filter((tunnel) => tunnel.vpcExtId === vpcExtId)
 
-/** Networks of the remote site: the same for its address and AS number. */
+const prefixesIn = (speaker: SpeakerFact | undefined): readonly Prefix[] =>
+  (speaker?.sitePrefixes ?? []).flatMap((text) => parsePrefix(text) ?? [])
+
+/** Networks of the remote site: those of its configuration, and others that are the same for its address and AS number. */
 function offersOf({ remote, routing }: TunnelFact): readonly Offer[] {
-  const { autonomousSystemNumber, redistributesRoutes } = routing!.bgp!.remote
+  const speaker = routing!.bgp!.remote
+  const { autonomousSystemNumber, redistributesRoutes } = speaker
   const draw = drawsFrom(`vpn site ${remote.address} ${autonomousSystemNumber}`)
   const pick = (from: number, to: number): number => from + Math.floor(draw() * (to - from + 1))
   const nexthop = parseHost(remote.interfaceAddress)
   const site = pick(210, 249)
   const [own, others] = [pick(2, 6), pick(1, 4)]
   const count = redistributesRoutes ? own + others : own
-  return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
+  if (nexthop === undefined) return []
+  const listed = prefixesIn(speaker).map((prefix) => ({
+    prefix,
+    nexthop,
+    autonomousSystemPath: [autonomousSystemNumber],
+  }))
+  const drawn = Array.from({ length: count }, (_, index) => index).flatMap((index) => {
     const prefix = parsePrefix(`10.${site}.${8 * index}.0/${pick(21, 26)}`)
     const beyond = index < own ? [] : [4_200_000_000 + index]
-    if (prefix === undefined || nexthop === undefined) return []
+    if (prefix === undefined) return []
     return [{ prefix, nexthop, autonomousSystemPath: [autonomousSystemNumber, ...beyond] }]
   })
+  return [...listed, ...drawn]
 }

@@ -1,7 +1,7 @@
 /** Whether a simulated tunnel is up is a function of its facts and of time. Source: behaviour networking.md 1.11, 3.4. */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { TunnelProgram, TunnelRouting, TunnelSecurity, TunnelSpeaker } from '../vpn-tunnels.ts'
-import { serviceOf } from './gateways.ts'
+import { serviceOf, upFromOf } from './gateways.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 type SecurityFact = Omit<TunnelSecurity, 'preSharedKey'> & { readonly keyDigest: string }
@@ -62,15 +62,26 @@ export function conditionOf(world: SimulatedWorld, tunnel: TunnelFact): Conditio
 }
 
 /** With the time at which the ends begin to negotiate. */
-export function upSpan(
-  world: SimulatedWorld,
-  tunnel: TunnelFact,
-): (Span & { readonly begun: number }) | { readonly reason: string } {
-  const { connectionExtId, gatewayExtId, security, negotiation } = tunnel
+type UpSpan = (Span & { readonly begun: number }) | { readonly reason: string }
+
+export function upSpan(world: SimulatedWorld, tunnel: TunnelFact): UpSpan {
+  if (tunnel.negotiation === undefined) return { reason: 'the tunnel is not configured' }
+  const { upSince, reason } = serviceOf(world, tunnel.gatewayExtId)
+  return upSince === undefined ? { reason } : spanAfter(world, tunnel, upSince)
+}
+
+/** Also while the gateway boots. Undefined: the tunnel is not up before one of its facts changes. */
+export function expectedSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undefined {
+  const upFrom = upFromOf(world, tunnel.gatewayExtId)
+  const span = upFrom === undefined ? undefined : spanAfter(world, tunnel, upFrom)
+  return span === undefined || 'reason' in span ? undefined : span
+}
+
+/** @param gatewayUpFrom when the gateway works */
+function spanAfter(world: SimulatedWorld, tunnel: TunnelFact, gatewayUpFrom: number): UpSpan {
+  const { connectionExtId, security, negotiation } = tunnel
   if (security === undefined || negotiation === undefined) return { reason: 'the tunnel is not configured' }
-  const service = serviceOf(world, gatewayExtId)
-  if (service.reason !== undefined) return { reason: service.reason }
-  const { at, isRekey } = service.upSince > negotiation.at ? { at: service.upSince, isRekey: false } : negotiation
+  const { at, isRekey } = gatewayUpFrom > negotiation.at ? { at: gatewayUpFrom, isRekey: false } : negotiation
   const from = at + millisOf(world, `vpn ${connectionExtId} ${at}`, isRekey ? seconds.rekey : seconds.negotiation)
   const { silentSince, otherKeySince } = tunnelFacts(world).tunnelFaults.get(connectionExtId) ?? {}
   if (silentSince === undefined) {

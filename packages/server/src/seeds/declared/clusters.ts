@@ -117,7 +117,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
       ...(item.cloudType === undefined
         ? { bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`) }
         : {}),
-      ...defined({ gpuList: host.gpuList, pcieDevices: host.pcieDevices, memoryGiB }),
+      ...defined({ gpuList: host.gpuList, pcieDevices: host.pcieDevices, nics: host.nics, memoryGiB }),
       ...(hostCategories.length === 0 ? {} : { categoryExtIds: hostCategories }),
     })
   }

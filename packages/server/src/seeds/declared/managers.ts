@@ -1,7 +1,9 @@
-import type { EntityOf } from '@hyperplane/contract'
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import { IPConfig } from '@hyperplane/contract/networking/shapes'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import { validateBody } from '../../core/input/validate.ts'
 import { formatAddress } from '../../core/ip-address.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import {
@@ -14,10 +16,13 @@ import { ownManager } from '../../domains/platform/own-manager.ts'
 import { demoBucket, seedBucket, seedClusterLogin, seedOwnBackup } from '../demo/backups.ts'
 import { nameOwnManager } from '../demo/platform.ts'
 import { seedRemoteManager } from '../demo/registrations.ts'
-import type { Declared } from '../format.ts'
-import { addressIn } from '../readable.ts'
+import { seedRemoteNetworks } from '../demo/remote-networks.ts'
+import type { Declared, DeclaredOf } from '../format.ts'
+import { addressIn, prefixIn } from '../readable.ts'
 import type { Filling } from './filling.ts'
+import { familyOf } from './networks.ts'
 
+type IpConfig = ValueOf<typeof IPConfig>
 type Location = EntityOf<typeof BackupTarget>['location']
 
 const minute = 60_000
@@ -47,7 +52,39 @@ const fillOthers = (filling: Filling, managers: Declared['domainManagers']): Pro
       size,
       isRegistered,
     })
+    await fillSite(filling, item, extId, path)
   })
+
+async function fillSite(
+  filling: Filling,
+  item: DeclaredOf<'domainManagers'>,
+  extId: string,
+  path: string,
+): Promise<void> {
+  const { name, subnets = [], vtepGateways = [], vpnConnections = [] } = item
+  if (subnets.length + vtepGateways.length + vpnConnections.length === 0) return
+  await seedRemoteNetworks(filling.ctx, extId, {
+    cluster: `${name}-01`,
+    vpc: name,
+    subnets: subnets.map((subnet, index) => {
+      const where = `${path}.subnets[${index}]`
+      const { family } = prefixIn(subnet.ipSubnet, `${where}.ipSubnet`, filling)
+      const config = { [family === 'IPV4' ? 'ipv4' : 'ipv6']: familyOf(filling, subnet, where, 0n, family) }
+      return { name: subnet.name, guests: subnet.guests ?? 0, ipConfig: completed(config) }
+    }),
+    vtepGateways: vtepGateways.map((gateway, index) => ({
+      name: gateway.name,
+      address: formatAddress(addressIn(gateway.address, `${path}.vtepGateways[${index}].address`, filling)),
+    })),
+    vpnConnections,
+  })
+}
+
+/** With the defaults of the interface. */
+function completed(config: object): IpConfig {
+  const options = { unknown: 'refuse', version: '', sparse: false, defaults: true } as const
+  return validateBody(IPConfig, config, options).value as IpConfig
+}
 
 /** By default the target has no backup yet; its next run creates the first one. */
 async function fillBackupTargets(filling: Filling, targets: Declared['backupTargets']): Promise<void> {

@@ -238,7 +238,13 @@ interface Family {
   readonly poolList?: readonly string[]
 }
 
-function familyOf(filling: Filling, given: Family, path: string, turn: bigint, family: Prefix['family']): object {
+export function familyOf(
+  filling: Filling,
+  given: Family,
+  path: string,
+  turn: bigint,
+  family: Prefix['family'],
+): object {
   const first = prefixIn(given.ipSubnet, `${path}.ipSubnet`, filling)
   if (first.family !== family)
     filling.refuse(`${path}.ipSubnet`, `expected an ${family === 'IPV4' ? 'IPv4' : 'IPv6'} prefix`)

@@ -129,14 +129,23 @@ const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise
       filling.refuse(`${path}.softwareVersion`, 'expected none: only a local gateway has an appliance')
     const present = await filling.ctx.store.find(Gateway)
     if (present.some((each) => each.name === name)) filling.refuse(`${path}.name`, `there is a gateway ${name} already`)
-    if (item.service !== 'VPN' && item.asn === undefined) filling.refuse(`${path}.asn`, 'is required for a BGP service')
+    if ((item.service ?? 'BGP') === 'BGP' && item.asn === undefined)
+      filling.refuse(`${path}.asn`, 'is required for a BGP service')
     const services = servicesOf(item, host && writeAddress(host))
-    const body = { name, ...defined({ description, vpcReference: vpc?.extId }), services }
+    const { isHaEnabled } = item
+    const highAvailabilityGroup = isHaEnabled === undefined ? undefined : { isHaEnabled }
+    const body = { name, ...defined({ description, vpcReference: vpc?.extId, highAvailabilityGroup }), services }
     await filling.perform(path, 'networking.createGateway', { called: `gateway/${name}`, extId, body })
     if (vpc !== undefined) await seedOldAppliance(filling.ctx, extId, softwareVersion)
   })
 
+const vxlanPort = 4789
+
 function servicesOf({ asn, service }: DeclaredOf<'gateways'>, address: WireAddress | undefined): object {
+  if (service === 'VTEP')
+    return address === undefined
+      ? { $objectType: LocalNetworkServices.objectType, localVtepService: { vxlanPort } }
+      : { $objectType: RemoteNetworkServices.objectType, remoteVtepService: { vteps: [{ address }], vxlanPort } }
   const ebgp = asn === undefined ? {} : { ebgpConfig: { asn } }
   const isVpn = service === 'VPN'
   if (address === undefined)

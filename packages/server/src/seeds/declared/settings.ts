@@ -1,4 +1,3 @@
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -11,7 +10,6 @@ import { sparselyUpdated } from '../../core/updates.ts'
 import { recordCompliance } from '../../domains/clustermgmt/compliance.ts'
 import { inClusterRow } from '../../domains/clustermgmt/settings-sections.ts'
 import type { ClusterFact } from '../../drivers/simulated/hardware.ts'
-import { seedVirtualSwitch } from '../demo/networks.ts'
 import type { Declared } from '../format.ts'
 import { addressIn, bodyOf } from '../readable.ts'
 import { withRandomKeys } from './clusters.ts'
@@ -87,31 +85,34 @@ async function setBack({ ctx, settings }: Filling, clusterExtId: string): Promis
   await recordCompliance({ store: ctx.store, clock: ctx.clock, secrets }, clusterExtId, actual)
 }
 
-/** No operation creates one yet; its fields are validated all the same. */
 export const fillSwitches = (filling: Filling, switches: Declared['virtualSwitches']): Promise<void> =>
   filling.each('virtualSwitches', switches, async (item, path) => {
-    const { ctx } = filling
-    const { name, description, hostNics, cluster: _, count: __, extId: ___, ...fields } = item
+    const { name, description, hostNics, cluster: _, count: __, extId, ...fields } = item
     const cluster = await filling.clusterOr(item.cluster, path)
-    const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': cluster.extId })
-    const present = await ctx.store.findWhere(VirtualSwitch, { clusterExtId: cluster.extId })
-    const taken = new Map(present.flatMap((each) => nicsOf(each).map((nic) => [nic, each.name] as const)))
+    const hosts = await filling.ctx.store.findWhere(Host, { 'cluster/uuid': cluster.extId })
+    const present = await filling.ctx.store.findWhere(VirtualSwitch, { clusterExtId: cluster.extId })
+    const taken = new Map(
+      present.flatMap((each) => (each.uplinks ?? []).map((uplink) => [uplink.split('/')[1], each.name] as const)),
+    )
     for (const [index, nic] of hostNics.entries())
       if (taken.has(nic))
         filling.refuse(`${path}.hostNics[${index}]`, `${nic} is an uplink of ${taken.get(nic)} already`)
     const more = await bodyOf(VirtualSwitch.schema.fields, fields, path, filling)
-    const described = {
-      extId: item.extId ?? seedId(`virtual-switch/${cluster.name}/${name}`),
-      clusterExtId: cluster.extId,
-      hostExtIds: hosts.map((host) => host.extId),
-      name,
-      bondMode: item.bondMode,
-      bridge: `br${present.length}`,
-      nics: hostNics as [string, ...string[]],
-      more: { ...more, isDefault: false, ...defined({ description }) },
-    }
-    await seedVirtualSwitch(ctx, described)
+    const called = `virtual-switch/${cluster.name}/${name}`
+    await filling.perform(path, 'networking.createVirtualSwitch', {
+      called,
+      extId,
+      // VMs of a new world need not leave their hosts.
+      body: {
+        ...more,
+        isQuickMode: true,
+        ...defined({ description }),
+        name,
+        clusters: [
+          { extId: cluster.extId, hosts: hosts.map((host) => ({ extId: host.extId, hostNics: [...hostNics] })) },
+        ],
+      },
+    })
+    const { isQuickMode = false } = item
+    await filling.ctx.store.observe(VirtualSwitch, extId ?? seedId(called), { isQuickMode })
   })
-
-const nicsOf = ({ clusters }: EntityOf<typeof VirtualSwitch>): string[] =>
-  clusters.flatMap(({ hosts }) => hosts.flatMap(({ hostNics = [] }) => hostNics))

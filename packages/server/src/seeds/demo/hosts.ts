@@ -5,6 +5,8 @@ import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../core/ids/named-id.ts'
 import { type BmcFact, bmcDigest, deviceFacts } from '../../drivers/simulated/hardware.ts'
+import { hostNicFacts } from '../../drivers/simulated/host-nics.ts'
+import { type NicModelId, usualNics } from '../../drivers/simulated/nic-models.ts'
 import type { SeedContext } from '../context.ts'
 import { devicesOf } from './host-devices.ts'
 
@@ -25,6 +27,8 @@ interface HostClass {
   readonly memoryGiB: number
   readonly drives: readonly Drive[]
   readonly blockModel: string
+  /** The switches of the rack send no LLDP. */
+  readonly hasSilentSwitches?: true
 }
 
 const nativeHypervisor = { type: 'AHV', fullName: 'Native hypervisor 10.3', userName: 'root' } as const
@@ -47,6 +51,7 @@ export const hostClasses = {
     memoryGiB: 512,
     drives: times(4, { tier: 'PCIE_SSD', bytes: 3.84 * TB }),
     blockModel: 'bare-metal',
+    hasSilentSwitches: true,
   },
 } as const satisfies Record<string, HostClass>
 
@@ -59,6 +64,8 @@ export interface SeedHost {
   readonly gpuList?: readonly string[]
   /** Names of devices that VMs may have entirely. */
   readonly pcieDevices?: readonly string[]
+  /** Models of eth0, eth1, ...; default: `usualNics`. */
+  readonly nics?: readonly NicModelId[]
   /** Default: the memory of its class. */
   readonly memoryGiB?: number
   readonly categoryExtIds?: readonly string[]
@@ -70,11 +77,16 @@ export async function seedHosts(
   hostClass: HostClass,
   hosts: readonly SeedHost[],
 ): Promise<void> {
-  for (const host of hosts) {
-    const { extId = seedId(`host/${host.hostName}`) } = host
+  for (const [slot, host] of hosts.entries()) {
+    const { extId = seedId(`host/${host.hostName}`), nics = usualNics } = host
     await ctx.store.insert(Host, hostRow(ctx, cluster, hostClass, host, extId))
     for (const device of devicesOf({ ...host, extId, clusterExtId: cluster.extId }))
       await deviceFacts(ctx.world).put(device.extId, device)
+    const rack = { extId: seedId(`block/${cluster.name}`), slot }
+    await hostNicFacts(ctx.world).put(extId, {
+      models: nics,
+      ...(hostClass.hasSilentSwitches === true ? {} : { rack }),
+    })
     if (host.bmcAddress === undefined) continue
     await ctx.store.insert(BmcInfo, {
       extId,

@@ -12,6 +12,7 @@ import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { planOf } from '../../domains/addressing/address-plan.ts'
 import { syncOwnLeases } from '../../domains/addressing/leases.ts'
 import { programmingOf } from '../../domains/networking/subnet-tasks.ts'
+import { type BridgeFact, bridgeFacts, bridgeKey } from '../../drivers/simulated/bridges.ts'
 import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
 import type { SeedContext } from '../context.ts'
 import { seedController, seedVpcs } from './vpcs.ts'
@@ -114,6 +115,9 @@ async function seedVirtualSwitches(ctx: SeedContext): Promise<void> {
       nics,
     })
   }
+  // Nobody manages it yet: migrateBridge makes a virtual switch of it.
+  for (const hostExtId of hosts)
+    await seedBridge(ctx, { hostExtId, name: 'br2', uplinks: [], bondMode: 'NONE', mtu: 1500, vlan: 0 })
 }
 
 interface SeedSwitch {
@@ -147,6 +151,7 @@ export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch)
       },
     ],
     clusterExtId,
+    uplinks: hostExtIds.flatMap((host) => nics.map((nic) => `${host}/${nic}`)),
     mtu: 1500,
     igmpSpec: { isSnoopingEnabled: false, snoopingTimeout: 300 },
     isQuickMode: false,
@@ -157,7 +162,21 @@ export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch)
     hasDeploymentError: false,
     ...more,
   })
+  for (const hostExtId of hostExtIds)
+    await seedBridge(ctx, {
+      hostExtId,
+      name: bridge,
+      virtualSwitchExtId: extId,
+      uplinks: nics,
+      ...activeUplink,
+      bondMode,
+      mtu: more.mtu ?? 1500,
+      vlan: 0,
+    })
 }
+
+const seedBridge = (ctx: SeedContext, bridge: Omit<BridgeFact, 'since'>): Promise<void> =>
+  bridgeFacts(ctx.world).put(bridgeKey(bridge), { ...bridge, since: ctx.clock.now() })
 
 /** `place` applies to VLANs only. */
 export async function seedSubnet(

@@ -13,6 +13,7 @@ import { hostsOf } from '../../domains/storage-space/capacity.ts'
 import type { RemoteSide } from '../../drivers/remote-managers.ts'
 import { remoteCertificate, remotePasswordDigest, remoteSides } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'
+import { drSite, seedRemoteNetworks } from './remote-networks.ts'
 
 export const demoRemoteLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
 
@@ -32,6 +33,7 @@ export async function seedRegistrations(ctx: SeedContext): Promise<void> {
     size: 'SMALL',
     isRegistered: true,
   })
+  await seedRemoteNetworks(ctx, seedId('manager/dr-site'), drSite)
   await seedUnregisteredSide(ctx, lab)
 }
 

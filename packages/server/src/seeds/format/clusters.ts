@@ -2,6 +2,7 @@ import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text, 
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { nicModelIds } from '../../drivers/simulated/nic-models.ts'
 import { allOptional, written } from '../readable.ts'
 import { about, address, categories, description, GiB, largestCount, name, named, names, prefix } from './words.ts'
 
@@ -29,6 +30,12 @@ const Host = object('', {
     about('A name with "virtual" is that of a card which VMs share. Example: Compute GPU 24 GiB.', names(16)),
   ),
   pcieDevices: optional(about('Names of devices that VMs may have entirely.', names(16))),
+  nics: optional(
+    about(
+      'PCI ids of eth0, eth1 and so on. Default: six, of which only eth5 has virtual functions.',
+      arrayOf(enumeration(nicModelIds), { minItems: 1, maxItems: 32 }),
+    ),
+  ),
   categories: categories(),
 })
 

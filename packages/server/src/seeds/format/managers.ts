@@ -1,7 +1,20 @@
 import { arrayOf, boolean, enumeration, integer, object, optional, text } from '@hyperplane/contract'
-import { about, address, name, named, names } from './words.ts'
+import { about, address, name, named, names, prefix } from './words.ts'
 
 export const OwnManager = object('', { name: about('Default: one that follows from its id.', name(80)) })
+
+const RemoteSubnet = object('', {
+  name: name(64),
+  ipSubnet: prefix(),
+  defaultGatewayIp: optional(about('Default: the first address.', address())),
+  poolList: optional(
+    about(
+      'Ranges, first-last. Default: from the tenth address on.',
+      arrayOf(text({ maxLength: 91 }), { maxItems: 16 }),
+    ),
+  ),
+  guests: optional(about('So many talk on it.', integer({ minimum: 0, maximum: 1000 }))),
+})
 
 export const Manager = object('', {
   ...named(64),
@@ -9,6 +22,11 @@ export const Manager = object('', {
   nodeAddresses: optional(about('Default: the one behind its own.', arrayOf(address(), { minItems: 1, maxItems: 3 }))),
   size: optional(about('Default: SMALL.', enumeration(['STARTER', 'SMALL', 'LARGE', 'EXTRALARGE']))),
   isRegistered: optional(about('false: it is in the world, and waits to be registered.', boolean())),
+  subnets: optional(about('Managed ones, which layer-2 stretches can join.', arrayOf(RemoteSubnet, { maxItems: 100 }))),
+  vtepGateways: optional(
+    about('Its local ones.', arrayOf(object('', { name: name(64), address: address() }), { maxItems: 20 })),
+  ),
+  vpnConnections: optional(about('Their names.', names(20))),
 })
 
 export const Bucket = object('', {

@@ -1,5 +1,6 @@
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text } from '@hyperplane/contract'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { Listener, LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
@@ -122,9 +123,10 @@ export const Gateway = object('', {
   ...named(128),
   description: description(),
   vpc: optional(about('Of a local one: the VPC that it speaks for.', name())),
-  service: optional(about('Default: BGP.', enumeration(['BGP', 'VPN']))),
+  service: optional(about('Default: BGP.', enumeration(['BGP', 'VPN', 'VTEP']))),
   asn: optional(about('Its autonomous system. A VPN service without one has no eBGP.', autonomousSystemNumber())),
   address: optional(about("Of somebody else's device: where it is.", address())),
+  isHaEnabled: optional(about('Of a local VTEP service: it stands in for others of its VPC.', boolean())),
   softwareVersion: optional(about('Of a local one: what its appliance runs; default: the newest.', softwareVersion())),
 })
 
@@ -159,6 +161,20 @@ export const Connection = object('', {
       'qosConfig',
     ),
   ),
+})
+
+export const Stretch = object('', {
+  ...named(128),
+  description: description(),
+  subnet: name(),
+  gateway: optional(about('A local VTEP gateway;', name())),
+  vpnConnection: optional(about('or a VPN connection.', name())),
+  site: about('The manager of the other side.', name()),
+  remoteSubnet: about('A subnet of that manager.', name()),
+  remoteGateway: optional(about('A remote VTEP gateway here, or a VTEP gateway of that manager;', name())),
+  remoteVpnConnection: optional(about('or a VPN connection of that manager.', name())),
+  stretchInterfaceIpAddress: optional(about('Default: the lowest free one.', address())),
+  ...allOptional(written(Layer2Stretch.schema.fields, 'mtu', 'vni')),
 })
 
 export const Balancer = object('', {

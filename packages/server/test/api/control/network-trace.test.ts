@@ -172,6 +172,18 @@ test('a route into a VPN tunnel carries packets while the tunnel is up', async (
   await removed(app, route)
 })
 
+test('on a stretched subnet the remote site gets what nobody here has, while the stretch is up', async () => {
+  const remote = { address: '192.168.10.200' }
+  const found = await trace(vm('web-01'), remote)
+  assert.deepEqual([found.outcome, way(found)], ['DELIVERED', ['NIC web-01', 'SUBNET web', 'TUNNEL web-stretch']])
+  await happen(app, { type: 'REMOTE_CUT_OFF', remote: 'dr-site' })
+  await app.clock.advance(60_000)
+  assert.match(await end(vm('web-01'), remote), /^DROPPED: .*its layer-2 stretch is down/)
+  await happen(app, { type: 'REMOTE_RETURNS', remote: 'dr-site' })
+  await app.clock.advance(60_000)
+  assert.match(await end(vm('web-01'), remote), /^DELIVERED/)
+})
+
 test('an externally routable prefix is reached from outside without translation', async () => {
   const found = await trace(outside, vm('db-01'), { destinationPort: 5432 })
   assert.equal(found.outcome, 'DELIVERED')

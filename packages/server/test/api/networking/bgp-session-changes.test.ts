@@ -13,8 +13,8 @@ import { attachedTo, aVpc, changed, demoRoutes, demoVpc, ip, made, prefix, put, 
 
 const sessions = '/networking/v4.3/config/bgp-sessions'
 const local = seedId('gateway/bgp-prod')
-/** 10.44.4.51, which the gateway has from its creation on. */
-const ownInterface = '0a2c0433'
+/** 10.44.4.51 and 10.44.4.52, which the gateways `bgp-prod` and `vtep-prod` have from their creation on. */
+const ownInterfaces: readonly (string | undefined)[] = ['0a2c0433', '0a2c0434']
 /** `<task definition> <step>` whose run fails. */
 let failing: string | undefined
 let app: TestApp
@@ -36,11 +36,11 @@ afterEach(async () => {
 })
 after(() => app.close())
 
-/** Interfaces that sessions have leased, beside that of the gateway itself. */
+/** Interfaces that sessions have leased, beside those of the gateways themselves. */
 const interfaces = async (): Promise<readonly (string | undefined)[]> =>
   (await app.store.findWhere(AddressLease, { kind: 'GATEWAY_INTERFACE' }))
     .map(({ address }) => address)
-    .filter((address) => address !== ownInterface)
+    .filter((address) => !ownInterfaces.includes(address))
 const session = (more: object = {}): object => ({
   name: 'to a rack',
   localGatewayReference: local,

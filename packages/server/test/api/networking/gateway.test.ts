@@ -150,7 +150,7 @@ test('what has no behaviour yet is refused with 501', async () => {
   const igp = await create(remoteServices({ remoteVpnService: { serviceAddress: ip('203.0.113.9'), peerIgpConfig } }))
   const cloud = await create({ ...vtep('cloud'), cloudNetworkReference: seedId('nothing') })
   assert.deepEqual([igp.status, cloud.status], [501, 501])
-  assert.match(igp.errors[0]!.message, /peerIgpConfig/)
+  assert.match(igp.errors[0]!.message, /ospfConfig of a peerIgpConfig/)
 })
 
 test('a VPC has one BGP gateway, and a VPC behind a transit VPC has none', async () => {

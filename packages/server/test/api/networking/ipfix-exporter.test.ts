@@ -53,7 +53,7 @@ test('hosts send the flows of each minute to the collector, with template, expor
   let bytes = 0
   for (const time of [to - 30_000, to])
     for (const table of new Flows(app.world).tablesOn(hosts, time))
-      table.visit(time / 1000, (_, rate) => {
+      table().visit(time / 1000, (_, rate) => {
         bytes += 30 * rate
       })
   assert.ok(bytes > 0)

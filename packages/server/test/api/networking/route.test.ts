@@ -189,7 +189,7 @@ test('nexthops that the VPC cannot reach are refused', async () => {
   assert.deepEqual(await refused(nexthop, foreign), fault('vpcReference'))
 })
 
-test('a subnet that the caller may not see is missing as a nexthop, and its name shows nowhere', async () => {
+test('a subnet or a VPN connection that the caller may not see is missing as a nexthop, and its name shows nowhere', async () => {
   const { extId, as } = await aUser(app)
   for (const filter of [
     { vpc: { '*': { eq: '*' } } },
@@ -202,8 +202,8 @@ test('a subnet that the caller may not see is missing as a nexthop, and its name
     new Set(data.map(({ nexthop }: any) => nexthop.nexthopName)),
     new Set(['ext-nat', undefined, '10.44.4.21']),
   )
-  const refused = async (destination: string, nexthopReference: string) => {
-    const nexthop = { nexthopType: 'LOCAL_SUBNET', nexthopReference }
+  const refused = async (destination: string, nexthopReference: string, nexthopType = 'LOCAL_SUBNET') => {
+    const nexthop = { nexthopType, nexthopReference }
     const body = { routeType: 'STATIC', destination: prefix(destination), nexthop }
     const { status, errors } = await app.call('POST', prod, { body, as })
     return [status, errors[0]?.code, errors[0]?.argumentsMap?.['attributePath'], errors[0]?.message]
@@ -214,6 +214,8 @@ test('a subnet that the caller may not see is missing as a nexthop, and its name
       'NETWORKING-10060',
       'nexthop/nexthopReference',
     ])
+  const connection = seedId('vpn-connection/branch-1')
+  assert.deepEqual((await refused('10.9.0.0/16', connection, 'VPN_CONNECTION')).slice(0, 2), [404, 'NETWORKING-10060'])
   const nexthop = { nexthopType: 'EXTERNAL_SUBNET', nexthopReference: seedId('subnet/ext-nat') }
   const body = { routeType: 'STATIC', destination: prefix('192.168.10.0/25'), nexthop }
   const covered = await app.call('POST', prod, { body, as })

@@ -1,10 +1,12 @@
 /** Traffic mirrors. Source: behaviour networking.md 1.16, 3.3, 5 (41). */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
 import { programOf } from '../../../src/domains/networking/traffic-mirror.ts'
+import type { MirrorEntity } from '../../../src/domains/networking/traffic-mirror-rules.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { mirrorFacts } from '../../../src/drivers/simulated/traffic-mirrors.ts'
 import { lab } from '../../../src/seeds/demo/registrations.ts'
@@ -189,6 +191,23 @@ test('sources on another host are refused', async () => {
   assert.ok(!result.errors[0]!.message.includes(elsewhere.name))
 })
 
+test('a destination on another host needs hosts that can carry the copies', async () => {
+  const remote = { virtualSwitchReference: seedId('virtual-switch/vs0') }
+  const hosts = await app.store.findWhere(Host, { 'cluster/uuid': ids.native })
+  const [old] = hosts
+  const setRelease = (fullName: string | undefined): Promise<unknown> =>
+    app.store.transaction((store) =>
+      store.update(Host, old!.extId, { hypervisor: { ...old!.hypervisor, ...(fullName && { fullName }) } }),
+    )
+  await setRelease('Native hypervisor 6.10')
+  const refused = await create(mirrorBody('remote', source, spans[0]!, remote))
+  assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [409, 'CAPABILITY_NOT_SUPPORTED'])
+  await setRelease(old!.hypervisor?.fullName)
+  const path = await made(app, mirrors, mirrorBody('remote', source, spans[0]!, remote))
+  assert.equal((await read(path)).state, 'ACTIVE')
+  await removed(app, path)
+})
+
 test('deleting the VM is not blocked and leaves the mirror in error', async () => {
   const gone = await aWatchedVm(app, 'gone')
   const path = await made(app, mirrors, mirrorBody('lost', gone.nics[0].extId, gone.nics[1].extId))
@@ -239,12 +258,12 @@ test('mirrors of a cluster come back with it, without a category that went meanw
   const host = hosts.find(({ cluster }: any) => cluster.uuid === labExtId)
   const category = await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'Span', value: 'lab' } })
   const placed = { hostExtId: host.extId, clusterExtId: labExtId }
-  const mirror = {
+  const mirror: MirrorEntity = {
     ...{ extId: seedId('traffic-mirror/lab'), tenantId: vm.tenantId, name: 'of-the-lab', isEnabled: false, ...placed },
     sourceList: [{ nicType: 'VIRTUAL_NIC', nicUuid: seedId('nic/lab/0'), direction: 'INGRESS' }],
     destinationList: [{ nicType: 'VIRTUAL_NIC', nicUuid: seedId('nic/lab/1') }],
     metadata: { categoryIds: [category.data.extId] },
-  } as const
+  }
   await app.store.transaction((store) => store.insert(TrafficMirror, mirror))
   await mirrorFacts(app.world).put(mirror.extId, programOf(mirror))
   const path = `${mirrors}/${mirror.extId}`

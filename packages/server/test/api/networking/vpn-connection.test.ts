@@ -5,6 +5,8 @@ import { after, afterEach, before, test } from 'node:test'
 import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { setTunnelFault, tunnelFacts } from '../../../src/drivers/simulated/vpn-state.ts'
+import { hostOfAppliance } from '../../kinds/networking/gateway.ts'
+import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { changed, demoRoutes, ip, made, prefix, put, removed } from '../../support/vpcs.ts'
@@ -363,6 +365,35 @@ test('a gateway that redistributes routes advertises those of the BGP session, b
   assert.equal(await advertised(), 2)
 })
 
+test('prefixes of the sites are exchanged as their gateways list them, without a flap, and need eBGP', async () => {
+  const remote = await aRemoteVpn(app, '198.51.100.14', 65047)
+  const path = await anUp({}, remote)
+  const site = (...texts: string[]): object => ({ peerIgpConfig: { localPrefixList: texts.map(prefix) } })
+  const services = (service: object, name = 'localVpnService', side = 'Local'): object => ({
+    services: { $objectType: `networking.v4.config.${side}NetworkServices`, [name]: service },
+  })
+  const here = services({ ebgpConfig: { asn: 65010 }, ...site('10.77.0.0/16') })
+  assert.deepEqual((await changed(app, localGateway, here)).services.localVpnService.peerIgpConfig, {
+    localPrefixList: [prefix('10.77.0.0/16')],
+  })
+  const there = { serviceAddress: ip('198.51.100.14'), ...site('10.88.0.0/16', '192.168.10.0/25') }
+  const gateway = `${gateways}/${remote}`
+  await changed(app, gateway, services({ ...there, ebgpConfig: { asn: 65047 } }, 'remoteVpnService', 'Remote'))
+  const { advertisedPrefixes, ebgpStatus, learnedPrefixes } = await read(path)
+  const texts = (list: any[]): string[] => list.map(({ ipv4 }) => `${ipv4.ip.value}/${ipv4.prefixLength}`)
+  assert.equal(ebgpStatus.state, 'UP')
+  assert.ok(texts(advertisedPrefixes).includes('10.77.0.0/16'))
+  assert.ok(texts(learnedPrefixes).includes('10.88.0.0/16'))
+  assert.ok(!texts(learnedPrefixes).includes('192.168.10.0/25'), 'it overlaps a subnet of the VPC')
+  assert.ok((await dynamic()).some(({ name }) => name === '10.88.0.0/16'))
+  assert.deepEqual(await refusal(put(app, gateway, services(there, 'remoteVpnService', 'Remote'))), [
+    400,
+    'NETWORKING-10001',
+    ['services/remoteVpnService/ebgpConfig/asn'],
+  ])
+  await changed(app, localGateway, services({ ebgpConfig: { asn: 65010 } }))
+})
+
 test('passwords of eBGP have to be equal on both gateways, and no answer, task or fact has a secret', async () => {
   const remote = await aRemoteVpn(app, '198.51.100.13', 65046, { password: 'ebgp-secret-1' })
   const path = await anUp({ ipsecConfig: { preSharedKey: 'tunnel-secret-1' } }, remote)
@@ -423,6 +454,20 @@ test('a connection that a task changes refuses other changes, and routes while i
     Array.from({ length: 3 }, () => [409, 'NETWORKING-10072']),
   )
   assert.equal((await app.task(deletion)).status, 'SUCCEEDED')
+})
+
+test('a tunnel goes down with the host of its gateway, and negotiates again when the appliance runs on another host', async () => {
+  const path = await anUp()
+  const host = await hostOfAppliance(app, seedId('gateway/vpn-prod'))
+  await happen(app, { type: 'HOST_FAILS', host })
+  assert.equal(await tunnel(path), 'DOWN the host of the gateway does not answer')
+  await app.clock.advance(5000)
+  await app.runner.idle()
+  assert.equal((await read(localGateway)).status.state, 'UP')
+  assert.equal(await tunnel(path), 'DOWN negotiating')
+  await app.clock.advance(15_000)
+  assert.equal(await tunnel(path), 'UP')
+  await happen(app, { type: 'HOST_RETURNS', host })
 })
 
 test('a gateway has 20 connections at most', async () => {

@@ -96,6 +96,29 @@ test('a world registers the world default, by a name that its seed gives it', as
   await becomePeersAndPart('branch', 'default')
 })
 
+test('a world reads the networks of a world that it registered', async () => {
+  await newWorld('main', { preset: 'tiny' })
+  await newWorld('recovery', { preset: 'demo' })
+  assert.equal((await ended('main', await register('main', 'recovery.localhost'))).status, 'SUCCEEDED')
+  const { extId } = await own('recovery')
+  const shown = async (sort: string): Promise<any[]> => {
+    const path = `/networking/v4.3/config/clusters/${extId}/remote-${sort}`
+    const { data, errors } = await app.call('GET', path, { world: 'main' })
+    assert.deepEqual(errors, [])
+    return data
+  }
+  const subnets = await shown('subnets')
+  assert.deepEqual(subnets.map(({ name }) => name).sort(), ['db', 'vlan-100-app', 'web'])
+  assert.equal(subnets.find(({ name }) => name === 'web').ipPrefix, '192.168.10.0/24')
+  const [gateway] = await shown('vtep-gateways')
+  assert.deepEqual(
+    [gateway.name, gateway.isLocal, gateway.isActive, gateway.vxlanPort],
+    ['vtep-prod', false, true, 4789],
+  )
+  const [connection] = await shown('vpn-connections')
+  assert.deepEqual([connection.name, connection.ipsecTunnelStatus.state], ['branch-1', 'UP'])
+})
+
 test('a seed that calls this manager and another one the same is refused', async () => {
   const seed = 'extends: tiny\nmanager: { name: twin }\ndomainManagers: [{ name: twin, address: 10.46.1.9 }]\n'
   const refused = await app.call('POST', worlds, { body: { name: 'twins', seed } })

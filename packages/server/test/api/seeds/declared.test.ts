@@ -344,3 +344,31 @@ test('a number of VMs adds powered-off VMs, spread equally over all native clust
   assert.equal((await changed(many, data[0].extId, 'delete')).status, 'SUCCEEDED')
   await many.close()
 })
+
+test('a described stretch joins a subnet with one of a described remote site, and is UP', async () => {
+  const seed = `
+extends: tiny
+subnets:
+  - { name: app, networkId: 10, ipSubnet: 10.1.0.0/24, poolList: [10.1.0.50-10.1.0.60] }
+  - { name: outside, networkId: 11, ipSubnet: 10.2.0.0/24, isExternal: true, isNatEnabled: false }
+vpcs: [{ name: prod, externalSubnets: [outside] }]
+gateways: [{ name: vtep, service: VTEP, vpc: prod, isHaEnabled: true }]
+domainManagers:
+  - name: dr-site
+    address: 10.46.1.9
+    subnets: [{ name: app-dr, ipSubnet: 10.1.0.0/25, defaultGatewayIp: 10.1.0.1, poolList: [10.1.0.70-10.1.0.80], guests: 4 }]
+    vtepGateways: [{ name: vtep-dr, address: 10.46.1.30 }]
+layer2Stretches:
+  - { name: joined, subnet: app, gateway: vtep, site: dr-site, remoteSubnet: app-dr, remoteGateway: vtep-dr, vni: 7 }
+`
+  const world = await startApp({ config: { seed: { text: seed } } })
+  try {
+    const [{ extId, stretchStatus }] = (await world.call('GET', '/networking/v4.3/config/layer2-stretches')).data
+    assert.deepEqual([extId, stretchStatus.tunnelState], [seedId('layer2-stretch/joined'), 'UP'])
+    const macs = `/networking/v4.3/config/layer2-stretches/${extId}/learned-mac-addresses`
+    assert.equal((await world.call('GET', macs)).data.length, 4)
+    await checkInvariants(world)
+  } finally {
+    await world.close()
+  }
+})

@@ -6,6 +6,7 @@ import { hostId, ids } from '../../support/clustermgmt.ts'
 import { aNativeCluster, type NativeCluster } from '../../support/native-cluster.ts'
 import { aRunningVm } from '../../support/policies.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { emptyingHosts } from '../../support/virtual-switches.ts'
 import type { FieldBase, RestartScenario } from '../kind.ts'
 
 const pathOf = (what: string, cluster: string = ids.native, host = hostId('hp-n01-a')): string =>
@@ -38,7 +39,9 @@ export const leaving: RestartScenario = async (app) => askedFor('exit', await an
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'clustermgmt.enter-host-maintenance': entering,
+  'clustermgmt.evacuate-host': emptyingHosts,
   'clustermgmt.exit-host-maintenance': leaving,
+  'clustermgmt.repopulate-host': emptyingHosts,
 }
 
 /** A host of its own for each field: it can be entered once. */

@@ -8,7 +8,7 @@ import { happen } from '../../support/events.ts'
 import { named, once } from '../../support/field-bases.ts'
 import { aNativeCluster, aSubnet } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { attachedTo, aVpc, ip, made } from '../../support/vpcs.ts'
+import { attachedTo, aVpc, ip, made, prefix } from '../../support/vpcs.ts'
 import {
   type Creation,
   type FactOwner,
@@ -101,7 +101,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'networking.delete-remote-gateway': async (app) => deleting(await aRemote(app)),
 }
 
-const remoteVpn = { ...type('Remote'), remoteVpnService: { serviceAddress: ip('203.0.113.7') } }
+const remoteVpn = {
+  ...type('Remote'),
+  remoteVpnService: { serviceAddress: ip('203.0.113.7'), ebgpConfig: { asn: 65087 } },
+}
 const remoteVtep = { ...type('Remote'), remoteVtepService: { vteps: [{ address: ip('203.0.113.8') }] } }
 const localVpn = { ...type('Local'), localVpnService: { ebgpConfig: { asn: 65088 } } }
 const localBgp = { ...type('Local'), localBgpService: { asn: 65089 } }
@@ -142,9 +145,14 @@ const igp = (side: string): string => `services<${side}NetworkServices>/${side.t
 const areaIds = ['createGateway', 'updateGatewayById'].flatMap((operation) =>
   ['Local', 'Remote'].map((side) => [`networking.${operation} ${igp(side)}/ospfConfig/areaId`, ['0.0.0.1']] as const),
 )
+const sitePrefixes = ['createGateway', 'updateGatewayById'].flatMap((operation) =>
+  ['Local', 'Remote'].map(
+    (side) => [`networking.${operation} ${igp(side)}/localPrefixList`, [prefix('10.99.0.0/16')]] as const,
+  ),
+)
 const free = 'deployment/managementInterface/address'
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  ...Object.fromEntries(areaIds),
+  ...Object.fromEntries([...areaIds, ...sitePrefixes]),
   [`networking.createGateway ${free}`]: [ip('10.0.0.192')],
   [`networking.updateGatewayById ${free}`]: [ip('10.0.0.193')],
 }

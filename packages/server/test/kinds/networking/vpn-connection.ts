@@ -4,6 +4,7 @@ import { changing, deleting } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { deleteEntity, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { unstretched } from '../../support/stretches.ts'
 import { demoRoutes, ip, made } from '../../support/vpcs.ts'
 import { connectionTo, demoConnection, vpnConnections } from '../../support/vpn.ts'
 import {
@@ -18,8 +19,9 @@ import {
 const connection = (name: string, more: object = {}): object => connectionTo(seedId('gateway/branch'), name, more)
 const contradiction = { dpdConfig: { intervalSecs: 30, timeoutSecs: 10 } }
 
-/** The demo has one pair of gateways: another connection needs the present one to go. */
+/** The demo has one pair of gateways: another connection needs the present one to go, and its stretches before. */
 async function freed(app: TestApp): Promise<void> {
+  await unstretched(app)
   for (const { extId, nexthop } of (await app.call('GET', `${demoRoutes('prod')}?$limit=100`)).data)
     if (nexthop.nexthopType === 'VPN_CONNECTION') await deleteEntity(app, `${demoRoutes('prod')}/${extId}`)
   for (const { extId } of (await app.call('GET', vpnConnections)).data)

@@ -68,6 +68,7 @@ const howItWas = new Set([
   'factor',
   'fault',
   'percent',
+  'periodSeconds',
   'port',
   'state',
   'status',

@@ -114,6 +114,7 @@ const happenings = fc.oneof(
   happening('HOST_AGENT_FALLS_SILENT', { host }),
   happening('BMC_FALLS_SILENT', { host }),
   happening('UPLINK_LOST', { host }),
+  happening('UPLINK_FLAPS', { host, uplink: fc.constantFrom('eth0', 'eth3') }),
   happening('CLUSTER_CUT_OFF', { cluster }),
   happening('EXTERNAL_MANAGEMENT_FAILS', { cluster }),
   happening('DISK_FAILS', { disk: host }),

@@ -90,7 +90,9 @@ export const madeBy = ({ path }: Asked, { entitiesAffected = [] }: any): string 
   // A backup target is told behind the manager that it is one of.
   (path === collections.backupTargets ? entitiesAffected.at(-1) : entitiesAffected[0])?.extId
 
-export const isCreation = ({ method, path }: Asked): boolean => method === 'POST' && !path.includes('/$actions/')
+/** Entities that a list creates cannot be read one by one. */
+export const isCreation = ({ method, path, body }: Asked): boolean =>
+  method === 'POST' && !path.includes('/$actions/') && !Array.isArray(body)
 
 /** Real milliseconds after which what nothing holds up never comes. */
 const never = 60_000

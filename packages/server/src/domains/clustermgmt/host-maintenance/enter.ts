@@ -5,87 +5,103 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted, type RecordContext, type StepContext, type TaskEnd } from '../../../core/tasks/define-task.ts'
+import {
+  CancelAccepted,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskEnd,
+} from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
-import { evacuation, HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
 import { type Evacuation, mostErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
 import { forEachVm, operations, returnMoved, startStopped, underWay } from './vms.ts'
-
-interface Entering {
-  readonly hostExtId: string
-  readonly clusterExtId: string
-  readonly timeoutSeconds: number
-  readonly rollsBack: boolean
-  readonly mayStop: boolean
-  readonly ignoresVcenter: boolean
-}
 
 type Running = StepContext<Drivers>
 type Ends = ReadonlyMap<string, TaskEnd>
 
 export const vcenterIgnored = 'vcenterInfo was ignored: it is for ESX clusters only.'
 
-export const enterMaintenance = defineTask<Entering>({
+const emptyHost: readonly Step<Drivers, Evacuating>[] = [
+  {
+    name: 'mark unschedulable',
+    progress: 5,
+    record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
+      await setState(ctx.store, hostExtId, 'entering_maintenance')
+      if (ignoresVcenter) ctx.warn(vcenterIgnored)
+      return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
+    },
+    // Also of an earlier maintenance that this one continues.
+    undo: async (ctx, input) => {
+      await endEvacuation(ctx, input)
+      if (!input.rollsBack) return
+      await startStopped(ctx, input.hostExtId)
+      await returnMoved(ctx, input.hostExtId)
+    },
+  },
+  {
+    name: 'plan',
+    progress: 10,
+    record: async (ctx, input) => ({ keep: await planEvacuation(ctx, input, input.mayStop) }),
+  },
+  {
+    name: 'move VMs',
+    progress: 85,
+    run: moveAll,
+    undo: async (ctx, input) => {
+      await endEvacuation(ctx, input)
+      await underWay(ctx, operations.leave)
+    },
+  },
+  {
+    name: 'shut down VMs',
+    progress: 90,
+    run: async (ctx, input) => {
+      const { shutDown, agents } = planned(ctx)
+      const isOver = (): boolean => endsEarly(ctx)
+      for (const [vmExtIds, operation, asksGuest] of [
+        [shutDown, operations.stop, true],
+        [agents, operations.stopAgent, false],
+      ] as const) {
+        const ends = await forEachVm(ctx, vmExtIds, {
+          operation,
+          task: evacuation.stop,
+          input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId, asksGuest }),
+          isOver,
+        })
+        await requireAll(ctx, input, ends)
+      }
+      await requireEmpty(ctx, input)
+    },
+    undo: async (ctx, input) => {
+      await endEvacuation(ctx, input)
+      await underWay(ctx, operations.stop, operations.stopAgent)
+    },
+  },
+]
+
+async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
+  const host = await ctx.store.get(Host, input.hostExtId)
+  const maintenance = await maintenanceOf(ctx, input)
+  if (host === undefined || maintenance === undefined) return
+  // Without a rollback the host stays as it is; a task that was cancelled before its first step left it in operation.
+  const stays = !input.rollsBack && host.maintenanceState === 'entering_maintenance'
+  await report(ctx, input)
+  if (stays) {
+    await ctx.store.update(HostMaintenance, host.extId, { isEvacuating: false, taskExtId: undefined })
+    return
+  }
+  await setState(ctx.store, host.extId, 'normal')
+  await ctx.store.remove(HostMaintenance, host.extId)
+}
+
+export const enterMaintenance = defineTask<Evacuating>({
   name: 'clustermgmt.enter-host-maintenance',
   cancelableUntil: 'shut down VMs',
   steps: [
-    {
-      name: 'mark unschedulable',
-      progress: 5,
-      record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
-        await setState(ctx.store, hostExtId, 'entering_maintenance')
-        if (ignoresVcenter) ctx.warn(vcenterIgnored)
-        return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
-      },
-      // Also of an earlier maintenance that this one continues.
-      undo: async (ctx, input) => {
-        await endEvacuation(ctx, input)
-        if (!input.rollsBack) return
-        await startStopped(ctx, input.hostExtId)
-        await returnMoved(ctx, input.hostExtId)
-      },
-    },
-    {
-      name: 'plan',
-      progress: 10,
-      record: async (ctx, input) => ({ keep: await planEvacuation(ctx, input, input.mayStop) }),
-    },
-    {
-      name: 'move VMs',
-      progress: 85,
-      run: moveAll,
-      undo: async (ctx, input) => {
-        await endEvacuation(ctx, input)
-        await underWay(ctx, operations.leave)
-      },
-    },
-    {
-      name: 'shut down VMs',
-      progress: 90,
-      run: async (ctx, input) => {
-        const { shutDown, agents } = planned(ctx)
-        const isOver = (): boolean => endsEarly(ctx)
-        for (const [vmExtIds, operation, asksGuest] of [
-          [shutDown, operations.stop, true],
-          [agents, operations.stopAgent, false],
-        ] as const) {
-          const ends = await forEachVm(ctx, vmExtIds, {
-            operation,
-            task: evacuation.stop,
-            input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId, asksGuest }),
-            isOver,
-          })
-          await requireAll(ctx, input, ends)
-        }
-        await requireEmpty(ctx, input)
-      },
-      undo: async (ctx, input) => {
-        await endEvacuation(ctx, input)
-        await underWay(ctx, operations.stop, operations.stopAgent)
-      },
-    },
+    ...emptyHost,
     {
       name: 'controller VM into maintenance',
       progress: 95,
@@ -103,24 +119,28 @@ export const enterMaintenance = defineTask<Entering>({
       },
     },
   ],
-  onUndone: async (ctx, input) => {
-    const host = await ctx.store.get(Host, input.hostExtId)
-    const maintenance = await maintenanceOf(ctx, input)
-    if (host === undefined || maintenance === undefined) return
-    // Without a rollback the host stays as it is; a task that was cancelled before its first step left it in operation.
-    const stays = !input.rollsBack && host.maintenanceState === 'entering_maintenance'
-    await report(ctx, input)
-    if (stays) {
-      await ctx.store.update(HostMaintenance, host.extId, { isEvacuating: false, taskExtId: undefined })
-      return
-    }
-    await setState(ctx.store, host.extId, 'normal')
-    await ctx.store.remove(HostMaintenance, host.extId)
-  },
+  onUndone,
+})
+
+/** For a task that changes the host's network: the maintenance goes on until `repopulateHost` has ended. */
+export const evacuateHost = defineTask<Evacuating>({
+  name: hostTasks.evacuate.name,
+  steps: [
+    ...emptyHost,
+    {
+      name: 'evacuated',
+      progress: 100,
+      record: async (ctx, input) => {
+        await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
+        await report(ctx, input)
+      },
+    },
+  ],
+  onUndone,
 })
 
 const planned = (ctx: Running): Evacuation => ctx.outputs['plan'] as Evacuation
-const maintenanceOf = (ctx: Pick<Running, 'store'>, { hostExtId }: Entering) =>
+const maintenanceOf = (ctx: Pick<Running, 'store'>, { hostExtId }: Evacuating) =>
   ctx.store.get(HostMaintenance, hostExtId)
 
 const isTooLate = (ctx: Running): boolean =>
@@ -129,7 +149,7 @@ const endsEarly = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
 /** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAll` */
-async function moveAll(ctx: Running, input: Entering): Promise<void> {
+async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
   let staying = planned(ctx).moved
   while (staying.length > 0) {
     const ends = await forEachVm(ctx, staying, {
@@ -145,7 +165,7 @@ async function moveAll(ctx: Running, input: Entering): Promise<void> {
 }
 
 /** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
-async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Entering, ends: Ends): Promise<void> {
+async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
   ctx.stopping.throwIfAborted()
   if (ctx.cancelRequested()) throw new CancelAccepted()
   const name = await nameOf(ctx.store, hostExtId)
@@ -165,7 +185,7 @@ async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Entering,
 }
 
 /** @throws ApiError naming the VMs that are still there */
-async function requireEmpty(ctx: Running, { hostExtId }: Entering): Promise<void> {
+async function requireEmpty(ctx: Running, { hostExtId }: Evacuating): Promise<void> {
   const left = await vmsOn(ctx.store, hostExtId)
   if (left.length === 0) return
   const names = left.map(({ name }) => `"${name}"`).join(', ')
@@ -173,7 +193,7 @@ async function requireEmpty(ctx: Running, { hostExtId }: Entering): Promise<void
 }
 
 /** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */
-async function endEvacuation(ctx: Running, input: Entering): Promise<void> {
+async function endEvacuation(ctx: Running, input: Evacuating): Promise<void> {
   await ctx.checkpoint(undefined, async ({ store }) => {
     if ((await maintenanceOf({ store }, input)) === undefined) return
     await store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
@@ -182,7 +202,7 @@ async function endEvacuation(ctx: Running, input: Entering): Promise<void> {
 }
 
 /** The VMs that left. */
-async function report(ctx: RecordContext<Drivers>, input: Entering): Promise<void> {
+async function report(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
   const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
   for (const { extId, name } of await ctx.store.getMany(Vm, movedVmExtIds))
     ctx.affect({ extId, name, rel: Vm.rel as string })

@@ -2,28 +2,56 @@
  * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
  * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
  */
-import type { StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
+import type { Step, StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
-import { HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { vcenterIgnored } from './enter.ts'
 import { setState } from './states.ts'
 import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
-
-interface Leaving {
-  readonly hostExtId: string
-  readonly clusterExtId: string
-  readonly timeoutSeconds: number
-  readonly ignoresVcenter: boolean
-}
 
 type Running = StepContext<Drivers>
 
 /** Ends of subtasks that failed, by VM. */
 type Failed = readonly (readonly [vmExtId: string, end: TaskEnd])[]
 
-export const exitMaintenance = defineTask<Leaving>({
+const refillHost: readonly Step<Drivers, Repopulating>[] = [
+  {
+    name: 'schedulable',
+    progress: 60,
+    record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
+      await setState(ctx.store, hostExtId, 'normal')
+      if (ignoresVcenter) ctx.warn(vcenterIgnored)
+      return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
+    },
+  },
+  {
+    name: 'start agent VMs',
+    progress: 65,
+    run: async (ctx, input) => start(ctx, input, true),
+    record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'could not be started again'),
+  },
+  {
+    name: 'return VMs',
+    progress: 90,
+    run: async (ctx, { hostExtId }) =>
+      failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx) })),
+    record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'stays on its present host'),
+  },
+  {
+    name: 'start VMs',
+    progress: 100,
+    run: async (ctx, input) => start(ctx, input, false),
+    record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
+      await warnOfFailed(ctx, new Map(failed), 'could not be started again')
+      if (isTooLate(ctx)) ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
+      await ctx.store.remove(HostMaintenance, hostExtId)
+    },
+  },
+]
+
+export const exitMaintenance = defineTask<Repopulating>({
   name: 'clustermgmt.exit-host-maintenance',
   pointOfNoReturn: 'start controller VM',
   steps: [
@@ -33,39 +61,15 @@ export const exitMaintenance = defineTask<Leaving>({
       seconds: [30, 60],
       run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
     },
-    {
-      name: 'schedulable',
-      progress: 60,
-      record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
-        await setState(ctx.store, hostExtId, 'normal')
-        if (ignoresVcenter) ctx.warn(vcenterIgnored)
-        return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
-      },
-    },
-    {
-      name: 'start agent VMs',
-      progress: 65,
-      run: async (ctx, input) => start(ctx, input, true),
-      record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'could not be started again'),
-    },
-    {
-      name: 'return VMs',
-      progress: 90,
-      run: async (ctx, { hostExtId }) =>
-        failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx) })),
-      record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'stays on its present host'),
-    },
-    {
-      name: 'start VMs',
-      progress: 100,
-      run: async (ctx, input) => start(ctx, input, false),
-      record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
-        await warnOfFailed(ctx, new Map(failed), 'could not be started again')
-        if (isTooLate(ctx)) ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
-        await ctx.store.remove(HostMaintenance, hostExtId)
-      },
-    },
+    ...refillHost,
   ],
+})
+
+/** Ends what `evacuateHost` began. */
+export const repopulateHost = defineTask<Repopulating>({
+  name: hostTasks.repopulate.name,
+  pointOfNoReturn: 'schedulable',
+  steps: refillHost,
 })
 
 const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>): boolean =>
@@ -74,7 +78,7 @@ const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>): boolean =>
 const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
   [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
 
-async function start(ctx: Running, { hostExtId }: Leaving, areAgents: boolean): Promise<Failed> {
+async function start(ctx: Running, { hostExtId }: Repopulating, areAgents: boolean): Promise<Failed> {
   const isWanted = ({ isAgentVm = false }: VmEntity): boolean => isAgentVm === areAgents
   return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx) }))
 }

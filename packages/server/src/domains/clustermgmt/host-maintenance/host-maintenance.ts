@@ -12,11 +12,11 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import type { TaskOptions } from '../../../core/tasks/define-task.ts'
 import { implement, parentOf, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
-import { HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
-import { enterMaintenance } from './enter.ts'
-import { exitMaintenance } from './exit.ts'
+import { enterMaintenance, evacuateHost } from './enter.ts'
+import { exitMaintenance, repopulateHost } from './exit.ts'
 import { maintenanceRules } from './rules.ts'
 import { setState } from './states.ts'
 
@@ -36,7 +36,7 @@ export const hostMaintenance = implement(
       enterHostMaintenance: ({ body }) => vcenterFaults(body),
       exitHostMaintenance: ({ body }) => vcenterFaults(body),
     },
-    tasks: [enterMaintenance, exitMaintenance],
+    tasks: [enterMaintenance, exitMaintenance, evacuateHost, repopulateHost],
     records: [HostMaintenance],
     invariants: maintenanceRules,
   },
@@ -50,7 +50,7 @@ const vcenterFaults = ({ vcenterInfo }: Leaving): ApiError[] =>
 async function enter(ctx: Context, body: Entering): Promise<TaskStarted> {
   const host = ctx.target
   const cluster = clusterOf(ctx, body)
-  const known = await requireIdle(ctx, cluster)
+  await requireIdle(ctx, cluster)
   if (isIn(host, 'in_maintenance')) throw new ApiError('HOST_ALREADY_IN_MAINTENANCE', { name: host.hostName })
   await requireTolerance(ctx, cluster)
   const task = await ctx.startTask(
@@ -65,9 +65,7 @@ async function enter(ctx: Context, body: Entering): Promise<TaskStarted> {
     },
     taskOf('Enter Host Maintenance', host),
   )
-  const begun = { clusterExtId: cluster.extId, taskExtId: task.extId, isEvacuating: true }
-  if (known !== undefined) await ctx.store.update(HostMaintenance, host.extId, begun)
-  else await ctx.store.insert(HostMaintenance, { extId: host.extId, ...begun, movedVmExtIds: [], stoppedVmExtIds: [] })
+  await beginMaintenance(ctx.store, { hostExtId: host.extId, clusterExtId: cluster.extId }, task.extId)
   return task
 }
 

@@ -27,7 +27,6 @@ const cases: readonly (readonly [key: string, method: string, path: string, disp
     'Expand_Cluster',
     'cluster',
   ],
-  ['networking.listVnics', 'GET', '/config/vnics', 'View_VNIC', 'subnet'],
   [
     'iam.searchDirectoryService',
     'POST',

@@ -11,17 +11,12 @@ const irregular: Readonly<Record<string, string>> = {
   'clustermgmt.expandCluster': 'Expand_Cluster',
   'clustermgmt.fetchNodeNetworkingDetails': 'Fetch_Cluster_Node_Networking_Details',
   'clustermgmt.removeNode': 'Remove_Cluster_Node',
-  'networking.createVirtualSwitch': 'Add_Virtual_Switch',
-  'networking.migrateBridge': 'Migrate_Bridge',
-  'networking.migrateSubnets': 'Migrate_Subnet',
 }
 
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
 const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
   [/^clustermgmt.*\/clusters\/cvms$/, 'Cluster_Controller_VM', 'cluster'],
   [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
-  [/^clustermgmt.*\/host-nics$/, 'Host_NIC', 'host'],
-  [/^clustermgmt.*\/virtual-nics$/, 'Host_Virtual_NIC', 'host'],
   [/^clustermgmt.*\/clusters\/snmp$/, 'Cluster_SNMP', 'cluster'],
   [/^clustermgmt.*\/snmp\/traps$/, 'Cluster_SNMP_Trap', 'cluster'],
   [/^clustermgmt.*\/snmp\/users$/, 'Cluster_SNMP_User', 'cluster'],
@@ -30,15 +25,6 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
-  [/^networking\/config$/, 'Subnet'],
-  [/^networking\/cloud.*\/vpcs$/, 'AWS_VPC', 'aws_vpc'],
-  [/^networking.*\/capabilities$/, 'Cluster_Network_Capability', 'cluster'],
-  [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
-  [/^networking.*\/vnics$/, 'VNIC', 'subnet'],
-  [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
-  [/^networking.*\/vpn-connections$/, 'VPN_Connection', 'vpn_connection'],
-  [/^networking.*\/vpn-vendor-configs$/, 'VPN_Appliance', 'vpn_connection'],
-  [/^networking.*\/learned-mac-addresses$/, 'Layer2_Stretch_Learned_MAC_Address', 'layer2_stretch'],
   [/^vmm\/extern.*\/vms$/, 'External_Virtual_Machine', 'external_virtual_machine'],
   [/^vmm.*\/vms$/, 'Virtual_Machine', 'virtual_machine'],
   [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],

@@ -1,5 +1,6 @@
 /** The appliance of a local gateway: a VM that no list of VMs shows. Source: behaviour networking.md 1.9, 1.22. */
 import { isDeepStrictEqual } from 'node:util'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { textOf } from '../../../core/ip-address.ts'
@@ -11,7 +12,7 @@ import type { WriteContext } from '../../context.ts'
 import { containerForNodes, holdNode, hostForNode } from '../../scheduling/manager-nodes.ts'
 import { allocationsOf } from '../../scheduling/scheduler.ts'
 import type { Phase } from '../lifecycle.ts'
-import type { GatewayEntity } from './entity.ts'
+import { type GatewayEntity, isHighlyAvailable, networkOf } from './entity.ts'
 import { defaultSwitch } from './placement.ts'
 
 type Running = StepContext<Drivers>
@@ -37,7 +38,20 @@ export async function hostFor(
   taken: readonly string[] = [],
 ) {
   const switchExtIds = (await nicsOf(ctx.store, gateway)).flatMap(({ switchExtId }) => switchExtId ?? [])
-  return hostForNode(ctx, clusterOf(gateway), { ...applianceSize, switchExtIds }, taken)
+  const needs = { ...applianceSize, switchExtIds }
+  const apart = await hostsOfPeers(ctx.store, gateway)
+  const choice = await hostForNode(ctx, clusterOf(gateway), needs, [...taken, ...apart])
+  const isPossible = apart.length === 0 || !('reasons' in choice)
+  return isPossible ? choice : hostForNode(ctx, clusterOf(gateway), needs, taken)
+}
+
+/** A host that fails must not take the standby along. */
+async function hostsOfPeers(store: Reader, gateway: GatewayEntity): Promise<readonly string[]> {
+  if (!isHighlyAvailable(gateway)) return []
+  const others = ((await store.find(Gateway)) as GatewayEntity[]).filter(
+    (other) => other.extId !== gateway.extId && isHighlyAvailable(other) && networkOf(other) === networkOf(gateway),
+  )
+  return (await Promise.all(others.map((other) => hostOf(store, other)))).filter((host) => host !== undefined)
 }
 
 export const placePhase: Phase<GatewayEntity> = {

@@ -41,3 +41,13 @@ export const localBgpOf = (gateway: OfServices) => localOf(gateway)?.localBgpSer
 export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgpService
 export const localVpnOf = (gateway: OfServices) => localOf(gateway)?.localVpnService
 export const remoteVpnOf = (gateway: OfServices) => remoteOf(gateway)?.remoteVpnService
+
+/** Whether it is one of the VTEP gateways of its network that stand in for each other. */
+export const isHighlyAvailable = (gateway: GatewayEntity): boolean =>
+  localOf(gateway)?.localVtepService !== undefined && gateway.highAvailabilityGroup?.isHaEnabled === true
+
+/** The VPC, or the subnet or VLAN of its interface. */
+export function networkOf(gateway: GatewayEntity): string {
+  const { subnetReference, vlanId } = gateway.deployment?.managementInterface ?? {}
+  return vpcOf(gateway) ?? subnetReference ?? `VLAN ${vlanId} of ${gateway.deployment?.clusterReference}`
+}

@@ -10,6 +10,7 @@ import { releaseNodes } from '../../scheduling/manager-nodes.ts'
 import { keepInterfaces } from '../bgp-interfaces.ts'
 import { inUse, namesOf, usersOf } from '../in-use.ts'
 import { fault } from '../ip-config.ts'
+import { programStretchesOf } from '../layer2-stretch/program.ts'
 import { lifecycle } from '../lifecycle.ts'
 import { refuseUnfitForTunnels } from '../vpn-connection/gateways.ts'
 import { connectionsOf } from '../vpn-connection/program.ts'
@@ -88,7 +89,10 @@ const remotes = lifecycle<GatewayEntity, GatewayBody, undefined>(Gateway, {
       create: ['store', 100, [0.05, 0.15]],
       update: ['configure peers', 100, [0.05, 0.15]],
       delete: ['remove', 100, [0.05, 0.15]],
-      program: (ctx, gateway) => programPeers(ctx, gateway),
+      async program(ctx, gateway) {
+        await programPeers(ctx, gateway)
+        await programStretchesOf(ctx, gateway)
+      },
     },
   ],
   async resolve(_, body, stored) {

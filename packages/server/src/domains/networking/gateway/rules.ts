@@ -2,6 +2,7 @@
 import { ApiError } from '../../../core/api-error.ts'
 import { textOf } from '../../../core/ip-address.ts'
 import { fault, hostFaults } from '../ip-config.ts'
+import { readSubnet } from '../ip-subnet.ts'
 import {
   type GatewayBody,
   type Local,
@@ -27,9 +28,9 @@ export function gatewayFaults(body: GatewayBody, operation: string): readonly Ap
   return remote === undefined ? localFaults(body, localOf(body) as Local) : remoteFaults(body, remote)
 }
 
-function localFaults(body: GatewayBody, { localBgpService }: Local): readonly ApiError[] {
+function localFaults(body: GatewayBody, { localBgpService, localVpnService }: Local): readonly ApiError[] {
   const { deployment, gatewayDeviceVendor, vpcReference } = body
-  const faults = [...deploymentFaults(deployment ?? {})]
+  const faults = [...deploymentFaults(deployment ?? {}), ...siteFaults('localVpnService', localVpnService)]
   if (gatewayDeviceVendor !== undefined)
     faults.push(fault('gatewayDeviceVendor', 'expected none: a local gateway is an appliance of this deployment'))
   const vpc = localBgpService?.vpcReference
@@ -76,8 +77,10 @@ function remoteFaults(body: GatewayBody, services: Remote): readonly ApiError[] 
     if (body[name] !== undefined) faults.push(fault(name, 'expected none for a remote gateway'))
   if (remoteBgpService !== undefined)
     faults.push(...hostFaults(remoteBgpService.address, 'services/remoteBgpService/address'))
-  if (remoteVpnService !== undefined)
+  if (remoteVpnService !== undefined) {
     faults.push(...required(remoteVpnService.serviceAddress, 'services/remoteVpnService/serviceAddress'))
+    faults.push(...siteFaults('remoteVpnService', remoteVpnService))
+  }
   if (remoteVtepService !== undefined) faults.push(...vtepFaults(remoteVtepService.vteps ?? []))
   return faults
 }
@@ -93,6 +96,25 @@ function vtepFaults(vteps: NonNullable<NonNullable<Remote['remoteVtepService']>[
   })
 }
 
+/** @param name of the VPN service */
+function siteFaults(
+  name: 'localVpnService' | 'remoteVpnService',
+  { ebgpConfig, peerIgpConfig }: NonNullable<Local['localVpnService']> = {},
+): readonly ApiError[] {
+  if (peerIgpConfig === undefined) return []
+  const path = `services/${name}/peerIgpConfig/localPrefixList`
+  const { localPrefixList = [] } = peerIgpConfig
+  const isSilent = localPrefixList.length > 0 && ebgpConfig?.asn === undefined
+  return [
+    ...(isSilent ? [fault(`services/${name}/ebgpConfig/asn`, 'is required: eBGP advertises localPrefixList')] : []),
+    ...localPrefixList.flatMap((subnet, index) => {
+      const prefix = readSubnet(subnet, `${path}[${index}]`)
+      if (!('first' in prefix)) return prefix
+      return prefix.family === 'IPV4' ? [] : [fault(`${path}[${index}]`, 'expected an IPv4 prefix: tunnels carry IPv4')]
+    }),
+  ]
+}
+
 const required = (address: Parameters<typeof hostFaults>[0] | undefined, path: string): readonly ApiError[] =>
   address === undefined ? [fault(path, 'is required')] : hostFaults(address, path)
 
@@ -100,7 +122,8 @@ const required = (address: Parameters<typeof hostFaults>[0] | undefined, path: s
 function unbuiltFault(operation: string, body: GatewayBody): ApiError | undefined {
   const igp = localOf(body)?.localVpnService?.peerIgpConfig ?? remoteOf(body)?.remoteVpnService?.peerIgpConfig
   const unbuilt =
-    (igp !== undefined && 'peerIgpConfig of a VPN service') ||
+    (igp?.ibgpConfigList !== undefined && 'ibgpConfigList of a peerIgpConfig') ||
+    (igp?.ospfConfig !== undefined && 'ospfConfig of a peerIgpConfig') ||
     (body.cloudNetworkReference !== undefined && 'cloudNetworkReference') ||
     (body.deployment?.vcenterDatastoreName !== undefined && 'deployment/vcenterDatastoreName')
   return unbuilt ? new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${unbuilt}` }) : undefined

@@ -15,7 +15,7 @@ import { fault } from '../ip-config.ts'
 import type { Phase } from '../lifecycle.ts'
 import { programTunnels } from '../vpn-connection/program.ts'
 import { applianceOf } from './appliance.ts'
-import { type GatewayEntity, type Local, localOf, vpcOf } from './entity.ts'
+import { type GatewayEntity, isHighlyAvailable, type Local, localOf, networkOf, vpcOf } from './entity.ts'
 
 type Running = StepContext<Drivers>
 type Deployment = NonNullable<GatewayEntity['deployment']>
@@ -58,7 +58,10 @@ function serviceOf(ctx: Running, gateway: GatewayEntity): GatewayService {
   const { localBgpService: bgp, localVpnService: vpn, localVtepService: vtep } = localOf(gateway) as Local
   if (bgp !== undefined)
     return { type: 'BGP', autonomousSystemNumber: bgp.asn, isMultipath: bgp.isBgpAddPathEnabled === true }
-  if (vpn === undefined) return { type: 'VTEP', port: vtep?.vxlanPort ?? 4789 }
+  if (vpn === undefined) {
+    const group = { isHighlyAvailable: isHighlyAvailable(gateway), network: networkOf(gateway) }
+    return { type: 'VTEP', port: vtep?.vxlanPort ?? 4789, ...group }
+  }
   if (vpn.ebgpConfig === undefined) return { type: 'VPN' }
   const { asn, password: given, shouldRedistributeRoutes } = vpn.ebgpConfig
   const password =

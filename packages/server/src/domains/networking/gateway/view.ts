@@ -1,10 +1,12 @@
 /** The fabric knows whether a gateway is up. Source: behaviour networking.md 1.9. */
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { textOf, writeAddress } from '../../../core/ip-address.ts'
 import { addressOf, leasesOf, textOfLease } from '../../addressing/leases.ts'
 import type { ReadContext } from '../../context.ts'
 import { viewOf } from '../bgp-view.ts'
+import { shownPeer } from '../layer2-stretch/peers.ts'
 import { connectionsOf } from '../vpn-connection/program.ts'
 import { isUp } from '../vpn-connection/view.ts'
 import { vmNameOf } from './appliance.ts'
@@ -23,6 +25,7 @@ export const presentGateways = (
       if (localOf(gateway) === undefined) return { ...gateway, status }
       return {
         ...(await withInterfaces(ctx, gateway)),
+        ...(await peersOf(ctx, gateway)),
         ...(expand.has('vm') && { vm: { name: vmNameOf(gateway) } }),
         status,
         isActive: status.state === 'UP',
@@ -44,9 +47,22 @@ export async function statusOf(ctx: Pick<ReadContext, 'drivers' | 'store'>, gate
 async function statusOfRemote(ctx: Pick<ReadContext, 'drivers' | 'store'>, { extId }: GatewayEntity): Promise<Status> {
   for (const session of await ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId } }))
     if ((await viewOf(ctx, session)).status.state === 'UP') return { state: 'UP' }
+  for (const stretch of await ctx.store.find(Layer2Stretch, { refersTo: { kind: Gateway.kind, extId } }))
+    if ((await ctx.drivers.networkFabric.stretch(stretch.extId))?.isTunnelUp === true) return { state: 'UP' }
   for (const connection of await connectionsOf(ctx.store, extId))
     if (await isUp(ctx, connection.extId)) return { state: 'UP' }
   return { state: 'DOWN', message: 'no session or tunnel to it is up' }
+}
+
+/** Of gateways that serve a stretch together. */
+async function peersOf(
+  { drivers }: ReadContext,
+  { extId, highAvailabilityGroup }: GatewayEntity,
+): Promise<Pick<GatewayEntity, 'highAvailabilityGroup'>> {
+  if (highAvailabilityGroup?.isHaEnabled !== true) return {}
+  const peers = await drivers.networkFabric.peersOfGateway(extId)
+  if (peers.length === 0) return {}
+  return { highAvailabilityGroup: { ...highAvailabilityGroup, peeredGateways: peers.map(shownPeer) } }
 }
 
 /** Also the addresses that its BGP sessions have leased on other subnets, or beside its own. */

@@ -70,6 +70,9 @@ function identityOf(text: string): Identity {
 export const retriesOf = ({ deadPeerDetection: { intervalSeconds, timeoutSeconds } }: DeviceTerms): number =>
   Math.max(1, Math.round(timeoutSeconds / intervalSeconds))
 
+/** Whether the tunnel itself runs over IPv6; its interfaces have IPv4 addresses. */
+export const isOverIpv6 = ({ own }: DeviceTerms): boolean => own.address.includes(':')
+
 export const isCounterMode = (encryption: string): boolean => encryption === 'AES256GCM128'
 
 export const within = (least: number, value: number, most: number): number => Math.min(most, Math.max(least, value))

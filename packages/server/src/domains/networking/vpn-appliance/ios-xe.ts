@@ -2,6 +2,7 @@ import {
   type Device,
   type Identity,
   isCounterMode,
+  isOverIpv6,
   keyPlaceholder,
   passwordPlaceholder,
   retriesOf,
@@ -36,7 +37,7 @@ export const iosXe: Device = {
     const { bgp, deadPeerDetection, diffieHellmanGroup: group, ike, ipsec, isInitiator, name, own, peer, title } = terms
     const integrity = isCounterMode(ike.encryption) ? 'prf' : 'integrity'
     const hmac = isCounterMode(ipsec.encryption) ? '' : ` ${hmacOf(ipsec.authentication)}`
-    const mask = peer.identity.type === 'address' ? ' 255.255.255.255' : ''
+    const mask = peer.identity.type !== 'address' ? '' : isOverIpv6(terms) ? '/128' : ' 255.255.255.255'
     return [
       `! VPN connection ${title}`,
       `crypto ikev2 proposal ${name}`,
@@ -70,7 +71,7 @@ export const iosXe: Device = {
       'interface Tunnel1',
       ` ip address ${own.interfaceAddress} 255.255.255.252`,
       ` tunnel source ${own.address}`,
-      ' tunnel mode ipsec ipv4',
+      ` tunnel mode ipsec ${isOverIpv6(terms) ? 'ipv6 v4-overlay' : 'ipv4'}`,
       ` tunnel destination ${peer.address}`,
       ` tunnel protection ipsec profile ${name}`,
       ...(bgp === undefined

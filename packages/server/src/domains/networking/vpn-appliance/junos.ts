@@ -34,7 +34,8 @@ const identityTypes: Readonly<Record<Identity['type'], string>> = {
   email: 'user-at-hostname',
   name: 'hostname',
 }
-const identity = ({ type, text }: Identity): string => `${identityTypes[type]} "${text}"`
+const identity = ({ type, text }: Identity): string =>
+  `${text.includes(':') && type === 'address' ? 'inet6' : identityTypes[type]} "${text}"`
 
 export const junos: Device = {
   name: 'Juniper SRX',

@@ -24,16 +24,18 @@ import {
 } from './rules.ts'
 import { presentConnections } from './view.ts'
 
-/** Per local gateway. Source: behaviour networking.md 3.5. */
+/** Of a local or a remote gateway. Source: behaviour networking.md 3.5. */
 const maximumConnections = limit('vpnConnectionsOfGateway', 20)
 
 const connections = lifecycle<ConnectionEntity, ConnectionBody, Ends>(VpnConnection, {
   phases: tunnelPhases,
   resolve: endsFor,
-  async configure(ctx, { references: { local }, entity, stored }) {
+  async configure(ctx, { references: { local, remote }, entity, stored }) {
+    for (const { extId, name } of stored === undefined ? [local, remote] : []) {
+      const found = (await connectionsOf(ctx.store, extId)).length
+      refuseBeyond(ctx, maximumConnections, `VPN connections of the gateway ${name}`, found + 1)
+    }
     const others = (await connectionsOf(ctx.store, local.extId)).filter(({ extId }) => extId !== entity.extId)
-    if (stored === undefined)
-      refuseBeyond(ctx, maximumConnections, `VPN connections of the gateway ${local.name}`, others.length + 1)
     return {
       ...interfacesOf(entity, stored, others),
       ...(stored === undefined && { createdAt: ctx.clock.iso() }),

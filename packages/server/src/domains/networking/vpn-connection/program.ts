@@ -1,17 +1,18 @@
 /** The tunnel that the fabric programs for a connection. Source: behaviour networking.md 1.11, 1.22. */
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
-import { textOf } from '../../../core/ip-address.ts'
+import { formatPrefix, textOf } from '../../../core/ip-address.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { TunnelProgram, TunnelRouting, TunnelSecurity, TunnelSpeaker } from '../../../drivers/vpn-tunnels.ts'
 import type { Reader } from '../../../store/store.ts'
 import { type GatewayEntity, localOf, localVpnOf, remoteVpnOf, vpcOf } from '../gateway/entity.ts'
+import { prefixOfSubnet } from '../ip-subnet.ts'
 import type { Phase } from '../lifecycle.ts'
 import type { ConnectionEntity } from './rules.ts'
 
 type Running = StepContext<Drivers>
-type EbgpConfig = NonNullable<ReturnType<typeof localVpnOf>>['ebgpConfig']
+type Speaking = NonNullable<ReturnType<typeof localVpnOf>>
 
 export interface Ends {
   readonly local: GatewayEntity
@@ -131,8 +132,8 @@ function keyOf({ secrets }: Running, { extId, ipsecConfig }: ConnectionEntity): 
 }
 
 function routingOf(ctx: Running, { dynamicRoutePriority }: ConnectionEntity, { local, remote }: Ends): TunnelRouting {
-  const own = speakerOf(ctx, local, 'localVpnService', localVpnOf(local)?.ebgpConfig)
-  const other = speakerOf(ctx, remote, 'remoteVpnService', remoteVpnOf(remote)?.ebgpConfig)
+  const own = speakerOf(ctx, local, 'localVpnService', localVpnOf(local))
+  const other = speakerOf(ctx, remote, 'remoteVpnService', remoteVpnOf(remote))
   const bgp = own !== undefined && other !== undefined && { bgp: { local: own, remote: other } }
   return { priority: dynamicRoutePriority as number, ...bgp }
 }
@@ -141,7 +142,7 @@ function speakerOf(
   { secrets }: Running,
   { extId }: GatewayEntity,
   service: 'localVpnService' | 'remoteVpnService',
-  config: EbgpConfig,
+  { ebgpConfig: config, peerIgpConfig }: Speaking = {},
 ): TunnelSpeaker | undefined {
   if (config?.asn === undefined) return undefined
   const { asn, password: given, shouldRedistributeRoutes } = config
@@ -150,6 +151,7 @@ function speakerOf(
   return {
     autonomousSystemNumber: asn,
     ...(password !== undefined && { password }),
+    sitePrefixes: (peerIgpConfig?.localPrefixList ?? []).map((each) => formatPrefix(prefixOfSubnet(each))),
     redistributesRoutes: shouldRedistributeRoutes === true,
   }
 }

@@ -6,6 +6,7 @@ import type { AnyResource } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { VpcVirtualSwitchMapping } from '@hyperplane/contract/networking/vpc-virtual-switch-mapping'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
@@ -113,7 +114,10 @@ export const enforcePolicies: Schedule<Drivers> = {
     const ends = [
       drivers.hardware.watch(changed),
       drivers.hypervisor.watchVmGroups(changed),
-      store.watch([Vm, Host, HostAllocation, Subnet, VirtualSwitch, ...enforced.map(({ kind }) => kind)], changed),
+      store.watch(
+        [Vm, Host, HostAllocation, Subnet, VirtualSwitch, VpcVirtualSwitchMapping, ...enforced.map(({ kind }) => kind)],
+        changed,
+      ),
     ]
     return () => {
       for (const end of ends) end()

@@ -12,6 +12,7 @@ import { defineTask, type WriteContext } from '../../context.ts'
 import { releaseDevices } from '../../scheduling/host-devices.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
+import { requireNoFunctionOfVm } from '../../virtual-machines/network-functions.ts'
 import { forgetPower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
 import { forgetConsoleTokens } from './console-token.ts'
@@ -20,6 +21,7 @@ import { releaseNics } from './parts/nics.ts'
 
 export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
   await requireNoGuestUpdate(ctx.store, ctx.target)
+  await requireNoFunctionOfVm(ctx.store, ctx.target)
   const vm = await admit(ctx, ctx.target, 'delete')
   // Tasks of floating IPs lock the NIC that they translate to.
   const locks = [vm.extId, ...(vm.nics ?? []).flatMap(({ extId }) => extId ?? [])]

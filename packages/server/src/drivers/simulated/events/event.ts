@@ -38,7 +38,6 @@ export interface Target {
 export interface Surroundings {
   /** In logical bytes. */
   roomOf(containerExtId: string): Promise<{ readonly capacityBytes: number; readonly freeBytes: number }>
-  uplinksOf(hostExtId: string): Promise<{ readonly all: readonly string[]; readonly management: readonly string[] }>
 }
 
 export interface Occurrence<E> extends Surroundings {

@@ -1,30 +1,10 @@
 /** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
-import { downtimeFacts, type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
+import { type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
 import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault } from './event.ts'
-
-const hardware = 'hardware.faults'
-
-const hostFault = (world: SimulatedWorld, hostExtId: string) => faultOf<HardwareFault>(world, hardware, hostExtId)
-async function setHostFault(
-  world: SimulatedWorld,
-  id: string,
-  changes: { [K in keyof HardwareFault]?: HardwareFault[K] | undefined },
-): Promise<void> {
-  if ('isDown' in changes) await noteDowntime(world, id, changes.isDown === true)
-  await setFault<HardwareFault>(world, hardware, id, changes)
-}
-
-/** Keeps past downtimes: statistics must leave them out even after the host is back. */
-async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> {
-  if (isDown === (hostFault(world, hostExtId).isDown === true)) return
-  const { times } = downtimeFacts(world).get(hostExtId) ?? { times: [] }
-  const now = world.clock.now()
-  const next = isDown ? [...times, { from: now }] : times.map((time) => ({ ...time, to: time.to ?? now }))
-  await downtimeFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
-}
+import { hardware, hostFault, rememberedTimes, setHostFault } from './host-faults.ts'
 
 /** Power loss: the host does not answer, and its guests stop. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
@@ -58,32 +38,6 @@ export async function returnHost(
   const held = [...begun.values()].filter(({ heldSince }) => heldSince !== undefined).length
   return { restarted: begun.size - held, held }
 }
-
-/** Without any management uplink a host does not answer. @returns the change of that, undefined if there is none */
-export async function setUplinksLost(
-  world: SimulatedWorld,
-  hostExtId: string,
-  lost: readonly string[],
-  management: readonly string[],
-): Promise<'answers again' | 'is silent' | undefined> {
-  const fault = hostFault(world, hostExtId)
-  const isCutOff = management.length > 0 && management.every((name) => lost.includes(name))
-  const isDown = isCutOff || fault.hasLostPower === true
-  await setHostFault(world, hostExtId, {
-    lostUplinks: lost.length === 0 ? undefined : [...lost].sort(),
-    isCutOff: isCutOff ? true : undefined,
-    isDown: isDown ? true : undefined,
-    since: isDown ? (fault.since ?? world.clock.now()) : undefined,
-  })
-  if (isDown === (fault.isDown === true)) return undefined
-  return isDown ? 'is silent' : 'answers again'
-}
-
-export const lostUplinks = (world: SimulatedWorld, hostExtId: string): readonly string[] =>
-  hostFault(world, hostExtId).lostUplinks ?? []
-
-/** Per host, for statistics of the past. */
-const rememberedTimes = 200
 
 /** @param factor of the time that drives take; 1 is normal */
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {

@@ -1,13 +1,13 @@
 /** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
-import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
+import type { HappeningType } from '@hyperplane/contract/control/world-happening'
 import { outsideVms } from '../external-hypervisor.ts'
 import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
-import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
+import type { EventSort, Naming, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
 import { closePort, crashGuest, endGuest, hangGuest, openPorts, recoverGuest, setGuestFault } from './guests.ts'
 import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
-import { changeUplinks, setBgpPeerSilent, setControllerState, setRemoteFault, setVpnPeerFault } from './links.ts'
+import { changeLinks, setBgpPeerSilent, setControllerState, setRemoteFault, setVpnPeerFault } from './links.ts'
 import {
   contentFault,
   setAuthorityFault,
@@ -47,11 +47,6 @@ const ofVm = about('VM', 'vm')
 const defaultPort = 80
 const bytes = (count: number): string => `${count} ${count === 1 ? 'byte' : 'bytes'}`
 const guests = (count: number): string => `${count} ${count === 1 ? 'guest' : 'guests'}`
-
-const uplinks =
-  (isLost: boolean) =>
-  ({ world, target, event, uplinksOf }: Occurrence<HappeningOf<'UPLINK_LOST' | 'UPLINK_RETURNS'>>) =>
-    changeUplinks(world, target, event.uplink, isLost, { uplinksOf })
 
 export const catalogue: Catalogue = {
   HOST_FAILS: {
@@ -173,8 +168,24 @@ export const catalogue: Catalogue = {
       said(resumeStorage(world, target.extId), `The storage container ${target.name} answers again.`),
   },
 
-  UPLINK_LOST: { about: ofHost, until: 'UPLINK_RETURNS', part: ({ uplink }) => uplink, happen: uplinks(true) },
-  UPLINK_RETURNS: { about: ofHost, part: ({ uplink }) => uplink, happen: uplinks(false) },
+  UPLINK_LOST: {
+    about: ofHost,
+    until: 'UPLINK_RETURNS',
+    part: ({ uplink }) => uplink,
+    happen: ({ world, target, event: { uplink } }) => changeLinks(world, target, uplink, 'lost'),
+  },
+  UPLINK_FLAPS: {
+    about: ofHost,
+    until: 'UPLINK_RETURNS',
+    part: ({ uplink }) => uplink,
+    happen: ({ world, target, event: { uplink, periodSeconds = 10 } }) =>
+      changeLinks(world, target, uplink, { periodSeconds }),
+  },
+  UPLINK_RETURNS: {
+    about: ofHost,
+    part: ({ uplink }) => uplink,
+    happen: ({ world, target, event: { uplink } }) => changeLinks(world, target, uplink, 'sound'),
+  },
   BGP_PEER_FALLS_SILENT: {
     about: ofSession,
     until: 'BGP_PEER_ANSWERS',

@@ -1,37 +1,40 @@
 /** Lost uplinks, silent peers, other keys. Source: behaviour networking.md 1.10, 1.11, 1.20, 3.4; platform.md 6, 12. */
 import { setPeerSilent } from '../bgp-peers.ts'
+import { uplinksOf } from '../bridges.ts'
+import { nicsOfHost } from '../host-nics.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { RemoteFaultFact } from '../remote-managers.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import { setTunnelFault, type TunnelFault, tunnelFacts } from '../vpn-state.ts'
 import type { SimulatedWorld } from '../world.ts'
-import { CannotHappen, faultOf, type Surroundings, setFault, type Target } from './event.ts'
-import { lostUplinks, setUplinksLost } from './hosts.ts'
+import { CannotHappen, faultOf, setFault, type Target } from './event.ts'
+import { type LinkState, linksToChange, setLinks } from './host-links.ts'
 
-/** Changes one uplink, or all. @throws CannotHappen for an unknown uplink */
-export async function changeUplinks(
+const verbs = { lost: 'lost', sound: 'has again', flapping: 'has an unsteady link on' } as const
+
+/** Changes the link of one NIC, or those of all uplinks. @throws CannotHappen for an unknown NIC */
+export async function changeLinks(
   world: SimulatedWorld,
   host: Target,
-  uplink: string | undefined,
-  isLost: boolean,
-  { uplinksOf }: Pick<Surroundings, 'uplinksOf'>,
+  nic: string | undefined,
+  state: LinkState,
 ): Promise<readonly string[]> {
-  const { all, management } = await uplinksOf(host.extId)
-  if (all.length === 0) throw new CannotHappen(`The host "${host.name}" has no uplink: it is in no virtual switch.`)
-  if (uplink !== undefined && !all.includes(uplink))
+  const uplinks = uplinksOf(world, host.extId)
+  if (nic === undefined && uplinks.length === 0)
+    throw new CannotHappen(`The host "${host.name}" has no uplink: it is in no virtual switch.`)
+  const nics = nicsOfHost(world, host.extId).map(({ name }) => name)
+  if (nic !== undefined && !nics.includes(nic))
     throw new CannotHappen(
-      `The host "${host.name}" has no uplink "${uplink}": expected one of ${all.join(', ')}.`,
+      `The host "${host.name}" has no uplink "${nic}": expected one of ${nics.join(', ')}.`,
       'uplink',
     )
-  const before = lostUplinks(world, host.extId)
-  const meant = uplink === undefined ? all : [uplink]
-  const changed = meant.filter((name) => before.includes(name) !== isLost)
+  const changed = linksToChange(world, host.extId, nic === undefined ? uplinks : [nic], state)
   if (changed.length === 0) return []
-  const lost = isLost ? [...before, ...changed] : before.filter((name) => !changed.includes(name))
-  const state = await setUplinksLost(world, host.extId, lost, management)
+  const consequence = await setLinks(world, host.extId, changed, state)
+  const verb = typeof state === 'object' ? verbs.flapping : verbs[state]
   return [
-    `The host ${host.name} ${isLost ? 'lost' : 'has again'} ${changed.join(', ')}.`,
-    ...(state === undefined ? [] : [`The host ${host.name} ${state}.`]),
+    `The host ${host.name} ${verb} ${changed.join(', ')}.`,
+    ...(consequence === undefined ? [] : [`The host ${host.name} ${consequence}.`]),
   ]
 }
 

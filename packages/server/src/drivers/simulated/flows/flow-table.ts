@@ -141,12 +141,18 @@ export class FlowTable {
     this.#visitOutside(member, second, visitor)
   }
 
+  /** Whether everything that is sent to the NIC arrives. */
+  receivesAll(nicExtId: string): boolean {
+    const member = this.#indexes.get(nicExtId)
+    if (member === undefined) return true
+    this.#isWhole[member] ??= this.#isReached(member)
+    return this.#isWhole[member]
+  }
+
   /** Bytes a second that were sent to the NIC and did not arrive. */
   lost(nicExtId: string, second: number): number {
     const member = this.#indexes.get(nicExtId)
     if (member === undefined) return 0
-    this.#isWhole[member] ??= this.#receivesAll(member)
-    if (this.#isWhole[member]) return 0
     let lost = this.#drawnBy(member, second).received
     this.visitNic(nicExtId, second, ({ destination, decision }, rate) => {
       if (destination.nicExtId === nicExtId && decision.arrives) lost -= rate
@@ -154,7 +160,7 @@ export class FlowTable {
     return lost
   }
 
-  #receivesAll(member: number): boolean {
+  #isReached(member: number): boolean {
     const { replies, inbound, out, tunneled } = this.#members[member]!
     if (replies === undefined || !replies.decision.arrives || !out.decision.arrives) return false
     if (inbound?.decision.arrives === false) return false
@@ -190,10 +196,8 @@ export class FlowTable {
     const { received, transmitted } = this.#drawnBy(member, second)
     let inside = 0
     for (const edge of this.#edgesOf[member]!) inside += this.#edgeRate(edge, second)
-    const [sent, got] = [transmitted - inside, received - inside].map((rate) => {
-      const each = tunneled.length === 0 ? 0 : Math.floor((Math.max(0, rate) * tunneledShare) / tunneled.length)
-      return { each, rest: rate - each * tunneled.length }
-    }) as [Split, Split]
+    const sent = splitOf(transmitted - inside, tunneled.length)
+    const got = splitOf(received - inside, tunneled.length)
     for (const tunnel of tunneled) {
       if (sent.each > 0) visitor(tunnel.out, sent.each)
       if (got.each > 0 && tunnel.out.decision.arrives) visitor(tunnel.back, got.each)
@@ -221,6 +225,11 @@ export class FlowTable {
 interface Split {
   readonly each: number
   readonly rest: number
+}
+
+function splitOf(rate: number, tunnels: number): Split {
+  const each = tunnels === 0 ? 0 : Math.floor((Math.max(0, rate) * tunneledShare) / tunnels)
+  return { each, rest: rate - each * tunnels }
 }
 
 /** The shares of all connected NICs add up to `rate`. */

@@ -132,10 +132,20 @@ export async function record<T>(
     if (!isOpen && present === undefined) continue
     const settled = closed(before?.periods ?? [], now)
     const from = isOpen ? now : Math.max(present?.since ?? 0, open?.to ?? 0)
-    changed.set(id, { periods: present === undefined ? settled : [...settled, { from, value: present.value }] })
+    const periods = present === undefined ? settled : begun(settled, { from, value: present.value })
+    if (periods.length > 0) changed.set(id, { periods })
+    else await histories.remove(id)
   }
   if (changed.size > 0) await histories.putAll(changed)
   await removeOldest(histories, now)
+}
+
+/** What was gone or different for no time goes on. */
+function begun<T>(settled: readonly Period<T>[], next: Period<T>): readonly Period<T>[] {
+  const last = settled.at(-1)
+  if (last === undefined || last.to !== next.from || !isDeepStrictEqual(last.value, next.value))
+    return [...settled, next]
+  return [...settled.slice(0, -1), { from: last.from, value: last.value }]
 }
 
 /** A period that lasted no time is left out. */

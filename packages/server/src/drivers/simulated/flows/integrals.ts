@@ -15,7 +15,7 @@ export const bucketMillis = 1000 * readingSeconds
 const bucketsOfHour = 3600 / readingSeconds
 const keptSums = 100
 /** Buckets after which the event loop gets a turn. */
-const together = 240
+const together = 60
 
 export class Integrals {
   readonly #known = createLru<Sums>(keptSums)

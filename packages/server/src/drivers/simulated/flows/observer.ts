@@ -95,6 +95,7 @@ export function createObserver(
       for (const sort of sorts)
         await observations[sort](now, since ?? now).catch((error) => {
           due.add(sort)
+          seen.clear()
           throw error
         })
     },

@@ -46,11 +46,13 @@ export function throughputOf(
     const { value } = periodAt(history, time) ?? {}
     if (value === undefined) return { receivedKbps: 0, transmittedKbps: 0 }
     let [received, transmitted] = [0, 0]
-    flows.tableAt(value.vpcExtId, time)?.visit(time / 1000, ({ connectionExtId: through, decision, kind }, rate) => {
-      if (through !== connectionExtId || !decision.arrives) return
-      if (kind === 'egress') transmitted += rate
-      else received += rate
-    })
+    flows
+      .tableAt(value.vpcExtId, time)
+      ?.visitCrossing(time / 1000, ({ connectionExtId: through, decision, kind }, rate) => {
+        if (through !== connectionExtId || !decision.arrives) return
+        if (kind === 'egress') transmitted += rate
+        else received += rate
+      })
     return {
       receivedKbps: limited(received, value.ingressLimitMbps),
       transmittedKbps: limited(transmitted, value.egressLimitMbps),

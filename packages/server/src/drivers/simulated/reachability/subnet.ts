@@ -1,9 +1,13 @@
 /** What happens to a packet on a subnet, and outside of the deployment. */
 import { formatAddress, parseHost } from '../../../core/ip-address.ts'
+import type { SubnetProgram } from '../../network-fabric.ts'
 import { healthyPeriods, isOpen, isSameTarget } from '../balancer-health.ts'
 import { type BalancerFact, balancerFacts } from '../balancers.ts'
+import { bridgesOfHost } from '../bridges.ts'
 import { routerFacts } from '../router-facts.ts'
 import { surroundingsOf } from '../router-surroundings.ts'
+import { isPassing } from '../stretch-path.ts'
+import { stretchFacts } from '../stretches.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import { addressesOn, gatewayAt, has, isOnLink, isSame, isWithin, type Port, subnetAt, vpcOfRouterAt } from './ports.ts'
 import { delivered, dropped, notRoutable, type Place, type Step, type Walk } from './walk.ts'
@@ -19,6 +23,11 @@ export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
     walk.note('SUBNET', { kind: 'Subnet', extId: subnetExtId }, `${kind}: ${decision}`)
   const neighbour = via ?? destination
   const known = walk.ports.find((port) => port.subnetExtId === subnetExtId && has(port.addresses, neighbour))
+  const fault = linkFault(walk, subnet, known)
+  if (fault !== undefined) {
+    note('the packet does not pass from host to host')
+    return dropped(fault)
+  }
   if (via !== undefined || known !== undefined || isOnLink(world, subnetExtId, destination)) {
     note(`hands the packet to ${formatAddress(neighbour)}`)
     return handTo(walk, { at: 'subnet', subnetExtId, ...(via && { via }) }, known)
@@ -33,6 +42,22 @@ export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
     `hands the packet to ${gateway === undefined ? 'the gateway of the physical network' : `its gateway ${gateway}`}`,
   )
   return subnet.vpcExtId === undefined ? { at: 'outside' } : { at: 'router', vpcExtId: subnet.vpcExtId }
+}
+
+/** Why a VLAN does not carry the packet from host to host, or out of its host. */
+function linkFault({ world, ports, packet }: Walk, subnet: SubnetProgram, to: Port | undefined): string | undefined {
+  if (subnet.type !== 'VLAN' || subnet.virtualSwitchExtId === undefined) return undefined
+  const from = ports.find(
+    ({ nicExtId, subnetExtId }) => nicExtId === packet.source.nicExtId && subnetExtId === subnet.extId,
+  )
+  const hosts = [from, to].flatMap((port) => port?.guest.hostExtId ?? [])
+  // Guests on one host meet in its bridge.
+  if (from !== undefined && to !== undefined && hosts[0] === hosts[1]) return undefined
+  for (const host of hosts) {
+    const bridge = bridgesOfHost(world, host).find((each) => each.virtualSwitchExtId === subnet.virtualSwitchExtId)
+    if (bridge?.speedMbps === 0) return `no uplink of ${bridge.name} has a link on the host ${host}`
+  }
+  return undefined
 }
 
 function handTo(walk: Walk, { subnetExtId, via }: OnSubnet, port: Port | undefined): Step {
@@ -65,7 +90,19 @@ function handTo(walk: Walk, { subnetExtId, via }: OnSubnet, port: Port | undefin
   }
   if (gatewayAt(world, neighbour) !== undefined) return delivered('a gateway appliance has the address')
   if (via !== undefined) return { at: 'outside' }
-  return dropped(`nobody on the subnet has the address ${formatAddress(neighbour)}`)
+  return stretched(walk, subnetExtId) ?? dropped(`nobody on the subnet has the address ${formatAddress(neighbour)}`)
+}
+
+/** Of a subnet without a stretch: undefined. */
+function stretched(walk: Walk, subnetExtId: string): Step | undefined {
+  const { stretches, paths } = stretchFacts(walk.world)
+  const stretch = [...stretches.all().values()].find((each) => each.subnetExtId === subnetExtId)
+  if (stretch === undefined) return undefined
+  const isUp = isPassing(paths.get(stretch.extId) ?? { passing: [] }, walk.world.clock.now())
+  const entity = { kind: 'Layer2Stretch', extId: stretch.extId }
+  walk.note('TUNNEL', entity, isUp ? 'carries the frame to the remote site' : 'is down')
+  if (!isUp) return dropped('nobody on the subnet has the address here, and its layer-2 stretch is down')
+  return delivered('the packet crosses the layer-2 stretch to the remote site, which is not part of this world')
 }
 
 function arrive(walk: Walk, port: Port): Step {

@@ -42,6 +42,13 @@ export async function requireAskedFree(store: Reader, nic: EthernetNic): Promise
   }
 }
 
+/** Names of the steps; `plug` may take a time of its own. */
+export interface Readdressing {
+  readonly reserve: { readonly name: string; readonly progress: number }
+  readonly plug: Pick<Step<Drivers, never>, 'name' | 'seconds'>
+  readonly release: string
+}
+
 /**
  * A task that first reserves addresses, then gives the domain the changed NIC, and at last releases those addresses that the
  * NIC no longer has.
@@ -49,7 +56,7 @@ export async function requireAskedFree(store: Reader, nic: EthernetNic): Promise
  */
 export const readdressing =
   <B>(
-    reserving: { readonly name: string; readonly progress: number },
+    { reserve, plug, release }: Readdressing,
     planned: (change: PartChange<B>, vm: VmEntity, store: Reader) => Promise<EthernetNic>,
   ) =>
   (task: PartTask<B>): PartTask<B> => {
@@ -57,10 +64,10 @@ export const readdressing =
     return {
       ...task,
       // The steps before it check everything; the release only goes forward.
-      pointOfNoReturn: 'release old',
+      pointOfNoReturn: release,
       steps: [
         {
-          ...reserving,
+          ...reserve,
           record: async (ctx, change) => {
             const vm = await present(ctx.store, change.vmExtId, 'update')
             await reserveAddresses(ctx, await planned(change, vm, ctx.store))
@@ -69,9 +76,9 @@ export const readdressing =
             await keepShown(ctx, change)
           },
         },
-        { ...define, ...store, name: 'switch', progress: 80 },
+        { ...define, ...store, ...plug, progress: 80 },
         {
-          name: 'release old',
+          name: release,
           progress: 100,
           acts: async (ctx, { partExtId }) => (await floatingIpsOf(ctx.store, [{ extId: partExtId }])).length > 0,
           run: async (ctx, change) => {

@@ -1,74 +1,45 @@
 /** NICs of a VM, and the addresses that they hold. Source: behaviour vmm.md 1.4, 1.16, 6. */
 import type { ValueOf } from '@hyperplane/contract'
-import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { type AssignIpParams, type MigrateNicConfig, Nic, nicOperations } from '@hyperplane/contract/vmm/vm/parts/nic'
-import { ApiError, refuseAll } from '../../../../core/api-error.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { ApiError } from '../../../../core/api-error.ts'
 import type { Step } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
-import type { SubnetEntity } from '../../../addressing/address-plan.ts'
 import { floatingIpsOf, stopTranslating } from '../../../addressing/floating-ips.ts'
-import { isManaged, releaseHolder, requireSubnetAttachable } from '../../../addressing/leases.ts'
+import { isManaged, releaseHolder } from '../../../addressing/leases.ts'
 import { detachTargets } from '../../../addressing/lost-targets.ts'
 import { implement } from '../../../context.ts'
-import { type NicEntity, type VmEntity, vcpusOf } from '../../../virtual-machines/entity.ts'
+import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
+import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
 import { present } from '../admission.ts'
 import { presentVms } from '../present.ts'
 import { refuseUnbuiltNic } from '../unbuilt.ts'
-import { nicIn, readdressing, requireAskedFree } from './nic-addresses.ts'
+import { checked, moving, nicList, type Wish, withNetwork } from './nic-changes.ts'
 import {
   canonicalMac,
   type EthernetNic,
-  macInUse,
   type NicBody,
   nicFaults,
   nicOf,
   pairsAreEqual,
   readNic,
-  subnetFaults,
   subnetOf,
   takeAskedAddresses,
   takeFreeAddress,
   takeMac,
-  withHeld,
 } from './nics.ts'
-import { changeOf, distinctAddresses, type PartChange, type PartKind, type PartTask, readsOf } from './part.ts'
+import { changeOf, distinctAddresses, type PartChange, type PartTask, readsOf } from './part.ts'
+import { vnicMigration } from './vnic-migration.ts'
 
-type Network = EthernetNic['networkInfo']
-
-const coldFields = {
-  model: ({ backingInfo }: NicEntity) => backingInfo?.model,
-  nicType: ({ networkInfo }: NicEntity) => networkInfo?.nicType,
-  numQueues: ({ backingInfo }: NicEntity) => backingInfo?.numQueues,
-}
-
-const nics: PartKind<'nics'> = {
-  resource: Nic,
-  field: 'nics',
-  maximum: 64,
-  addresses: {
-    path: 'nicBackingInfo/macAddress',
-    of: (vm) =>
-      (vm.nics ?? []).flatMap(({ backingInfo }) => backingInfo?.macAddress ?? []).map((mac) => `MAC address ${mac}`),
-  },
-  coldFields: (before, after) =>
-    before === undefined || after === undefined
-      ? []
-      : Object.entries(coldFields).flatMap(([name, of]) => (of(before) === of(after) ? [] : name)),
-}
-
-/** The NIC that a request asks for. Its `ipv4Config` names every address that the NIC keeps. */
-type Wish<B> = (body: B, before: EthernetNic, store: Reader) => Promise<EthernetNic>
-
-const withNetwork = (nic: EthernetNic, network: Network): EthernetNic => nicOf(nic.extId, nic.backingInfo, network)
+/** INGRESS, EGRESS or TAP of a NIC for network functions. */
+const functionTypeOf = ({ networkInfo }: EthernetNic): string | undefined => networkInfo.networkFunctionNicType
 
 /** Without `ipv4Config` the NIC keeps its addresses, unless the subnet is another one. */
-const updated: Wish<NicBody> = async (body, before) => {
+const updated: Wish<NicBody> = async (body, before, store) => {
   const nic = readNic(body, () => before.extId)
+  if (functionTypeOf(nic) !== functionTypeOf(before)) await requireNoFunctionOfNics(store, [before])
   const { macAddress } = before.backingInfo
   const given = nic.backingInfo.macAddress ?? macAddress
   if (given !== macAddress) {
@@ -116,49 +87,6 @@ async function requireManaged(store: Reader, nic: EthernetNic): Promise<void> {
   const subnet = await subnetOf(store, nic)
   if (subnet === undefined || !isManaged(subnet))
     throw fault('subnet/extId', 'a managed subnet, which assigns addresses', subnet?.name ?? 'a NIC without a subnet')
-}
-
-const planned =
-  <B>(wish: Wish<B>) =>
-  async ({ partExtId, body }: PartChange<B>, vm: VmEntity, store: Reader): Promise<EthernetNic> => {
-    const before = nicIn(vm, partExtId)
-    if (before === undefined) throw notFound(Nic, Nic.kind, partExtId, 'extId')
-    return wish(body, before, store)
-  }
-
-/** The NIC with its own MAC address and the addresses that it holds. @throws ApiError when the VM cannot have the NIC */
-async function checked(store: Reader, vm: VmEntity, nic: EthernetNic): Promise<EthernetNic> {
-  const subnet = await subnetOf(store, nic)
-  const subnetExtId = nic.networkInfo.subnet?.extId
-  if (subnet === undefined && subnetExtId !== undefined)
-    throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: 'subnet/extId' })
-  refuseAll([...nicFaults(nic, '', vcpusOf(vm)), ...(subnet === undefined ? [] : subnetFaults(nic, subnet, ''))])
-  if (subnet !== undefined) await requireReach(store, vm, subnet)
-  await requireAskedFree(store, nic)
-  return withHeld(store, await withMac(store, nic))
-}
-
-async function withMac(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
-  const own = await store.get(MacLease, nic.extId)
-  if (own !== undefined) return nicOf(nic.extId, { ...nic.backingInfo, macAddress: own.macAddress }, nic.networkInfo)
-  const { macAddress } = nic.backingInfo
-  if (macAddress !== undefined && (await store.findOne(MacLease, { macAddress })) !== undefined)
-    throw macInUse(macAddress)
-  return nic
-}
-
-/** @throws ApiError 409 when the subnet is not on the VM's cluster, is being deleted, or is not on the host of a VM that runs */
-async function requireReach(store: Reader, vm: VmEntity, subnet: SubnetEntity): Promise<void> {
-  requireSubnetAttachable(subnet)
-  if (subnet.subnetType !== 'VLAN') return
-  if (subnet.clusterReference !== undefined && subnet.clusterReference !== vm.cluster?.extId)
-    throw new ApiError('CONFLICT', { fault: `The subnet ${subnet.name} is not on the cluster of VM ${vm.name}.` })
-  const host = vm.host?.extId === undefined ? undefined : await store.get(Host, vm.host.extId)
-  if (host === undefined || subnet.virtualSwitchReference === undefined) return
-  const found = await store.get(VirtualSwitch, subnet.virtualSwitchReference)
-  if (found?.clusters.some(({ hosts }) => hosts.some(({ extId }) => extId === host.extId)) === true) return
-  const reasons = `${host.hostName}: network: the virtual switch of subnet ${subnet.name} is missing`
-  throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons })
 }
 
 function refuseBootDevice({ name, bootConfig }: VmEntity, { backingInfo }: NicEntity): void {
@@ -220,18 +148,8 @@ const releasing = (task: PartTask<undefined>): PartTask<undefined> => {
   }
 }
 
-/** A change of the NIC and its addresses, as one task. */
-const moving = <B>(verb: string, wish: Wish<B>, progress: number, operation?: string) =>
-  changeOf<'nics', B>(
-    nics,
-    verb,
-    async ({ body, before, rest, store }) => checked(store, rest, await wish(body, before as EthernetNic, store)),
-    readdressing({ name: 'reserve new', progress }, planned(wish)),
-    operation,
-  )
-
 const create = changeOf<'nics', NicBody>(
-  nics,
+  nicList,
   'Create',
   ({ body, extId, rest, store }) =>
     checked(
@@ -246,10 +164,13 @@ const assignIp = moving('Assign', assigned, 40, 'AssignIp')
 const releaseIp = moving('Release', released, 40, 'ReleaseIp')
 const migrate = moving('Migrate', migrated, 40)
 const remove = changeOf<'nics', undefined>(
-  nics,
+  nicList,
   'Delete',
-  async ({ before, rest }) => {
-    if (before !== undefined) refuseBootDevice(rest, before)
+  async ({ before, rest, store }) => {
+    if (before !== undefined) {
+      refuseBootDevice(rest, before)
+      await requireNoFunctionOfNics(store, [before])
+    }
     return undefined
   },
   releasing,
@@ -291,7 +212,7 @@ export const nic = implement(
       updateNicById: ({ body }) => faultsIn('updateNicById', body),
       migrateNicById: ({ body }) => migrationFaults(body),
     },
-    tasks: [create.task, update.task, remove.task, assignIp.task, releaseIp.task, migrate.task],
-    invariants: [distinctAddresses(nics), pairsAreEqual],
+    tasks: [create.task, update.task, remove.task, assignIp.task, releaseIp.task, migrate.task, vnicMigration],
+    invariants: [distinctAddresses(nicList), pairsAreEqual],
   },
 )

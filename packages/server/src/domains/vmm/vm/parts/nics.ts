@@ -30,7 +30,7 @@ import { rowsOf } from '../../../invariants/rule.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { MacLease } from '../../../virtual-machines/mac-lease.ts'
+import { chosenMacPrefix, MacLease } from '../../../virtual-machines/mac-lease.ts'
 
 export const maximumNics = limit('nicsOfSubnet', 10_000)
 
@@ -49,7 +49,6 @@ export type NicBody = Pick<NicEntity, 'backingInfo' | 'networkInfo' | 'nicBackin
 
 const emulatedType = 'vmm.v4.ahv.config.VirtualEthernetNic'
 const emulatedNetworkType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
-const madePrefix = '50:6b:8d'
 
 /** Virtual Ethernet: neither SR-IOV nor offload. */
 export const isEmulated = (nic: NicBody): boolean =>
@@ -204,7 +203,7 @@ function madeMac(ids: Ids): string {
       .toString(16)
       .padStart(2, '0'),
   )
-  return [madePrefix, ...octets].join(':')
+  return [chosenMacPrefix, ...octets].join(':')
 }
 
 interface AskedAddress {

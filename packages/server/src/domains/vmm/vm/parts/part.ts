@@ -73,7 +73,7 @@ type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<P
 export type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
 
 /** A request that names a VM and, unless it creates a part, one of its parts. */
-interface PartRequest<B> {
+export interface PartRequest<B> {
   readonly path: { readonly vmExtId: string; readonly extId?: string }
   readonly body: B
   /** Entities that the task changes beside the VM, such as the source image. */

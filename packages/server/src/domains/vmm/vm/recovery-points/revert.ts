@@ -21,6 +21,7 @@ import { defaultContainer } from '../../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
 import { type DiskEntity, filesOf, firmwareFilesOf, mediaOf, type VmEntity } from '../../../virtual-machines/entity.ts'
+import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
@@ -66,6 +67,11 @@ export async function revertVm(ctx: WriteContext<VmEntity>, body: Body): Promise
     // Without its name: some roles revert VMs but do not see recovery points.
     throw new ApiError('CONFLICT', { fault: `The recovery point ${point.extId} is not one of VM "${vm.name}".` })
   await requireSameCluster(ctx.store, vm, point)
+  const kept = new Set((point.vm as VmEntity).nics?.map(({ extId }) => extId))
+  await requireNoFunctionOfNics(
+    ctx.store,
+    (vm.nics ?? []).filter(({ extId }) => !kept.has(extId)),
+  )
   const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
   const files = snapshotsOf(point).map(({ diskExtId }) => [diskExtId, ctx.ids.uuid()])
   const input: Revert = {

@@ -1,0 +1,124 @@
+/**
+ * Views of the networks of another manager, for layer-2 stretches. Not stored.
+ * Source: catalogue networking.json; behaviour networking.md 1.13, 2.
+ */
+import { get, list, resource } from '../operation.ts'
+import * as s from '../schema.ts'
+import { HighAvailabilityGroup } from './gateway.ts'
+import { gatewayReaders, getRate, listRate } from './roles.ts'
+import { EntityMetadata, IPSubnet, Status } from './shapes.ts'
+import { Subnet } from './subnet.ts'
+import { DpdConfig, IpsecConfig, QosConfig } from './vpn-connection.ts'
+
+/** Where the entity is, at its manager: neither clusters nor VPCs of other managers are entities here. */
+const place = {
+  clusterReference: s.optional(s.uuid()),
+  clusterName: s.optional(s.text()),
+  vpcReference: s.optional(s.uuid()),
+  vpcName: s.optional(s.text()),
+  metadata: s.optional(EntityMetadata),
+} as const
+const notStored = { derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' } as const
+
+const { fields } = Subnet.schema
+
+export const RemoteSubnet = resource(
+  'networking.v4.config.RemoteSubnet',
+  {
+    ...place,
+    name: s.optional(s.text()),
+    description: s.optional(s.text({ multiline: true })),
+    subnetType: s.optional(s.enumeration(['OVERLAY', 'VLAN'])),
+    networkId: fields.networkId,
+    clusterReferenceList: fields.clusterReferenceList,
+    clusterNameList: fields.clusterNameList,
+    hypervisorType: fields.hypervisorType,
+    virtualSwitchReference: s.optional(s.uuid()),
+    virtualSwitch: fields.virtualSwitch,
+    bridgeName: fields.bridgeName,
+    vpc: fields.vpc,
+    isExternal: s.optional(s.boolean()),
+    isNatEnabled: fields.isNatEnabled,
+    isAdvancedNetworking: s.optional(s.boolean()),
+    ipConfig: fields.ipConfig,
+    dhcpOptions: fields.dhcpOptions,
+    externalDhcpServers: fields.externalDhcpServers,
+    networkFunctionChainReference: fields.networkFunctionChainReference,
+    ipPrefix: fields.ipPrefix,
+    dynamicIpAddresses: fields.dynamicIpAddresses,
+    reservedIpAddresses: fields.reservedIpAddresses,
+    ipUsage: fields.ipUsage,
+    migrationState: fields.migrationState,
+    layer2StretchReference: fields.layer2StretchReference,
+  },
+  notStored,
+)
+
+export const RemoteVpnConnection = resource(
+  'networking.v4.config.RemoteVpnConnection',
+  {
+    ...place,
+    name: s.text(),
+    description: s.optional(s.text({ multiline: true })),
+    localGatewayReference: s.uuid(),
+    remoteGatewayReference: s.uuid(),
+    localGatewayRole: s.enumeration(['INITIATOR', 'ACCEPTOR']),
+    /** Without its key. */
+    ipsecConfig: IpsecConfig,
+    dpdConfig: s.optional(DpdConfig),
+    qosConfig: s.optional(QosConfig),
+    dynamicRoutePriority: s.optional(s.integer()),
+    ipsecTunnelStatus: s.optional(Status),
+    ebgpStatus: s.optional(Status),
+    advertisedPrefixes: s.optional(s.arrayOf(IPSubnet)),
+    learnedPrefixes: s.optional(s.arrayOf(IPSubnet)),
+  },
+  { ...notStored, iamNoun: 'Remote_VPN_Connection', title: 'remote VPN connection' },
+)
+
+export const RemoteVtepGateway = resource(
+  'networking.v4.config.RemoteVtepGateway',
+  {
+    ...place,
+    name: s.optional(s.text()),
+    vxlanPort: s.optional(s.integer()),
+    isActive: s.optional(s.boolean()),
+    /** Whether it is a gateway of this manager. */
+    isLocal: s.optional(s.boolean()),
+    highAvailabilityGroup: s.optional(HighAvailabilityGroup),
+  },
+  { ...notStored, iamNoun: 'Remote_VTEP_Gateway', title: 'remote VTEP gateway' },
+)
+
+const compared = ['clusterReference', 'extId', 'name', 'vpcReference']
+const single = { roles: gatewayReaders, rateLimit: getRate }
+const several = { roles: gatewayReaders, rateLimit: listRate, filter: compared, orderby: compared }
+const at = <const N extends string>(name: N) => `/config/clusters/{clusterExtId}/${name}` as const
+const answered = (name: string) => ({ envelope: `networking.v4.config.${name}ApiResponse` })
+
+export const remoteEntityOperations = {
+  listRemoteSubnetsByClusterId: list(at('remote-subnets'), RemoteSubnet, {
+    ...several,
+    ...answered('ListRemoteSubnets'),
+  }),
+  getRemoteSubnetForClusterById: get(`${at('remote-subnets')}/{extId}`, RemoteSubnet, {
+    ...single,
+    ...answered('GetRemoteSubnet'),
+  }),
+  listRemoteVpnConnectionsByClusterId: list(at('remote-vpn-connections'), RemoteVpnConnection, {
+    ...several,
+    ...answered('RemoteVpnConnectionList'),
+  }),
+  getRemoteVpnConnectionForClusterById: get(`${at('remote-vpn-connections')}/{extId}`, RemoteVpnConnection, {
+    ...single,
+    ...answered('RemoteVpnConnection'),
+  }),
+  listRemoteVtepGatewaysByClusterId: list(at('remote-vtep-gateways'), RemoteVtepGateway, {
+    ...several,
+    ...answered('RemoteVtepGatewayList'),
+  }),
+  getRemoteVtepGatewayForClusterById: get(`${at('remote-vtep-gateways')}/{extId}`, RemoteVtepGateway, {
+    ...single,
+    ...answered('RemoteVtepGateway'),
+  }),
+}

@@ -1,0 +1,161 @@
+/**
+ * The bridge of a virtual switch on its hosts, one after the other. Unless the switch is in quick mode, a host whose uplinks
+ * change is emptied before and filled again afterwards. Source: behaviour networking.md 1.18, 1.22.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { ApiError } from '../../../core/api-error.ts'
+import type { StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
+import { inTurn } from '../../../core/tasks/in-turn.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { BridgeProgram, MulticastProgram } from '../../../drivers/host-networking.ts'
+import { beginMaintenance, HostMaintenance, type HostOfCluster, hostTasks } from '../../scheduling/host-maintenance.ts'
+import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
+import { nicNameOf } from './uplinks.ts'
+
+type Running = StepContext<Drivers>
+
+/** Of an evacuation, and of the return of the VMs afterwards. */
+const timeoutSeconds = 3600
+
+export function bridgesOf(
+  drivers: Drivers,
+  { extId, clusters, bondMode, mtu, igmpSpec }: SwitchEntity,
+): BridgeProgram[] {
+  const { hosts, vlanIdentifier, gatewayIpAddress } = clusters[0] as SwitchCluster
+  return hosts.map((host): BridgeProgram => {
+    const address = host.ipAddress && `${host.ipAddress.ip.value}/${host.ipAddress.prefixLength}`
+    const gateway = gatewayIpAddress?.value
+    return {
+      hostExtId: host.extId,
+      name: host.internalBridgeName as string,
+      virtualSwitchExtId: extId,
+      ...uplinksOf(drivers, host),
+      bondMode,
+      mtu: mtu ?? 1500,
+      vlan: vlanIdentifier ?? 0,
+      ...(address && { address }),
+      ...(address && gateway && { gateway }),
+      ...(igmpSpec?.isSnoopingEnabled === true && { multicast: multicastOf(igmpSpec) }),
+    }
+  })
+}
+
+function uplinksOf(
+  drivers: Drivers,
+  { extId, hostNics = [], activeUplink }: SwitchHost,
+): Pick<BridgeProgram, 'activeUplink' | 'uplinks'> {
+  const nameOf = (given: string): string => nicNameOf(drivers, extId, given) ?? given
+  return { uplinks: hostNics.map(nameOf), ...(activeUplink && { activeUplink: nameOf(activeUplink) }) }
+}
+
+const multicastOf = ({
+  snoopingTimeout = 300,
+  querierSpec,
+}: NonNullable<SwitchEntity['igmpSpec']>): MulticastProgram => ({
+  isSnooping: true,
+  timeoutSeconds: snoopingTimeout,
+  ...(querierSpec?.isQuerierEnabled === true && { queriedVlans: querierSpec.vlanIdList ?? [] }),
+})
+
+interface HostChange {
+  readonly hostExtId: string
+  readonly before: BridgeProgram | undefined
+  readonly after: BridgeProgram | undefined
+}
+
+/** Hosts of the switch before and after the change; those with a bridge that stays as it is are left out. */
+function changesOf(drivers: Drivers, before: SwitchEntity | undefined, after: SwitchEntity | undefined): HostChange[] {
+  const old = new Map(before && bridgesOf(drivers, before).map((bridge) => [bridge.hostExtId, bridge]))
+  const next = new Map(after && bridgesOf(drivers, after).map((bridge) => [bridge.hostExtId, bridge]))
+  return [...new Set([...next.keys(), ...old.keys()])]
+    .map((hostExtId) => ({ hostExtId, before: old.get(hostExtId), after: next.get(hostExtId) }))
+    .filter(({ before, after }) => !isDeepStrictEqual(before, after))
+}
+
+const bondOf = (bridge: BridgeProgram | undefined) =>
+  bridge && { uplinks: bridge.uplinks, activeUplink: bridge.activeUplink, bondMode: bridge.bondMode }
+
+const changesUplinks = ({ before, after }: HostChange): boolean =>
+  (before?.uplinks.length ?? 0) + (after?.uplinks.length ?? 0) > 0 && !isDeepStrictEqual(bondOf(before), bondOf(after))
+
+/** @param share of the task's progress that the hosts take */
+export async function configureHosts(
+  ctx: Running,
+  before: SwitchEntity | undefined,
+  after: SwitchEntity,
+  share: number,
+): Promise<void> {
+  const changes = changesOf(ctx.drivers, before, after)
+  for (const [index, change] of changes.entries()) {
+    const host = { hostExtId: change.hostExtId, clusterExtId: after.clusterExtId as string }
+    const pace = after.isQuickMode !== true && changesUplinks(change) ? 'careful' : 'quick'
+    if (pace === 'careful') await evacuate(ctx, host)
+    if (change.after !== undefined) await ctx.drivers.networkFabric.putBridge(change.after, pace)
+    else if (change.before !== undefined) await ctx.drivers.networkFabric.removeBridge(change.before)
+    await repopulate(ctx, host)
+    await ctx.progress(Math.floor((share * (index + 1)) / changes.length))
+  }
+}
+
+/** Undoes `configureHosts`, which may have ended half-way; in quick mode, last host first. */
+export async function restoreHosts(ctx: Running, stored: SwitchEntity | undefined, after: SwitchEntity): Promise<void> {
+  for (const { hostExtId, before, after: bridge } of changesOf(ctx.drivers, stored, after).reverse()) {
+    if (before !== undefined) await ctx.drivers.networkFabric.putBridge(before, 'quick')
+    else if (bridge !== undefined) await ctx.drivers.networkFabric.removeBridge(bridge)
+    await repopulate(ctx, { hostExtId, clusterExtId: after.clusterExtId as string })
+  }
+}
+
+export async function removeFromHosts(ctx: Running, entity: SwitchEntity): Promise<void> {
+  for (const bridge of bridgesOf(ctx.drivers, entity).reverse()) await ctx.drivers.networkFabric.removeBridge(bridge)
+}
+
+/** @throws ApiError when its VMs cannot leave, or it enters or leaves maintenance */
+async function evacuate(ctx: Running, host: HostOfCluster): Promise<void> {
+  const known = await ctx.store.get(HostMaintenance, host.hostExtId)
+  const { hostName: name = host.hostExtId, maintenanceState } = (await ctx.store.get(Host, host.hostExtId)) ?? {}
+  // Somebody else has emptied it.
+  if (known?.taskExtId === undefined && maintenanceState === 'in_maintenance') return
+  if (known !== undefined && known.taskExtId !== ctx.taskExtId)
+    throw new ApiError('VIRTUAL_SWITCH_HOST_BUSY', { host: name })
+  const ends = await inTurn(ctx, [host.hostExtId], {
+    atOnce: 1,
+    operation: operations.evacuate,
+    start: async (record) => {
+      await beginMaintenance(record.store, host, ctx.taskExtId)
+      const input = { ...host, timeoutSeconds, rollsBack: true, mayStop: false, ignoresVcenter: false }
+      return record.startTask(hostTasks.evacuate, input, subtaskOf(ctx, host, operations.evacuate, name))
+    },
+  })
+  const { status, errorMessages } = ends.get(host.hostExtId) as TaskEnd
+  if (status !== 'SUCCEEDED')
+    throw new ApiError('VIRTUAL_SWITCH_HOST_NOT_EMPTY', { host: name }, { further: errorMessages })
+}
+
+/** Does nothing for a host that this task has not emptied. */
+async function repopulate(ctx: Running, host: HostOfCluster): Promise<void> {
+  const known = await ctx.store.get(HostMaintenance, host.hostExtId)
+  if (known === undefined || known.taskExtId !== ctx.taskExtId) return
+  const name = (await ctx.store.get(Host, host.hostExtId))?.hostName ?? host.hostExtId
+  await inTurn(ctx, [host.hostExtId], {
+    atOnce: 1,
+    operation: operations.repopulate,
+    start: (record) =>
+      record.startTask(
+        hostTasks.repopulate,
+        { ...host, timeoutSeconds, ignoresVcenter: false },
+        subtaskOf(ctx, host, operations.repopulate, name),
+      ),
+  })
+}
+
+const operations = { evacuate: 'EvacuateHost', repopulate: 'RepopulateHost' } as const
+
+const subtaskOf = (ctx: Running, { hostExtId, clusterExtId }: HostOfCluster, operation: string, name: string) => ({
+  operation,
+  affected: [{ extId: hostExtId, name, rel: Host.rel as string }],
+  clusterExtIds: [clusterExtId],
+  parent: ctx.taskExtId,
+  appName: 'clustermgmt',
+})

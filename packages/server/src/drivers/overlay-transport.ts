@@ -1,0 +1,19 @@
+/**
+ * The switch through which the hosts of a cluster send the encapsulated traffic of VPCs; without a program, the default
+ * switch of the cluster. Calls are idempotent. Source: behaviour networking.md 1.20.
+ */
+export interface OverlayTransport {
+  /** @throws DriverError, retryable, when a host's agent or the network controller does not answer */
+  carryOverlay(program: OverlayProgram): Promise<void>
+  /** Returns to the default switch; a cluster without a program is no fault. */
+  carryOverlayByDefault(clusterExtId: string): Promise<void>
+  overlayOf(clusterExtId: string): Promise<OverlayProgram | undefined>
+}
+
+export interface OverlayProgram {
+  readonly clusterExtId: string
+  readonly virtualSwitchExtId: string
+  readonly hostExtIds: readonly string[]
+  /** False: the switch carries no VLANs beside the VPCs. */
+  readonly isAllTrafficPermitted: boolean
+}

@@ -1,0 +1,133 @@
+/**
+ * Physical NICs of simulated hosts. A host without a fact has `usualNics` and hears no switch. Links are broken by
+ * `hardware.faults`. Source: behaviour clustermgmt.md 1.5; networking.md 1.19, 3.1, 3.4, 4.
+ */
+import { hash } from 'node:crypto'
+import { derivedId } from '../../core/ids/named-id.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host-networking.ts'
+import type { HardwareFault } from './hardware.ts'
+import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+/** By host. */
+export interface HostNicsFact {
+  /** eth0, eth1, ... */
+  readonly models: readonly NicModelId[]
+  /** The rack has two switches, with the even and the odd NICs; absent: no switch announces itself. */
+  readonly rack?: { readonly extId: string; readonly slot: number }
+  /** By name of the NIC: the profile of its virtual functions. */
+  readonly profiles?: Readonly<Record<string, string>>
+}
+
+export const hostNicFacts = (world: SimulatedWorld): Collection<HostNicsFact> => world.collection('hardware.nics')
+
+const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact =>
+  hostNicFacts(world).get(hostExtId) ?? { models: usualNics }
+
+export const nicName = (index: number): string => `eth${index}`
+
+export const hostNicId = (hostExtId: string, name: string): string => derivedId('host NIC', hostExtId, name)
+
+export function createHostNics(
+  world: SimulatedWorld,
+): Pick<HostNetworking, 'disableVirtualFunctions' | 'enableVirtualFunctions' | 'hostNics'> {
+  const put = (hostExtId: string, name: string, profileExtId: string | undefined): Promise<void> => {
+    const { profiles = {}, ...fact } = factOf(world, hostExtId)
+    const { [name]: _, ...others } = profiles
+    const next = profileExtId === undefined ? others : { ...others, [name]: profileExtId }
+    return hostNicFacts(world).put(hostExtId, {
+      ...fact,
+      ...(Object.keys(next).length === 0 ? {} : { profiles: next }),
+    })
+  }
+  const profileOf = ({ hostExtId, name }: NicOfHost): string | undefined => factOf(world, hostExtId).profiles?.[name]
+  return {
+    hostNics: (hostExtId) => nicsOfHost(world, hostExtId),
+    async enableVirtualFunctions({ hostExtId, name }, profileExtId) {
+      if (profileOf({ hostExtId, name }) === profileExtId) return
+      requireAgent(world, hostExtId)
+      const nic = nicsOfHost(world, hostExtId).find((each) => each.name === name)
+      if (nic === undefined || nic.model.virtualFunctions === 0)
+        throw new DriverError(`${name} of the host ${hostExtId} has no virtual functions`, { retryable: false })
+      await put(hostExtId, name, profileExtId)
+    },
+    async disableVirtualFunctions({ hostExtId, name }) {
+      if (profileOf({ hostExtId, name }) === undefined) return
+      requireAgent(world, hostExtId)
+      await put(hostExtId, name, undefined)
+    },
+  }
+}
+
+const faultOf = (world: SimulatedWorld, hostExtId: string): HardwareFault =>
+  world.collection<HardwareFault>('hardware.faults').get(hostExtId) ?? {}
+
+/** @throws DriverError, retryable, when the network agent of the host does not answer */
+export function requireAgent(world: SimulatedWorld, hostExtId: string): void {
+  const { isDown, isAgentSilent } = faultOf(world, hostExtId)
+  if (isDown !== true && isAgentSilent !== true) return
+  throw new DriverError(`the network agent of the host ${hostExtId} does not answer within 30 s`, { retryable: true })
+}
+
+export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
+  const { models, rack, profiles = {} } = factOf(world, hostExtId)
+  return models.map((id, index) => {
+    const name = nicName(index)
+    const model = nicModel(id)
+    const isUp = isLinkUp(world, { hostExtId, name })
+    const profileExtId = profiles[name]
+    return {
+      extId: hostNicId(hostExtId, name),
+      name,
+      macAddress: nicMac(hostExtId, index),
+      isUp,
+      model,
+      ...(rack === undefined || !isUp ? {} : { switchPort: portOf(rack, models.length, index) }),
+      ...(profileExtId && { virtualFunctions: { profileExtId, count: model.virtualFunctions } }),
+    }
+  })
+}
+
+export function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
+  const { hasLostPower, lostUplinks = [], flaps = {} } = faultOf(world, hostExtId)
+  if (hasLostPower === true || lostUplinks.includes(name)) return false
+  const flap = flaps[name]
+  return flap === undefined || !isDropped(flap, world.clock.now())
+}
+
+/** The link is gone in the second half of each period. */
+const isDropped = ({ since, periodSeconds }: { since: number; periodSeconds: number }, now: number): boolean =>
+  (Math.max(0, now - since) / 1000) % periodSeconds >= periodSeconds / 2
+
+const macFrom = (first: string, digits: string): string =>
+  [first, ...(digits.slice(0, 10).match(/../g) as string[])].join(':')
+
+/** Consecutive on a card, as sold. */
+function nicMac(hostExtId: string, index: number): string {
+  const number = BigInt(`0x${hash('sha1', `NICs of ${hostExtId}`).slice(0, 10)}`)
+  const own = (number & ~0x1fn) | BigInt(index)
+  return macFrom('b8', own.toString(16).padStart(10, '0'))
+}
+
+function portOf(rack: { readonly extId: string; readonly slot: number }, nics: number, index: number): SwitchPort {
+  const side = index % 2
+  const switchExtId = derivedId('rack switch', rack.extId, side)
+  const digits = hash('sha1', switchExtId)
+  // A host's cables to one switch are in neighbouring ports.
+  const number = rack.slot * Math.ceil(nics / 2) + Math.floor(index / 2) + 1
+  const port = hash('sha1', `${switchExtId} ${number}`)
+  return {
+    extId: derivedId('rack switch port', switchExtId, number),
+    switchExtId,
+    switchName: `rack-${rack.extId.slice(0, 4)}-${side === 0 ? 'a' : 'b'}`,
+    switchMacAddress: macFrom('fc', digits),
+    managementAddress: `10.43.${Number.parseInt(digits.slice(0, 2), 16)}.${side + 1}`,
+    vendor: 'Open Network Linux',
+    name: `Ethernet1/${number}`,
+    number,
+    macAddress: macFrom('fc', port),
+    vlan: 1,
+    mtu: 9216,
+  }
+}

@@ -1,0 +1,17 @@
+/** The networks of simulated managers. Nothing changes them but the seed. Source: behaviour networking.md 1.13, 4. */
+import type { RemoteNetworkEntities } from '../remote-networks.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+/** A guest at the other site. */
+export interface RemoteGuest {
+  readonly macAddress: string
+  readonly subnetExtId: string
+}
+
+export interface RemoteSite {
+  readonly networks: { readonly [S in keyof RemoteNetworkEntities]: readonly RemoteNetworkEntities[S][] }
+  readonly guests: readonly RemoteGuest[]
+}
+
+/** By manager id. */
+export const remoteSites = (world: SimulatedWorld): Collection<RemoteSite> => world.collection('remotes.networks')

@@ -1,0 +1,48 @@
+/** Part of the traffic of the local VMs goes to the other site. Source: behaviour networking.md 1.12, 3.3. */
+import { type MeasuredMember, readingSeconds, type StretchReading, type Telemetry } from '../telemetry.ts'
+import { keyOf, noise } from './noise.ts'
+import { passingShare } from './stretch-path.ts'
+import { roundTripMillis, stretchFacts } from './stretches.ts'
+import type { SimulatedWorld } from './world.ts'
+
+const stretchedShare = 0.2
+const draws = { received: 1, transmitted: 2 }
+/** Noise of each direction, around 1. */
+const spread = 0.3
+
+export async function readStretch(
+  world: SimulatedWorld,
+  read: Telemetry['read'],
+  stretchExtId: string,
+  members: readonly MeasuredMember[],
+  times: readonly number[],
+): Promise<readonly StretchReading[]> {
+  const { stretches, paths } = stretchFacts(world)
+  const [fact, path = { passing: [] }] = [stretches.get(stretchExtId), paths.get(stretchExtId)]
+  const shares = times.map((time) => passingShare(path, time, 1000 * readingSeconds))
+  const bytes = times.map(() => ({ received: 0, transmitted: 0 }))
+  for (const { vm, nics } of fact === undefined ? [] : members) {
+    // Long spans have thousands of readings for each VM, so the event loop gets a turn.
+    await new Promise(setImmediate)
+    const readings = await read({ ...vm, disks: [] }, times)
+    const part = (stretchedShare * nics) / Math.max(1, vm.connectedNics)
+    for (const [index, reading] of readings.entries()) {
+      bytes[index]!.received += (reading?.receivedBytes ?? 0) * part
+      bytes[index]!.transmitted += (reading?.transmittedBytes ?? 0) * part
+    }
+  }
+  const key = keyOf(`${world.seed}/stretch ${stretchExtId}`)
+  return times.map((time, index) => {
+    const share = shares[index]!
+    const { received, transmitted } = bytes[index]!
+    const tenthKbps = (count: number, draw: number): number => {
+      const around = 1 - spread / 2 + spread * noise(key, draw, time / 1000)
+      return Math.floor((10 * 8 * count * share * around) / readingSeconds / 1000)
+    }
+    return {
+      rtt: share === 0 || fact === undefined ? 0 : Math.round(10 * roundTripMillis(world, fact, time)),
+      throughputRxKbps: tenthKbps(received, draws.received),
+      throughputTxKbps: tenthKbps(transmitted, draws.transmitted),
+    }
+  })
+}

@@ -1,0 +1,156 @@
+/** Simulated layer-2 stretches. Source: behaviour networking.md 1.12, 3.1, 3.2. */
+import { drawsFrom } from '../../core/ids/draws.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { PeeredGateway, Stretching, StretchProgram, StretchView } from '../stretching.ts'
+import { serviceOf } from './gateways.ts'
+import { keyOf, noise } from './noise.ts'
+import { isRemoteSiteCutOff } from './remote-managers.ts'
+import { remoteSites } from './remote-sites.ts'
+import { carriersOf, downReasonOf, gatewaysOf } from './stretch-carriers.ts'
+import { isPassing, isRemembered, observedPath, type StretchDelays, type StretchPath } from './stretch-path.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+/** `bridgedAt`: milliseconds since 1970; absent: no frames of the subnet enter the tunnel. */
+export type StretchFact = StretchProgram & { readonly bridgedAt?: number }
+
+/** By stretch id. `paths` is what observations have found. */
+export const stretchFacts = (
+  world: SimulatedWorld,
+): { readonly stretches: Collection<StretchFact>; readonly paths: Collection<StretchPath> } => ({
+  stretches: world.collection('fabric.stretch'),
+  paths: world.collection('fabric.stretch-path'),
+})
+
+/** Beside hosts, guests and remote sites: facts on which the paths depend. */
+export const stretchCollections = [
+  'fabric.gateway',
+  'fabric.gateway-agent',
+  'fabric.stretch',
+  'fabric.vpn-tunnel',
+  'fabric.vpn-tunnel-fault',
+] as const
+
+const establishSeconds = [5, 15] as const
+const failoverSeconds = [3, 10] as const
+const distanceMillis = [2, 80] as const
+const readingMillis = 30_000
+
+export function createStretches(world: SimulatedWorld): Stretching {
+  const { stretches, paths } = stretchFacts(world)
+  return {
+    async programStretch(program) {
+      const { bridgedAt } = stretches.get(program.extId) ?? {}
+      await stretches.put(program.extId, { ...program, ...(bridgedAt !== undefined && { bridgedAt }) })
+    },
+    async bridgeSubnet(stretchExtId) {
+      const fact = stretches.get(stretchExtId)
+      if (fact === undefined) throw new DriverError(`no gateway has the stretch ${stretchExtId}`, { retryable: false })
+      if (fact.bridgedAt === undefined) await stretches.put(stretchExtId, { ...fact, bridgedAt: world.clock.now() })
+    },
+    async endBridging(stretchExtId) {
+      const { bridgedAt: _, ...program } = stretches.get(stretchExtId) ?? {}
+      if ('extId' in program) await stretches.put(stretchExtId, program)
+      await paths.remove(stretchExtId)
+    },
+    async removeStretch(stretchExtId) {
+      await stretches.remove(stretchExtId)
+      await paths.remove(stretchExtId)
+    },
+    stretch: async (stretchExtId) => viewOf(world, stretchExtId),
+    async peersOfGateway(gatewayExtId) {
+      const groups = [...stretches.all().values()].map((fact) => gatewaysOf(world, fact))
+      const peers = new Set(groups.filter((group) => group.includes(gatewayExtId)).flat())
+      peers.delete(gatewayExtId)
+      return [...peers].sort().map((extId) => peerOf(world, extId))
+    },
+  }
+}
+
+function viewOf(world: SimulatedWorld, stretchExtId: string): StretchView | undefined {
+  const { stretches, paths } = stretchFacts(world)
+  const fact = stretches.get(stretchExtId)
+  if (fact === undefined) return undefined
+  const now = world.clock.now()
+  const path = paths.get(stretchExtId) ?? { passing: [] }
+  const isTunnelUp = isPassing(path, now)
+  const { carrier, carriesFrom = Number.POSITIVE_INFINITY } = path
+  const isInterfaceUp = carriesFrom <= now && now < (carrier?.until ?? Number.POSITIVE_INFINITY)
+  const reason = isTunnelUp ? undefined : reasonOf(world, fact, path, isInterfaceUp)
+  const [, ...standbys] = gatewaysOf(world, fact)
+  return {
+    ...{ isInterfaceUp, isTunnelUp },
+    ...(reason !== undefined && { reason }),
+    ...(isTunnelUp && { roundTripMillis: roundTripMillis(world, fact, now) }),
+    ...(!isInterfaceUp && path.failover !== undefined && fact.tunnel.type === 'VXLAN' && { failover: path.failover }),
+    peers: standbys.map((extId) => peerOf(world, extId)),
+    learned: isRemembered(path, now) ? learnedBy(world, fact) : [],
+  }
+}
+
+function reasonOf(world: SimulatedWorld, fact: StretchFact, path: StretchPath, isInterfaceUp: boolean): string {
+  if (fact.bridgedAt === undefined) return 'the subnet is not bridged'
+  if (isInterfaceUp) return path.reachedFrom === undefined ? 'the remote site does not answer' : inPreparation
+  const isTakenOver = path.carrier !== undefined && path.failover === 'IN_PROGRESS'
+  return isTakenOver ? 'a peered gateway takes over' : (downReasonOf(world, fact) ?? inPreparation)
+}
+const inPreparation = 'the tunnel is being set up'
+
+function peerOf(world: SimulatedWorld, extId: string): PeeredGateway {
+  const { reason } = serviceOf(world, extId)
+  return { extId, isUp: reason === undefined, ...(reason !== undefined && { reason }) }
+}
+
+function learnedBy(world: SimulatedWorld, { remote, tunnel }: StretchFact): StretchView['learned'] {
+  const guests = remoteSites(world).get(remote.siteExtId)?.guests ?? []
+  const vteps = tunnel.type === 'VXLAN' ? tunnel.vteps : []
+  return guests
+    .filter(({ subnetExtId }) => subnetExtId === remote.subnetExtId)
+    .map(({ macAddress }) => {
+      const vtep = vteps[Math.floor(drawsFrom(`vtep ${macAddress}`)() * vteps.length)]
+      return { macAddress, ...(vtep !== undefined && { vtep }) }
+    })
+}
+
+const drawn = (text: string, [least, most]: readonly [number, number]): number =>
+  least + (most - least) * drawsFrom(text)()
+
+/** @param at milliseconds since 1970 */
+export function roundTripMillis(world: SimulatedWorld, { extId, remote }: StretchFact, at: number): number {
+  const distance = drawn(`${world.seed}/distance ${remote.siteExtId}`, distanceMillis)
+  const more = 3 * noise(keyOf(`${world.seed}/round trip ${extId}`), 1, Math.floor(at / readingMillis))
+  return Math.round(10 * (distance + more)) / 10
+}
+
+/** Compares gateways and sites with the last findings and stores what changed. To be called after each change of a fact. */
+export function stretchObservation(world: SimulatedWorld): () => Promise<void> {
+  const { stretches, paths } = stretchFacts(world)
+  return async () => {
+    const now = world.clock.now()
+    const changed = new Map<string, StretchPath>()
+    for (const [extId, fact] of stretches.all()) {
+      const before = paths.get(extId)
+      const after = pathAfter(world, before, fact, now)
+      if (after !== before && after !== undefined) changed.set(extId, after)
+    }
+    if (changed.size > 0) await paths.putAll(changed)
+    for (const extId of [...paths.all().keys()])
+      if (stretches.get(extId)?.bridgedAt === undefined) await paths.remove(extId)
+  }
+}
+
+/** @param now milliseconds since 1970 @returns undefined for a stretch that is not bridged */
+export function pathAfter(
+  world: SimulatedWorld,
+  before: StretchPath | undefined,
+  fact: StretchFact,
+  now: number,
+): StretchPath | undefined {
+  if (fact.bridgedAt === undefined) return undefined
+  const isRemoteReachable = !isRemoteSiteCutOff(world, fact.remote.siteExtId)
+  return observedPath(before, { carriers: carriersOf(world, fact), isRemoteReachable }, delaysOf(world, fact), now)
+}
+
+const delaysOf = (world: SimulatedWorld, { extId }: StretchFact): StretchDelays => ({
+  establishMillis: 1000 * drawn(`${world.seed}/establish ${extId}`, establishSeconds),
+  failoverMillis: 1000 * drawn(`${world.seed}/failover ${extId}`, failoverSeconds),
+})
