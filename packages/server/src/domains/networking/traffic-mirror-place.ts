@@ -114,18 +114,15 @@ function hasSamePlace(body: MirrorBody, stored: MirrorEntity | undefined, hostEx
   return stored !== undefined && stored.hostExtId === hostExtId && nicsOf(stored) === nicsOf(body)
 }
 
-/** VMs that are off have no host yet. @throws ApiError 409 */
+/** VMs that are off have no host yet. Stored NICs may be of VMs that the caller does not see. @throws ApiError 409 */
 function refuseApart(ports: readonly FoundPort[], host: MirrorPlace['host'], isRemote: boolean): void {
-  const apart = ports.flatMap(({ vm, isDestination }) =>
+  const apart = ports.flatMap(({ vm, isDestination, nicUuid }) =>
     vm?.host?.extId === undefined || vm.host.extId === host.extId || (isRemote && isDestination)
       ? []
-      : [`the VM "${vm.name}" is on ${vm.host.extId}`],
+      : [`the VM of the NIC ${nicUuid} is on ${vm.host.extId}`],
   )
   if (apart.length === 0) return
-  throw new ApiError('MIRROR_PORTS_APART', {
-    host: host.hostName ?? host.extId,
-    apart: [...new Set(apart)].join(' and '),
-  })
+  throw new ApiError('MIRROR_PORTS_APART', { host: host.hostName ?? host.extId, apart: apart.join(' and ') })
 }
 
 /** Also those that updates of other mirrors will use. @throws ApiError 409 */

@@ -74,7 +74,7 @@ interface Place {
   readonly fault?: string
 }
 
-/** By NIC. */
+/** By NIC. Readers of a mirror may not see its VMs, so none is named. */
 function placesOf(world: SimulatedWorld, nicExtIds: ReadonlySet<string>): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>()
   for (const fact of domainFacts(world).all().values()) {
