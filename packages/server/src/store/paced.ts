@@ -1,19 +1,9 @@
 /** Yields to the event loop during work of seconds in a store that nobody else uses yet. */
+import { createPause } from './pause.ts'
 import type { Transaction } from './store.ts'
 
-const turnMilliseconds = 5
-
-export function paced(
-  transaction: Transaction,
-  now = (): number => performance.now(),
-  turn = (): Promise<unknown> => new Promise(setImmediate),
-): Transaction {
-  let began = now()
-  const pause = async (): Promise<void> => {
-    if (now() - began < turnMilliseconds) return
-    await turn()
-    began = now()
-  }
+export function paced(transaction: Transaction, ...clock: Parameters<typeof createPause>): Transaction {
+  const pause = createPause(...clock)
   const pausing = new Set<string | symbol>(['insert', 'replace', 'update', 'observe', 'publish', 'remove', 'find'])
   const methods = new Map<string | symbol, unknown>()
   return new Proxy(transaction, {
@@ -33,7 +23,7 @@ export function paced(
 type Call = (...given: unknown[]) => Promise<unknown>
 
 const afterPause =
-  (pause: () => Promise<void>, call: Call): Call =>
+  (pause: () => Promise<void> | undefined, call: Call): Call =>
   async (...given) => {
     await pause()
     return call(...given)

@@ -1,5 +1,6 @@
 /** Exact sums of rates over all 30 s since a time. Times are milliseconds since 1970. Source: behaviour networking.md 3.3. */
 import { createLru } from '../../../core/lru.ts'
+import { createPause } from '../../../store/pause.ts'
 import { readingSeconds } from '../../telemetry.ts'
 
 /** For the 30 s that end at `time`. */
@@ -14,8 +15,6 @@ interface Sums {
 export const bucketMillis = 1000 * readingSeconds
 const bucketsOfHour = 3600 / readingSeconds
 const keptSums = 100
-/** Buckets after which the event loop gets a turn. */
-const together = 60
 
 export class Integrals {
   readonly #known = createLru<Sums>(keptSums)
@@ -44,7 +43,7 @@ export class Integrals {
     const first = bucketOf(since)
     const walk = { bucket: first, total: ratesAt(since).map(() => 0) }
     const found: (readonly number[])[] = []
-    let done = 0
+    const pause = createPause()
     for (const time of times) {
       const end = Math.max(first, bucketOf(time))
       const hour = Math.min(sums.hours.length, Math.floor((end - first) / bucketsOfHour))
@@ -58,7 +57,8 @@ export class Integrals {
           walk.total[index]! += rate * readingSeconds
         const passed = (walk.bucket - first) / bucketsOfHour
         if (passed === sums.hours.length + 1) sums.hours.push([...walk.total])
-        if (++done % together === 0) await new Promise(setImmediate)
+        const turn = pause()
+        if (turn !== undefined) await turn
       }
       found.push([...walk.total])
     }

@@ -1,4 +1,5 @@
 /** What a VPC sends and receives through an external subnet. Source: behaviour networking.md 1.5, 3.3. */
+import { createPause } from '../../../store/pause.ts'
 import type { NorthSouthReading } from '../../flow-statistics.ts'
 import type { FlowTable } from './flow-table.ts'
 import type { Flows } from './flows.ts'
@@ -13,7 +14,13 @@ export async function northSouthOf(
   if (since === undefined) return times.map(() => reading(nothing, nothing))
   const ratesAt = (time: number): readonly number[] => crossing(flows.tableAt(vpcExtId, time), subnetExtId, time / 1000)
   const sums = await flows.integrals.at(`north-south ${vpcExtId}/${subnetExtId}`, since, ratesAt, times)
-  return times.map((time, index) => reading(time > since ? ratesAt(time) : nothing, sums[index]!))
+  const readings: NorthSouthReading[] = []
+  const pause = createPause()
+  for (const [index, time] of times.entries()) {
+    readings.push(reading(time > since ? ratesAt(time) : nothing, sums[index]!))
+    await pause()
+  }
+  return readings
 }
 
 const nothing = [0, 0, 0, 0] as const

@@ -1,5 +1,6 @@
 /** What VPN connections carry. Source: behaviour networking.md 1.11, 3.3. */
 import { formatPrefix } from '../../../core/ip-address.ts'
+import { createPause } from '../../../store/pause.ts'
 import type { ThroughputReading } from '../../flow-statistics.ts'
 import { routeFacts } from '../router-facts.ts'
 import { acceptedBy } from '../vpn-routes.ts'
@@ -36,28 +37,40 @@ export function observedTunnels(
   return observed
 }
 
-export function throughputOf(
+export async function throughputOf(
   flows: Flows,
   connectionExtId: string,
   times: readonly number[],
-): readonly ThroughputReading[] {
+): Promise<readonly ThroughputReading[]> {
   const history = flowHistory(flows.world).tunnels.get(connectionExtId)
-  return times.map((time) => {
-    const { value } = periodAt(history, time) ?? {}
-    if (value === undefined) return { receivedKbps: 0, transmittedKbps: 0 }
-    let [received, transmitted] = [0, 0]
-    flows
-      .tableAt(value.vpcExtId, time)
-      ?.visitCrossing(time / 1000, ({ connectionExtId: through, decision, kind }, rate) => {
-        if (through !== connectionExtId || !decision.arrives) return
-        if (kind === 'egress') transmitted += rate
-        else received += rate
-      })
-    return {
-      receivedKbps: limited(received, value.ingressLimitMbps),
-      transmittedKbps: limited(transmitted, value.egressLimitMbps),
-    }
-  })
+  const readings: ThroughputReading[] = []
+  const pause = createPause()
+  for (const time of times) {
+    readings.push(throughputAt(flows, connectionExtId, periodAt(history, time)?.value, time))
+    await pause()
+  }
+  return readings
+}
+
+function throughputAt(
+  flows: Flows,
+  connectionExtId: string,
+  tunnel: ObservedTunnel | undefined,
+  time: number,
+): ThroughputReading {
+  if (tunnel === undefined) return { receivedKbps: 0, transmittedKbps: 0 }
+  let [received, transmitted] = [0, 0]
+  flows
+    .tableAt(tunnel.vpcExtId, time)
+    ?.visitCrossing(time / 1000, ({ connectionExtId: through, decision, kind }, rate) => {
+      if (through !== connectionExtId || !decision.arrives) return
+      if (kind === 'egress') transmitted += rate
+      else received += rate
+    })
+  return {
+    receivedKbps: limited(received, tunnel.ingressLimitMbps),
+    transmittedKbps: limited(transmitted, tunnel.egressLimitMbps),
+  }
 }
 
 /** The gateway drops what exceeds the limit. */

@@ -141,8 +141,9 @@ function balance(walk: Walk, balancer: BalancerFact): Step {
     balancer.protocol === packet.protocol &&
     balancer.portRanges.some(({ startPort, endPort }) => startPort <= destinationPort && destinationPort <= endPort)
   if (!isListening) {
-    walk.note('LOAD_BALANCER', entity, 'does not listen there')
-    return dropped(`the load balancer does not listen on ${packet.protocol} port ${destinationPort}`)
+    walk.note('LOAD_BALANCER', entity, 'does not take the packet')
+    const what = packet.protocol === 'ICMP' ? 'answer ICMP' : `listen on ${packet.protocol} port ${destinationPort}`
+    return dropped(`the load balancer does not ${what}`)
   }
   const { check, targets = [] } = balancerFacts(world).health.get(balancer.extId) ?? {}
   const healthy = balancer.targets.filter((target) => {
