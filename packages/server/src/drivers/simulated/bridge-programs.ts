@@ -5,7 +5,8 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BridgeProgram, HostNetworking } from '../host-networking.ts'
 import { bridgeFacts, bridgeKey, bridgesOfHost } from './bridges.ts'
 import { noteReach } from './events/host-links.ts'
-import { nicsOfHost, requireAgent } from './host-nics.ts'
+import { requireAgents } from './host-agents.ts'
+import { nicsOfHost } from './host-nics.ts'
 import type { SimulatedWorld } from './world.ts'
 
 const secondsOf = { quick: [2, 6], careful: [15, 60] } as const
@@ -27,7 +28,7 @@ export function createBridges(
       const key = bridgeKey(bridge)
       const { since = 0, ...before } = facts.get(key) ?? {}
       if (isDeepStrictEqual(before, bridge)) return
-      requireAgent(world, bridge.hostExtId)
+      requireAgents(world, [bridge.hostExtId], 'fails')
       requireNics(world, bridge)
       await takeTime(key, pace)
       const isSameBond = 'uplinks' in before && isDeepStrictEqual(bondOf(before), bondOf(bridge))
@@ -37,7 +38,7 @@ export function createBridges(
     async removeBridge(bridge) {
       const key = bridgeKey(bridge)
       if (facts.get(key) === undefined) return
-      requireAgent(world, bridge.hostExtId)
+      requireAgents(world, [bridge.hostExtId], 'fails')
       await takeTime(key, 'quick')
       await facts.remove(key)
       await noteReach(world, bridge.hostExtId)

@@ -42,7 +42,22 @@ export function bridgesOfHost(world: SimulatedWorld, hostExtId: string): readonl
 }
 
 const factsOn = (world: SimulatedWorld, hostExtId: string): readonly BridgeFact[] =>
-  [...bridgeFacts(world).all().values()].filter((bridge) => bridge.hostExtId === hostExtId).sort(byName)
+  bridgesByHost(world).get(hostExtId) ?? []
+
+/** Lists of a large cluster ask for each host in turn. By the facts of a world, until they change. */
+const indexes = new WeakMap<ReadonlyMap<string, BridgeFact>, { byHost?: ReadonlyMap<string, readonly BridgeFact[]> }>()
+
+function bridgesByHost(world: SimulatedWorld): ReadonlyMap<string, readonly BridgeFact[]> {
+  const facts = bridgeFacts(world).all()
+  let index = indexes.get(facts)
+  if (index === undefined) {
+    const kept: { byHost?: ReadonlyMap<string, readonly BridgeFact[]> } = {}
+    indexes.set(facts, (index = kept))
+    world.watch(['fabric.bridge'], () => delete kept.byHost)
+  }
+  index.byHost ??= Map.groupBy([...facts.values()].sort(byName), ({ hostExtId }) => hostExtId)
+  return index.byHost
+}
 
 function activeUplinks(
   { uplinks, activeUplink, bondMode }: BridgeProgram,

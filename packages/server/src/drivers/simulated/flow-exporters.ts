@@ -1,6 +1,5 @@
 /** Simulated exporters of flow records. Source: behaviour networking.md 1.17. */
 import { isDeepStrictEqual } from 'node:util'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExporterProgram, FlowExporting } from '../flow-exporting.ts'
 import type { FlowRecord } from '../ipfix.ts'
 import { readingSeconds } from '../telemetry.ts'
@@ -8,24 +7,21 @@ import type { Flow, FlowEnd } from './flows/flow-table.ts'
 import type { Flows } from './flows/flows.ts'
 import { bucketMillis } from './flows/integrals.ts'
 import type { HardwareFault } from './hardware.ts'
+import { requireAgents } from './host-agents.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export const exporterFacts = (world: SimulatedWorld): Collection<ExporterProgram> => world.collection('fabric.exporter')
 
 export function createExporting(world: SimulatedWorld): FlowExporting {
   const exporters = exporterFacts(world)
-  const faults = world.collection<HardwareFault>('hardware.faults')
   return {
     async programExporter(exporter) {
       if (isDeepStrictEqual(exporters.get(exporter.extId), exporter)) return
-      const silent = exporter.hosts.find(({ hostExtId }) => {
-        const { isAgentSilent, isDown } = faults.get(hostExtId) ?? {}
-        return isAgentSilent === true || isDown === true
-      })
-      if (silent !== undefined)
-        throw new DriverError(`the network agent of the host ${silent.hostExtId} does not answer within 30 s`, {
-          retryable: true,
-        })
+      requireAgents(
+        world,
+        exporter.hosts.map(({ hostExtId }) => hostExtId),
+        'fails',
+      )
       await exporters.put(exporter.extId, exporter)
     },
     removeExporter: (exporterExtId) => exporters.remove(exporterExtId),

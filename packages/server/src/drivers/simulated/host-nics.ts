@@ -7,6 +7,7 @@ import { derivedId } from '../../core/ids/named-id.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host-networking.ts'
 import type { HardwareFault } from './hardware.ts'
+import { requireAgents } from './host-agents.ts'
 import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -46,7 +47,7 @@ export function createHostNics(
     hostNics: (hostExtId) => nicsOfHost(world, hostExtId),
     async enableVirtualFunctions({ hostExtId, name }, profileExtId) {
       if (profileOf({ hostExtId, name }) === profileExtId) return
-      requireAgent(world, hostExtId)
+      requireAgents(world, [hostExtId], 'fails')
       const nic = nicsOfHost(world, hostExtId).find((each) => each.name === name)
       if (nic === undefined || nic.model.virtualFunctions === 0)
         throw new DriverError(`${name} of the host ${hostExtId} has no virtual functions`, { retryable: false })
@@ -54,7 +55,7 @@ export function createHostNics(
     },
     async disableVirtualFunctions({ hostExtId, name }) {
       if (profileOf({ hostExtId, name }) === undefined) return
-      requireAgent(world, hostExtId)
+      requireAgents(world, [hostExtId], 'fails')
       await put(hostExtId, name, undefined)
     },
   }
@@ -62,13 +63,6 @@ export function createHostNics(
 
 const faultOf = (world: SimulatedWorld, hostExtId: string): HardwareFault =>
   world.collection<HardwareFault>('hardware.faults').get(hostExtId) ?? {}
-
-/** @throws DriverError, retryable, when the network agent of the host does not answer */
-export function requireAgent(world: SimulatedWorld, hostExtId: string): void {
-  const { isDown, isAgentSilent } = faultOf(world, hostExtId)
-  if (isDown !== true && isAgentSilent !== true) return
-  throw new DriverError(`the network agent of the host ${hostExtId} does not answer within 30 s`, { retryable: true })
-}
 
 export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
   const { models, rack, profiles = {} } = factOf(world, hostExtId)

@@ -1,7 +1,6 @@
 /** The simulated network. Source: behaviour networking.md 3.1, 3.2. */
 
 import { isDeepStrictEqual } from 'node:util'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
 import { bgpFacts, createBgpPeers } from './bgp-peers.ts'
 import { createBridges } from './bridge-programs.ts'
@@ -10,7 +9,7 @@ import { createExporting } from './flow-exporters.ts'
 import type { Flows } from './flows/flows.ts'
 import { createFlowStatistics } from './flows/statistics.ts'
 import { createGateways } from './gateways.ts'
-import type { HardwareFault } from './hardware.ts'
+import { requireAgents } from './host-agents.ts'
 import { createHostNics } from './host-nics.ts'
 import { createNetworkFunctions } from './network-functions.ts'
 import { outsideAddressOf } from './outside-addresses.ts'
@@ -38,7 +37,6 @@ export function createNetworkFabric(
   settings: { readonly durations: 'instant' | 'natural'; readonly flows: Flows },
 ): NetworkFabric {
   const { subnets, dhcp } = fabricFacts(world)
-  const hosts = world.collection<HardwareFault>('hardware.faults')
   return {
     ...createVirtualRouting(world),
     ...createBgpPeers(world),
@@ -55,12 +53,7 @@ export function createNetworkFabric(
     ...createMirroring(world, settings.flows),
     async programSubnet(subnet) {
       if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
-      // A host that is down gets the configuration when it is back.
-      const silent = subnet.hostExtIds.find((extId) => hosts.get(extId)?.isAgentSilent === true)
-      if (silent !== undefined)
-        throw new DriverError(`the network agent of the host ${silent} does not answer within 30 s`, {
-          retryable: true,
-        })
+      requireAgents(world, subnet.hostExtIds, 'later')
       await subnets.put(subnet.extId, subnet)
     },
     async removeSubnet(subnetExtId) {

@@ -1,8 +1,7 @@
 /** Source: behaviour networking.md 1.4, 3.4. */
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { SubnetProgram } from '../network-fabric.ts'
 import type { PortProgram, PortStacks } from '../port-stacks.ts'
-import type { HardwareFault } from './hardware.ts'
+import { requireAgents } from './host-agents.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Ports that are not on the stack of their subnet, by id of the NIC. */
@@ -11,16 +10,12 @@ export const portFacts = (world: SimulatedWorld): Collection<PortProgram> => wor
 export function createPortStacks(world: SimulatedWorld): PortStacks {
   const ports = portFacts(world)
   const subnets = world.collection<SubnetProgram>('fabric.subnet')
-  const hosts = world.collection<HardwareFault>('hardware.faults')
   const isAdvanced = ({ nicExtId, subnetExtId }: Pick<PortProgram, 'nicExtId' | 'subnetExtId'>): boolean =>
     ports.get(nicExtId)?.isAdvanced ?? subnets.get(subnetExtId)?.isAdvanced === true
   return {
     async movePort(port) {
       if (isAdvanced(port) === port.isAdvanced) return
-      if (hosts.get(port.hostExtId ?? '')?.isAgentSilent === true)
-        throw new DriverError(`the network agent of the host ${port.hostExtId} does not answer within 30 s`, {
-          retryable: true,
-        })
+      requireAgents(world, port.hostExtId === undefined ? [] : [port.hostExtId], 'later')
       if ((subnets.get(port.subnetExtId)?.isAdvanced === true) === port.isAdvanced) await ports.remove(port.nicExtId)
       else await ports.put(port.nicExtId, port)
     },

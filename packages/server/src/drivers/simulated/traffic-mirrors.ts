@@ -1,11 +1,11 @@
 /** Simulated mirrors: their state is a function of guests and hosts. Source: behaviour networking.md 1.16. */
 import { isDeepStrictEqual } from 'node:util'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { MirrorProgram, MirrorReading, MirrorView, TrafficMirroring } from '../traffic-mirroring.ts'
 import type { Flow } from './flows/flow-table.ts'
 import type { Flows } from './flows/flows.ts'
 import { flowHistory, periodAt } from './flows/history.ts'
 import { type HardwareFault, maintenanceFacts } from './hardware.ts'
+import { requireAgents } from './host-agents.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import { isPaused } from './hypervisor/paused.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -17,11 +17,7 @@ export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMir
   return {
     async programMirror(mirror) {
       if (isDeepStrictEqual(mirrors.get(mirror.extId), mirror)) return
-      // A host that is down gets the configuration when it is back.
-      if (world.collection<HardwareFault>('hardware.faults').get(mirror.hostExtId)?.isAgentSilent === true)
-        throw new DriverError(`the network agent of the host ${mirror.hostExtId} does not answer within 30 s`, {
-          retryable: true,
-        })
+      requireAgents(world, [mirror.hostExtId], 'later')
       await mirrors.put(mirror.extId, mirror)
     },
     removeMirror: (mirrorExtId) => mirrors.remove(mirrorExtId),

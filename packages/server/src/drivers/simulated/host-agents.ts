@@ -1,0 +1,17 @@
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { HardwareFault } from './hardware.ts'
+import type { SimulatedWorld } from './world.ts'
+
+/**
+ * @param whenDown `later`: a host that is down gets the configuration when it is back
+ * @throws DriverError, retryable, when the network agent of a host does not answer
+ */
+export function requireAgents(world: SimulatedWorld, hostExtIds: readonly string[], whenDown: 'fails' | 'later'): void {
+  const faults = world.collection<HardwareFault>('hardware.faults')
+  const silent = hostExtIds.find((extId) => {
+    const { isAgentSilent, isDown } = faults.get(extId) ?? {}
+    return isAgentSilent === true || (isDown === true && whenDown === 'fails')
+  })
+  if (silent === undefined) return
+  throw new DriverError(`the network agent of the host ${silent} does not answer within 30 s`, { retryable: true })
+}
