@@ -26,6 +26,9 @@ export type AddressPlan = { readonly [F in Family]?: FamilyPlan }
 
 export const families: readonly Family[] = ['IPV4', 'IPV6']
 
+/** The family of addresses that the service chooses itself: IPv4 where the subnet has it. */
+export const familyOf = ({ IPV4 }: AddressPlan): Family => (IPV4 === undefined ? 'IPV6' : 'IPV4')
+
 /** `ipConfig` must be valid. The plan of an unmanaged subnet is empty. */
 export function planOf(ipConfig: readonly IpConfig[] | undefined): AddressPlan {
   const [config] = ipConfig ?? []

@@ -19,6 +19,7 @@ import { mayRefer, type WriteContext } from '../context.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
+import { refusal } from './in-use.ts'
 import { fault } from './ip-config.ts'
 import type { BalancerEntity } from './load-balancer-rules.ts'
 
@@ -148,8 +149,6 @@ export async function associationWith(ctx: WriteContext, target: Target, externa
     vpcReference: vpcExtId,
   } as const
 }
-
-const refusal = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
 
 /** The requested address; default: the virtual IP of the session, or the primary address of the NIC. */
 async function privateIpOf(ctx: WriteContext, { association, nic, session }: Target, family: Family) {

@@ -16,7 +16,7 @@ import {
 import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { type FloatingIpEntity, floatingIpsInVpc, notAssociated } from '../addressing/floating-ips.ts'
 import { leaseAddress, leasesOf, releaseHolder, textOfLease } from '../addressing/leases.ts'
 import { type Broken, implement, type ReadContext, type WriteContext } from '../context.ts'
@@ -149,7 +149,7 @@ function addressFaults({ floatingIp, association }: FloatingIpBody): ApiError[] 
 const addressIn = (given: WireAddress | undefined): Address => readAddress(given ?? {}) as Address
 
 function leased(ctx: WriteContext, subnet: SubnetEntity, holder: string, given: WireAddress | undefined) {
-  const family = planOf(subnet.ipConfig).IPV4 === undefined ? 'IPV6' : 'IPV4'
+  const family = familyOf(planOf(subnet.ipConfig))
   const terms = { kind: 'FLOATING', holder, family, attributePath: 'floatingIp' } as const
   return leaseAddress(ctx, subnet, given === undefined ? terms : { ...terms, address: addressIn(given) })
 }

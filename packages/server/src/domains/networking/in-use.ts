@@ -1,4 +1,4 @@
-/** Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
+/** Refusals because of the state of entities: 409. Source: behaviour networking.md 1.1. */
 import { ApiError } from '../../core/api-error.ts'
 import type { Kinds } from '../../core/ports.ts'
 import type { Reader, Referrer } from '../../store/store.ts'
@@ -10,6 +10,9 @@ export interface Asking {
 
 const maximumNamed = 5
 const maximumOfKind = 100
+
+/** 409 for a state that has no code of its own. */
+export const refusal = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
 
 export function inUse(kind: string, name: string, users: readonly string[]): ApiError {
   const more = users.length > maximumNamed ? ` and ${users.length - maximumNamed} more` : ''

@@ -14,7 +14,7 @@ import { type Broken, implement, mayRefer, type ReadContext, type WriteContext }
 import { rowsOf } from '../invariants/rule.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { inUse } from './in-use.ts'
+import { inUse, refusal } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { type Association, associate, disassociate, type OfHostNic, type ProfileEntity } from './nic-profile-tasks.ts'
 import { uplinkKeysOf } from './virtual-switch/uplinks.ts'
@@ -65,8 +65,6 @@ export const nicProfile = implement(
     invariants: [{ promise: 'A host NIC has one NIC profile at most', look }],
   },
 )
-
-const refusal = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
 
 type HostEntity = EntityOf<typeof Host>
 

@@ -14,6 +14,7 @@ import { requireCapability } from '../admission/cluster-capabilities.ts'
 import { defineTask, implement, type WriteContext } from '../context.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseWhileChanging } from './busy.ts'
+import { refusal } from './in-use.ts'
 import { fault } from './ip-config.ts'
 import { nicsOn } from './subnet-nics.ts'
 
@@ -154,7 +155,7 @@ function unfit({ name, subnetType, isExternal, isAdvancedNetworking, migrationSt
             ? 'is being migrated'
             : undefined
   if (reason === undefined) return []
-  return [new ApiError('CONFLICT', { fault: `The subnet ${name} ${reason}. Migrate VLAN subnets of the basic stack.` })]
+  return [refusal(`The subnet ${name} ${reason}. Migrate VLAN subnets of the basic stack.`)]
 }
 
 async function startOne(ctx: RecordContext<Drivers>, subnetExtId: string): Promise<{ readonly extId: string }> {
@@ -199,5 +200,5 @@ async function movePorts(ctx: StepContext<Drivers>, { subnetExtId }: OfSubnet, i
 async function failure(store: Reader, subnetExtIds: readonly string[]): Promise<ApiError> {
   const names = (await store.getMany(Subnet, subnetExtIds)).map(({ name }) => name)
   const text = `These subnets could not be migrated and are in the basic stack: ${names.join(', ')}. Their subtasks say why.`
-  return new ApiError('CONFLICT', { fault: text })
+  return refusal(text)
 }

@@ -15,7 +15,7 @@ import {
   writeAsGiven,
 } from '../../core/ip-address.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { holdersOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
 import { inUse } from './in-use.ts'
@@ -47,7 +47,7 @@ async function leased(
   holder: string,
   given: WireAddress | undefined,
 ): Promise<VirtualIp['ipAddress']> {
-  const family = planOf(subnet.ipConfig).IPV4 === undefined ? 'IPV6' : 'IPV4'
+  const family = familyOf(planOf(subnet.ipConfig))
   const terms = { kind: 'VIRTUAL_IP', holder, family, attributePath: 'listener/virtualIP/ipAddress' } as const
   if (given === undefined) return writeAddress(await leaseAddress(ctx, subnet, terms))
   const address = readAddress(given) as Address

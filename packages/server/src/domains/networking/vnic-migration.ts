@@ -14,11 +14,10 @@ import { unreachable } from '../scheduling/nic-reach.ts'
 import type { NicEntity, VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { migrateVnic } from '../virtual-machines/vnic-migration.ts'
+import { refusal } from './in-use.ts'
 import { fault } from './ip-config.ts'
 
 type Body = ValueOf<typeof VnicMigrationItemSpec>
-
-const refusal = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
 
 export function addressFaults({ requestedIpAddresses = [] }: Body): readonly ApiError[] {
   const path = (index: number): string => `requestedIpAddresses[${index}]`

@@ -18,7 +18,7 @@ import {
 import { pathOf } from '../../../core/standard.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
-import { planOf, type SubnetEntity } from '../../addressing/address-plan.ts'
+import { familyOf, planOf, type SubnetEntity } from '../../addressing/address-plan.ts'
 import { isManaged, type LeaseKind, leaseAddress } from '../../addressing/leases.ts'
 import type { WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
@@ -177,7 +177,7 @@ async function addressFor(
   if (subnet === undefined || !isManaged(subnet)) return writeAsGiven(requested as WireAddress)
   const isVpnInVpc = localOf(gateway)?.localVpnService !== undefined && vpcOf(gateway) !== undefined
   const kind: LeaseKind = isVpnInVpc ? 'FLOATING' : 'GATEWAY_INTERFACE'
-  const family = planOf(subnet.ipConfig).IPV4 === undefined ? 'IPV6' : 'IPV4'
+  const family = familyOf(planOf(subnet.ipConfig))
   const terms = { kind, holder: gateway.extId, family, attributePath: `${managementPath}/address` } as const
   const address = requested && (readAddress(requested) as Address)
   return writeAddress(await leaseAddress(ctx, subnet, address === undefined ? terms : { ...terms, address }))

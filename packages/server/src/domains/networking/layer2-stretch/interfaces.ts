@@ -13,12 +13,12 @@ import {
   writeAsGiven,
 } from '../../../core/ip-address.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { type AddressPlan, hostsOf, planOf, type SubnetEntity } from '../../addressing/address-plan.ts'
+import { type AddressPlan, familyOf, hostsOf, planOf, type SubnetEntity } from '../../addressing/address-plan.ts'
 import { leaseAddress, leasesOf, release, textOfLease } from '../../addressing/leases.ts'
 import type { WriteContext } from '../../context.ts'
 import { fault } from '../ip-config.ts'
 import type { ConnectionEntity } from '../vpn-connection/rules.ts'
-import { familyOf, type SiteParams, type StretchEntity } from './entity.ts'
+import type { SiteParams, StretchEntity } from './entity.ts'
 import type { StretchReferences } from './references.ts'
 
 /** Both sides with what follows from their subnets. Leases the local interface. @throws ApiError 400, 409 */
