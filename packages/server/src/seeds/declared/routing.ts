@@ -161,47 +161,40 @@ function servicesOf({ asn, service }: DeclaredOf<'gateways'>, address: WireAddre
 
 const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Promise<void> =>
   filling.each('bgpSessions', sessions, async (item, path) => {
-    const { name, extId = seedId(`bgp-session/${name}`), description } = item
-    const [local, remote, fields] = await filling.all([
-      () => filling.named(Gateway, item.localGateway, `${path}.localGateway`),
-      () => filling.named(Gateway, item.remoteGateway, `${path}.remoteGateway`),
-      () => bodyOf(BgpSession.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
-    ])
-    await filling.perform(path, 'networking.createBgpSession', {
-      called: `bgp-session/${name}`,
-      extId,
-      body: {
-        ...fields,
-        name,
-        ...defined({ description }),
-        localGatewayReference: local.extId,
-        remoteGatewayReference: remote.extId,
-      },
-    })
+    const { name, extId = seedId(`bgp-session/${name}`) } = item
+    const body = await bodyBetweenGateways(filling, item, BgpSession, path)
+    await filling.perform(path, 'networking.createBgpSession', { called: `bgp-session/${name}`, extId, body })
     await seedEstablished(filling.ctx, extId)
   })
 
 const fillConnections = (filling: Filling, connections: Declared['vpnConnections']): Promise<void> =>
   filling.each('vpnConnections', connections, async (item, path) => {
-    const { name, extId = seedId(`vpn-connection/${name}`), description, localGatewayRole = 'INITIATOR' } = item
-    const [local, remote, fields] = await filling.all([
-      () => filling.named(Gateway, item.localGateway, `${path}.localGateway`),
-      () => filling.named(Gateway, item.remoteGateway, `${path}.remoteGateway`),
-      () => bodyOf(VpnConnection.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
-    ])
-    const { ipsecConfig = {} } = fields as { readonly ipsecConfig?: object }
+    const { name, extId = seedId(`vpn-connection/${name}`), localGatewayRole = 'INITIATOR' } = item
+    const body = await bodyBetweenGateways(filling, item, VpnConnection, path)
+    const ipsecConfig = {
+      ...(body as { ipsecConfig?: object }).ipsecConfig,
+      preSharedKey: sharedKeyOf(filling.ctx, name),
+    }
     await filling.perform(path, 'networking.createVpnConnection', {
       called: `vpn-connection/${name}`,
       extId,
-      body: {
-        ...fields,
-        name,
-        ...defined({ description }),
-        localGatewayReference: local.extId,
-        remoteGatewayReference: remote.extId,
-        localGatewayRole,
-        ipsecConfig: { ...ipsecConfig, preSharedKey: sharedKeyOf(filling.ctx, name) },
-      },
+      body: { ...body, localGatewayRole, ipsecConfig },
     })
     await seedTunnelUp(filling.ctx, extId)
   })
+
+async function bodyBetweenGateways(
+  filling: Filling,
+  item: DeclaredOf<'bgpSessions'> | DeclaredOf<'vpnConnections'>,
+  { schema }: typeof BgpSession | typeof VpnConnection,
+  path: string,
+): Promise<object> {
+  const { name, description } = item
+  const [local, remote, fields] = await filling.all([
+    () => filling.named(Gateway, item.localGateway, `${path}.localGateway`),
+    () => filling.named(Gateway, item.remoteGateway, `${path}.remoteGateway`),
+    () => bodyOf(schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
+  ])
+  const gateways = { localGatewayReference: local.extId, remoteGatewayReference: remote.extId }
+  return { ...fields, name, ...defined({ description }), ...gateways }
+}
