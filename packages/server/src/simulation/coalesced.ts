@@ -1,4 +1,15 @@
+import type { pino } from 'pino'
 import type { WorldClock } from '../core/time/clock.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+
+export interface ObservationOptions {
+  readonly world: SimulatedWorld
+  readonly clock: WorldClock
+  readonly drivers: Drivers
+  readonly isInstant: boolean
+  readonly log: pino.Logger
+}
 
 /** Runs `work` once for all calls of `changed` in one turn of the event loop. A clock that is moved by hand waits for it. */
 export function coalesced(

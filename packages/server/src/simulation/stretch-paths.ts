@@ -1,20 +1,9 @@
 /** Gateways of the simulated world follow their stretches whenever something changes that the tunnels depend on. */
-import type { pino } from 'pino'
-import type { WorldClock } from '../core/time/clock.ts'
-import type { Drivers } from '../drivers/drivers.ts'
 import { stretchCollections, stretchObservation } from '../drivers/simulated/stretches.ts'
-import type { SimulatedWorld } from '../drivers/simulated/world.ts'
-import { coalesced } from './coalesced.ts'
-
-interface Options {
-  readonly world: SimulatedWorld
-  readonly clock: WorldClock
-  readonly drivers: Drivers
-  readonly log: pino.Logger
-}
+import { coalesced, type ObservationOptions } from './coalesced.ts'
 
 /** @returns the function that ends it, after the observation under way */
-export function startStretchPaths({ world, clock, drivers, log }: Options): () => Promise<void> {
+export function startStretchPaths({ world, clock, drivers, log }: ObservationOptions): () => Promise<void> {
   const { changed, idle } = coalesced(stretchObservation(world), clock, (error) =>
     log.error({ err: error }, 'the paths of layer-2 stretches could not be observed'),
   )

@@ -1,22 +1,10 @@
 /** Load balancers and network functions of the simulated world check guests whenever something changes that these depend on. */
-import type { pino } from 'pino'
-import type { WorldClock } from '../core/time/clock.ts'
-import type { Drivers } from '../drivers/drivers.ts'
 import { targetChecks } from '../drivers/simulated/balancer-checks.ts'
 import { functionProbes } from '../drivers/simulated/function-probes.ts'
-import type { SimulatedWorld } from '../drivers/simulated/world.ts'
-import { coalesced } from './coalesced.ts'
-
-interface Options {
-  readonly world: SimulatedWorld
-  readonly clock: WorldClock
-  readonly drivers: Drivers
-  readonly isInstant: boolean
-  readonly log: pino.Logger
-}
+import { coalesced, type ObservationOptions } from './coalesced.ts'
 
 /** @returns the function that stops them, after the check under way */
-export function startTargetChecks({ world, clock, drivers, isInstant, log }: Options): () => Promise<void> {
+export function startTargetChecks({ world, clock, drivers, isInstant, log }: ObservationOptions): () => Promise<void> {
   const targets = targetChecks(world, isInstant)
   const functions = functionProbes(world, isInstant)
   const check = async (): Promise<void> => {
