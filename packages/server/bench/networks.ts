@@ -16,9 +16,9 @@ export interface Times {
 }
 
 export interface NetworkTimes {
-  /** Of one more subnet, with its task. */
+  /** One more subnet; includes the task. */
   readonly create: Times
-  /** Of one address in a subnet with all of them, with its task. */
+  /** One address is reserved in the subnet that has all others; includes the task. */
   readonly reserve: Times
   /** Page of 50. */
   readonly list: Times

@@ -1,4 +1,4 @@
-/** What no operation of the interface shows: how the network of a world carries a packet, and what decides on its way. */
+/** Traces of packets through the network of a world: each hop, and the rule that decided there. */
 import { action } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
@@ -13,7 +13,7 @@ const TraceEnd = s.object('control.v1.TraceEnd', {
   /** Its first NIC. */
   vm: s.optional(named),
   nicExtId: s.optional(s.uuid()),
-  /** Of the NIC (default: its first address); without a NIC: any address. */
+  /** With a NIC: one of its addresses, by default the first. Without: any address. */
   address: s.optional(address),
   /** In which an address without a NIC is; absent: outside of all VPCs. */
   vpc: s.optional(named),
@@ -39,7 +39,7 @@ export const TraceHop = s.object('control.v1.TraceHop', {
   ),
   /** The rule that decided, and what became of the packet. */
   decision: s.text(),
-  /** Of the packet when it leaves the hop. */
+  /** The packet has these addresses when it leaves the hop. */
   sourceAddress: s.text(),
   destinationAddress: s.text(),
 })

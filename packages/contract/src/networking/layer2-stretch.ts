@@ -65,7 +65,7 @@ export const Layer2Stretch = resource(
       remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),
       /** Addresses of a VTEP gateway of the other manager. */
       remoteVteps: s.optional(s.arrayOf(s.text())),
-      /** Of the remote subnet, as it was at the creation. */
+      /** The remote subnet had it when the stretch was created. */
       remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
       createdAt: s.timestamp(),
       change: s.optional(changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) })),

@@ -1,4 +1,4 @@
-/** What a mirror has copied. Source: catalogue networking.json; behaviour networking.md 1.16, 3.3. */
+/** Bytes and packets that a traffic mirror copied. Source: catalogue networking.json; behaviour networking.md 1.16, 3.3. */
 import { names } from '../names.ts'
 import { baseFields, perSecond, read } from '../operation.ts'
 import * as s from '../schema.ts'

@@ -29,7 +29,7 @@ export const TrafficMirror = resource(
     destinationList: destinations(),
     /** Default: the host of the first source. */
     hostReferenceList: one(),
-    /** Of the host. */
+    /** The cluster of the host. */
     clusterReferenceList: one(),
     /** Carries the copies to destinations on other hosts. */
     virtualSwitchReference: s.optional(s.referenceTo('VirtualSwitch')),

@@ -12,7 +12,7 @@ export interface ExporterProgram {
   readonly collector: { readonly address: string; readonly port: number }
   /** Without a host it is idle. */
   readonly hosts: readonly { readonly hostExtId: string; readonly families: readonly ('IPV4' | 'IPV6')[] }[]
-  /** Of each host. */
+  /** Limits each host. */
   readonly bitsPerSecond?: number
 }
 

@@ -1,4 +1,4 @@
-/** What ports of the network have carried. Equal calls have equal results. Source: behaviour networking.md 3.3. */
+/** Traffic that the network carried. Equal calls have equal results. Source: behaviour networking.md 3.3. */
 export interface FlowStatistics {
   /** Milliseconds since 1970; undefined: the external subnet is not attached to the VPC. */
   attachedSince(vpcExtId: string, subnetExtId: string): Promise<number | undefined>

@@ -34,6 +34,6 @@ export interface FunctionView {
   readonly pairs: readonly { readonly ingressNicExtId: string; readonly isHealthy: boolean }[]
   /** Ingress NIC of the pair that gets the traffic. Absent: no pair is enabled. */
   readonly activeNicExtId?: string
-  /** What happens to packets that match a redirection now. */
+  /** Packets that match a redirection are treated like this now. */
   readonly forwarding: 'REDIRECTED' | 'PASSED' | 'DROPPED'
 }

@@ -14,7 +14,7 @@ export interface TracedPacket {
 
 export interface TraceEnd {
   readonly nicExtId?: string
-  /** Of a NIC: one of its addresses; default: its first one. */
+  /** With a NIC: one of its addresses, by default the first. */
   readonly address?: string
   /** Where an address without a NIC is; absent: outside of all VPCs. */
   readonly vpcExtId?: string
@@ -45,7 +45,7 @@ export interface TraceHop {
   readonly entity?: { readonly kind: string; readonly extId: string }
   /** The rule that decided, and what became of the packet. */
   readonly decision: string
-  /** Of the packet when it leaves the hop. */
+  /** The packet has these addresses when it leaves the hop. */
   readonly sourceAddress: string
   readonly destinationAddress: string
 }

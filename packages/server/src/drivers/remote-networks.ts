@@ -10,7 +10,7 @@ export interface RemoteNetworkEntities {
   /** Managed ones that are not external. */
   readonly subnets: EntityOf<typeof RemoteSubnet>
   readonly vpnConnections: EntityOf<typeof RemoteVpnConnection>
-  /** Those that are local to the other manager, with the addresses of their VTEPs. */
+  /** Local gateways of the other manager; `addresses` are those of their VTEPs. */
   readonly vtepGateways: EntityOf<typeof RemoteVtepGateway> & { readonly addresses: readonly string[] }
 }
 

@@ -19,7 +19,7 @@ export interface Stretching {
 export interface StretchProgram {
   readonly extId: string
   readonly subnetExtId: string
-  /** Of the interface on the subnet. */
+  /** The gateway's interface on the subnet has it. */
   readonly interfaceAddress: string
   readonly mtu: number
   readonly remote: { readonly siteExtId: string; readonly subnetExtId: string }

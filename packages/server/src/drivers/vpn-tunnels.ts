@@ -31,7 +31,7 @@ export interface TunnelProgram {
 export interface TunnelEnd {
   /** At which the gateway speaks with its peer. */
   readonly address: string
-  /** Of the interface inside the tunnel. */
+  /** The interface inside the tunnel has it. */
   readonly interfaceAddress: string
 }
 

@@ -1,4 +1,4 @@
-/** What the simulated world remembers of its past: health of targets, flows, paths of stretches. */
+/** Observers that record the past of the simulated world: health of targets, flows, paths of stretches. */
 import type { ObservationOptions } from './coalesced.ts'
 import { startFlowHistory } from './flow-history.ts'
 import { startStretchPaths } from './stretch-paths.ts'

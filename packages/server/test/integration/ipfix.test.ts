@@ -45,7 +45,7 @@ test('another decoder reads the same flows, addresses, counters and times', asyn
   }
 })
 
-/** It writes addresses as numbers. */
+/** The decoder writes addresses as numbers. */
 const withAddresses = (record: Readonly<Record<string, number>>): object => {
   const text = (name: string): string => [24, 16, 8, 0].map((bits) => (record[name]! >>> bits) & 255).join('.')
   return {

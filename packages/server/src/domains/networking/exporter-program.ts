@@ -1,4 +1,4 @@
-/** What hosts are told about an exporter. Source: behaviour networking.md 1.17. */
+/** Configuration of an exporter on its hosts. Source: behaviour networking.md 1.17. */
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'

@@ -96,7 +96,7 @@ async function refuseUnknownScopes(
 /** The pattern admits leading zeros. */
 const canonical = (address: string): string => address.split('.').map(Number).join('.')
 
-/** Also those that updates will make. @throws ApiError 409 */
+/** Compares with running updates of other exporters, too. @throws ApiError 409 */
 function refuseSameExport(exporter: ExporterEntity, all: readonly ExporterEntity[]): void {
   const keysOf = ({ collectorIp, collectorPort, exportScopes }: Partial<Collector>): readonly string[] =>
     (exportScopes ?? []).map(({ uuid }) => `${canonical(collectorIp ?? '')} ${collectorPort} ${uuid}`)

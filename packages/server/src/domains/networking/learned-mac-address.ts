@@ -25,7 +25,7 @@ export const learnedMacAddress = implement(learnedMacAddressOperations, {
   },
 })
 
-/** Of NICs on the local subnet, then of guests at the other site. */
+/** Addresses of NICs on the local subnet come first, then those of guests at the other site. */
 async function addressesOf(ctx: ReadContext<unknown, 'layer2StretchExtId'>): Promise<readonly MacEntity[]> {
   const stretch = parentOf(ctx, 'layer2StretchExtId', Layer2Stretch)
   const entity = (value: string): Pick<MacEntity, 'extId' | 'value'> => ({

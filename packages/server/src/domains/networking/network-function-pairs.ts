@@ -17,7 +17,7 @@ export type FunctionBody = BodyOf<typeof NetworkFunction>
 type Pair = FunctionEntity['nicPairs'][number]
 type NicType = NonNullable<NonNullable<NicEntity['networkInfo']>['networkFunctionNicType']>
 
-/** What the body alone shows. */
+/** Faults of a body that need no stored state. */
 export function functionFaults(body: FunctionBody): readonly ApiError[] {
   const isInline = (body.trafficForwardingMode ?? 'INLINE') === 'INLINE'
   const inlineOnly = ['failureHandling', 'dataPlaneHealthCheckConfig'] as const

@@ -125,7 +125,7 @@ function refuseApart(ports: readonly FoundPort[], host: MirrorPlace['host'], isR
   throw new ApiError('MIRROR_PORTS_APART', { host: host.hostName ?? host.extId, apart: apart.join(' and ') })
 }
 
-/** Also those that updates of other mirrors will use. @throws ApiError 409 */
+/** Counts destinations that running updates of other mirrors will use. @throws ApiError 409 */
 export function refuseSharedDestinations({ destinationList }: MirrorEntity, others: readonly MirrorEntity[]): void {
   for (const { nicUuid } of destinationList) {
     const users = others.filter((other) =>

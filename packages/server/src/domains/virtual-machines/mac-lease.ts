@@ -1,7 +1,7 @@
 /** Source: behaviour vmm.md 1.4. */
 import { optional, resource, text, uuid } from '@hyperplane/contract'
 
-/** Of addresses that the service chooses. */
+/** MAC addresses that the service chooses begin with it. */
 export const chosenMacPrefix = '50:6b:8d'
 
 export const MacLease = resource(

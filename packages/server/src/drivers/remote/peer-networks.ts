@@ -1,4 +1,4 @@
-/** What another Hyperplane shows of its networks: foreign input, which is validated. Source: behaviour networking.md 1.13. */
+/** Reads the networks of another Hyperplane, and validates its answers. Source: behaviour networking.md 1.13. */
 import type { Client } from '@hyperplane/client'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'

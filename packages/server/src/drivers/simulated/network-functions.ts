@@ -7,7 +7,7 @@ import type { Collection, SimulatedWorld } from './world.ts'
 
 export type FunctionFact = FunctionProgram & { readonly check?: HealthCheck }
 
-/** What the probes found, and the pair that was active then. */
+/** Findings of the probes, and the pair that was active at the last one. */
 export interface FunctionHealth extends BalancerHealth {
   readonly active?: Active
 }

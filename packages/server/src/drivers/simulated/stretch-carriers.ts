@@ -1,4 +1,4 @@
-/** What can carry the frames of a stretch: VTEP gateways, or a VPN connection. Source: behaviour networking.md 1.9, 1.12. */
+/** VTEP gateways or a VPN connection carry the frames of a stretch. Source: behaviour networking.md 1.9, 1.12. */
 import type { StretchProgram } from '../stretching.ts'
 import { gatewayFacts, serviceOf, upFromOf } from './gateways.ts'
 import type { Carrier } from './stretch-path.ts'

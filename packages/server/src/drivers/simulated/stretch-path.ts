@@ -15,7 +15,7 @@ export interface StretchPath {
   readonly carrier?: Carrier
   /** When the carrier begins, or began, to carry frames. */
   readonly carriesFrom?: number
-  /** Of the takeover that `carriesFrom` ends, or that has no gateway yet. */
+  /** The takeover ends at `carriesFrom`; FAILED: no gateway takes over. */
   readonly failover?: 'FAILED' | 'IN_PROGRESS'
   /** When the remote site is, or was, first reached; absent: it does not answer. */
   readonly reachedFrom?: number

@@ -70,7 +70,7 @@ export function upSpan(world: SimulatedWorld, tunnel: TunnelFact): UpSpan {
   return upSince === undefined ? { reason } : spanAfter(world, tunnel, upSince)
 }
 
-/** Also while the gateway boots. Undefined: the tunnel is not up before one of its facts changes. */
+/** Predicts the time while the gateway boots, too. Undefined: the tunnel stays down until one of its facts changes. */
 export function expectedSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undefined {
   const upFrom = upFromOf(world, tunnel.gatewayExtId)
   const span = upFrom === undefined ? undefined : spanAfter(world, tunnel, upFrom)

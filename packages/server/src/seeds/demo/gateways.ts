@@ -112,7 +112,7 @@ export async function seedEstablished(ctx: SeedContext, sessionExtId: string): P
   await bgpPeers.put(sessionExtId, { ...bgpPeers.get(sessionExtId)!, since: daysAgo(ctx) })
 }
 
-/** Of both ends; no seed holds it. */
+/** Both ends of the tunnel get this key; no seed holds it. */
 export function sharedKeyOf({ draws }: SeedContext, connectionName: string): string {
   const draw = draws(`pre-shared key ${connectionName}`)
   return Array.from({ length: 32 }, () => Math.floor(36 * draw()).toString(36)).join('')

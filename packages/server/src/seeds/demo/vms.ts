@@ -22,7 +22,7 @@ interface Described {
   readonly isUefi?: true
   readonly hasTools?: true
   readonly isOff?: true
-  /** It analyses copies of traffic. */
+  /** A second NIC, for copies of other traffic: the VM analyses them. */
   readonly hasSpanNic?: true
   readonly description: string
 }

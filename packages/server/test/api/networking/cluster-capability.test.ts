@@ -1,4 +1,4 @@
-/** What clusters can carry. Source: behaviour networking.md 1.20. */
+/** Capabilities of clusters. Source: behaviour networking.md 1.20. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

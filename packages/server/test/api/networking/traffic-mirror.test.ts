@@ -92,7 +92,7 @@ test('moving the VM to another host breaks the mirror with a message, and moving
   const broken = await read(path)
   assert.deepEqual([broken.state, broken.hostReferenceList], ['ERROR', [home]])
   assert.match(broken.stateMessage, new RegExp(`is on the host ${away.extId} instead of ${home}`))
-  // What is stored can be sent back meanwhile.
+  // A client can send the stored mirror back meanwhile.
   await changed(app, path, { description: 'waiting' })
   await move(home)
   const back = await read(path)

@@ -33,7 +33,7 @@ const emptyHost: readonly Step<Drivers, Evacuating>[] = [
       if (ignoresVcenter) ctx.warn(vcenterIgnored)
       return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
     },
-    // Also of an earlier maintenance that this one continues.
+    // Starts and returns VMs of an earlier maintenance, too, which this one continues.
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
       if (!input.rollsBack) return

@@ -54,7 +54,7 @@ async function statusOfRemote(ctx: Pick<ReadContext, 'drivers' | 'store'>, { ext
   return { state: 'DOWN', message: 'no session or tunnel to it is up' }
 }
 
-/** Of gateways that serve a stretch together. */
+/** Gateways that serve a stretch together are peers. */
 async function peersOf(
   { drivers }: ReadContext,
   { extId, highAvailabilityGroup }: GatewayEntity,

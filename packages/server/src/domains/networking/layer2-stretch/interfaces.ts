@@ -95,7 +95,7 @@ function gatewayFaults({ defaultGatewayIPAddress: given }: SiteParams, plan: Add
   return followed(`${side}/defaultGatewayIPAddress`, given, gatewayOf(plan).defaultGatewayIPAddress)
 }
 
-/** Of a field that follows another entity. */
+/** A client may leave out a field that follows another entity, or repeat its value. */
 function followed(path: string, given: WireAddress | undefined, own: WireAddress | undefined): ApiError[] {
   const isSame = given === undefined || textOf(given) === textOf(own)
   return isSame ? [] : [fault(path, `expected ${textOf(own) ?? 'none'}${own === undefined ? '' : ', or none'}`)]

@@ -30,7 +30,7 @@ export interface StretchReferences {
   readonly remoteIpConfig: StretchEntity['remoteIpConfig']
 }
 
-/** What the other manager shows; read before the transaction, because it may be slow. */
+/** Entities of the other manager, read before the transaction, because it may answer slowly. */
 export type RemoteEnd =
   | { readonly refusal: ApiError }
   | {

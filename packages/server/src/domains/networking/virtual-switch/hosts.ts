@@ -15,7 +15,7 @@ import { nicNameOf } from './uplinks.ts'
 
 type Running = StepContext<Drivers>
 
-/** Of an evacuation, and of the return of the VMs afterwards. */
+/** Limits the evacuation of a host, and the return of its VMs. */
 const timeoutSeconds = 3600
 
 export function bridgesOf(

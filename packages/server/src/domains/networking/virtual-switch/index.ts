@@ -201,7 +201,7 @@ export async function refuseFurtherSwitch(ctx: WriteContext, clusterExtId: strin
   refuseBeyond(ctx, maximumSwitches, 'Virtual switches of the cluster', present.length + 1)
 }
 
-/** Also undoes a creation. */
+/** A deletion and the undo of a creation both call it. */
 async function removeOrRestore(ctx: StepContext<Drivers>, entity: SwitchEntity): Promise<void> {
   if ((await ctx.store.get(VirtualSwitch, entity.extId))?.change?.verb === 'create')
     await restoreHosts(ctx, undefined, entity)

@@ -1,4 +1,4 @@
-/** What a body alone tells about a virtual switch. Source: behaviour networking.md 1.18. */
+/** Faults of the body of a virtual switch that need no stored state. Source: behaviour networking.md 1.18. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { ApiError } from '../../../core/api-error.ts'

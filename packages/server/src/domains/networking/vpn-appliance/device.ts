@@ -1,4 +1,4 @@
-/** What every vendor's configuration of a remote device says. Source: behaviour networking.md 1.11. */
+/** The terms of a tunnel that the configurations of all vendors' devices state. Source: behaviour networking.md 1.11. */
 import { parseHost } from '../../../core/ip-address.ts'
 import type { TunnelProgram, TunnelProposal } from '../../../drivers/vpn-tunnels.ts'
 import { localVpnOf, remoteVpnOf } from '../gateway/entity.ts'

@@ -24,7 +24,7 @@ import {
 } from './rules.ts'
 import { presentConnections } from './view.ts'
 
-/** Of a local or a remote gateway. Source: behaviour networking.md 3.5. */
+/** A local and a remote gateway have the same limit. Source: behaviour networking.md 3.5. */
 const maximumConnections = limit('vpnConnectionsOfGateway', 20)
 
 const connections = lifecycle<ConnectionEntity, ConnectionBody, Ends>(VpnConnection, {

@@ -69,7 +69,7 @@ interface Edge {
   readonly to: number
   readonly there: Flow
   readonly back: Flow
-  /** Of the 30 s before `second`. */
+  /** Bytes a second, over the 30 s before `second`. */
   rate: number
   second: number
 }
@@ -80,9 +80,9 @@ interface Drawn {
   second: number
 }
 
-/** Of what a NIC could send to other NICs, for each of its two neighbours. */
+/** A NIC sends each of its two neighbours at most this share of its bytes. */
 const neighbourShare = 0.35
-/** Of what a NIC exchanges with the outside, for all tunnels together. */
+/** All tunnels together carry this share of the bytes that a NIC exchanges with the outside. */
 const tunneledShare = 0.4
 const bytesPerPacket = [500, 1200] as const
 const clientPorts = [32_768, 60_999] as const
@@ -236,7 +236,7 @@ function splitOf(rate: number, tunnels: number): Split {
 const shareOf = (rate: number, { index, connectedNics }: ObservedNic): number =>
   Math.floor(rate / connectedNics) + (index < rate % connectedNics ? 1 : 0)
 
-/** What carries a flow beyond the VPC. */
+/** The tunnel or the external subnet that carries a flow beyond the VPC. */
 type Through = Pick<Flow, 'connectionExtId' | 'externalSubnetExtId'>
 
 class FlowMaker {

@@ -140,7 +140,7 @@ export async function record<T>(
   await removeOldest(histories, now)
 }
 
-/** What was gone or different for no time goes on. */
+/** A value that returns at the moment at which it ended continues its period. */
 function begun<T>(settled: readonly Period<T>[], next: Period<T>): readonly Period<T>[] {
   const last = settled.at(-1)
   if (last === undefined || last.to !== next.from || !isDeepStrictEqual(last.value, next.value))

@@ -19,7 +19,7 @@ const keptSums = 100
 export class Integrals {
   readonly #known = createLru<Sums>(keptSums)
 
-  /** What changes now does not change sums before. */
+  /** A change of the network at `time` leaves earlier sums as they are. */
   forgetAfter(time: number): void {
     for (const { since, hours } of this.#known.values()) {
       const last = Math.max(0, Math.floor((bucketOf(time) - bucketOf(since)) / bucketsOfHour))

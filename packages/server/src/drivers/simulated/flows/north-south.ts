@@ -1,4 +1,4 @@
-/** What a VPC sends and receives through an external subnet. Source: behaviour networking.md 1.5, 3.3. */
+/** Traffic of a VPC through an external subnet. Source: behaviour networking.md 1.5, 3.3. */
 import { createPause } from '../../../store/pause.ts'
 import type { NorthSouthReading } from '../../flow-statistics.ts'
 import type { FlowTable } from './flow-table.ts'
@@ -39,7 +39,7 @@ export function attachedSince(flows: Flows, id: string): number | undefined {
 function crossing(table: FlowTable | undefined, subnetExtId: string, second: number): readonly number[] {
   const rates: [number, number, number, number] = [0, 0, 0, 0]
   table?.visitCrossing(second, ({ kind, externalSubnetExtId, decision, bytesPerPacket }, rate) => {
-    // What comes from outside is counted before the policies.
+    // Traffic from outside is counted before the policies judge it.
     if (externalSubnetExtId !== subnetExtId || (kind === 'egress' && !decision.arrives)) return
     const at = kind === 'egress' ? 2 : 0
     rates[at] += rate

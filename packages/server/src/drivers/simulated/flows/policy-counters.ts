@@ -1,4 +1,4 @@
-/** What routing policies have counted. Source: behaviour networking.md 1.7. */
+/** Counters of routing policies. Source: behaviour networking.md 1.7. */
 import { policyFacts } from '../routing-policies.ts'
 import type { Flows } from './flows.ts'
 import { bucketMillis } from './integrals.ts'

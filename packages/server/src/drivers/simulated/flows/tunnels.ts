@@ -1,4 +1,4 @@
-/** What VPN connections carry. Source: behaviour networking.md 1.11, 3.3. */
+/** Traffic through VPN connections. Source: behaviour networking.md 1.11, 3.3. */
 import { formatPrefix } from '../../../core/ip-address.ts'
 import { createPause } from '../../../store/pause.ts'
 import type { ThroughputReading } from '../../flow-statistics.ts'

@@ -7,7 +7,7 @@ import { outsideAddressOf } from '../outside-addresses.ts'
 import { routerFacts } from '../router-facts.ts'
 import type { SimulatedWorld } from '../world.ts'
 
-/** Of a NIC that is on a subnet. */
+/** A NIC that is on a subnet. */
 export interface Port {
   readonly nicExtId: string
   readonly subnetExtId: string

@@ -1,4 +1,4 @@
-/** What the router of a VPC does with a packet: policy, route, translation of its source. */
+/** Steps of a traced packet at the router of a VPC: policy, route, translation of its source. */
 import { type Address, formatAddress, holds, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import { type Decision, policyDecider } from '../../policy-match.ts'
 import { routesBy } from '../../route-selection.ts'
@@ -59,7 +59,7 @@ function textOf({ policy, isReverse = false, isFallback = false, passes }: Decis
   return `priority ${priority} matches${isReverse ? ' in the opposite direction' : ''}: ${actionType}${service}`
 }
 
-/** Of several routes with equal cost, the one that the packet's addresses choose. */
+/** The addresses of the packet choose among routes of equal cost. */
 function routeFor(walk: Walk, vpcExtId: string): TableRoute | undefined {
   const active = routesOfRouter(walk.world, vpcExtId).filter(({ isActive }) => isActive)
   const found = routesBy(active.flatMap((route) => withPrefix(route)))(walk.destination)

@@ -1,4 +1,4 @@
-/** What happens to a packet on a subnet, and outside of the deployment. */
+/** Steps of a traced packet on a subnet, and outside of the deployment. */
 import { formatAddress, parseHost } from '../../../core/ip-address.ts'
 import type { SubnetProgram } from '../../network-fabric.ts'
 import { healthyPeriods, isOpen, isSameTarget } from '../balancer-health.ts'
@@ -93,7 +93,7 @@ function handTo(walk: Walk, { subnetExtId, via }: OnSubnet, port: Port | undefin
   return stretched(walk, subnetExtId) ?? dropped(`nobody on the subnet has the address ${formatAddress(neighbour)}`)
 }
 
-/** Of a subnet without a stretch: undefined. */
+/** @returns undefined when the subnet has no layer-2 stretch */
 function stretched(walk: Walk, subnetExtId: string): Step | undefined {
   const { stretches, paths } = stretchFacts(walk.world)
   const stretch = [...stretches.all().values()].find((each) => each.subnetExtId === subnetExtId)

@@ -55,7 +55,7 @@ export class Walk {
     return this.ports.find((port) => port.nicExtId === nicExtId)
   }
 
-  /** Of several ways, always the same one for a connection. */
+  /** A connection always gets the same of several ways. */
   oneOf<T>(ways: readonly T[], ...more: readonly (number | undefined)[]): T | undefined {
     const tuple = [this.packet.protocol, formatAddress(this.source), formatAddress(this.destination), ...more]
     return ways[(keyOf(tuple.join(' ')) >>> 0) % ways.length]

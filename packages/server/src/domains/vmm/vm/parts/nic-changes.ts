@@ -1,4 +1,4 @@
-/** What the operations that change NICs share. Source: behaviour vmm.md 1.4, 1.16. */
+/** Steps that all operations which change NICs share. Source: behaviour vmm.md 1.4, 1.16. */
 import { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
