@@ -4,12 +4,8 @@ import type { Unimplemented } from '../unimplemented.ts'
 export const unimplemented: Unimplemented = {
   '/config/clusters': { Cluster: 'create delete', addDisk: 'add-disk' },
   '/config/clusters/{clusterExtId}': {
-    checkHypervisorRequirements: 'POST /$actions/check-hypervisor-requirements',
-    discoverUnconfiguredNodes: 'POST /$actions/discover-unconfigured-nodes',
     expandCluster: 'POST /$actions/expand-cluster',
-    fetchNodeNetworkingDetails: 'POST /$actions/fetch-node-networking-details',
     removeNode: 'POST /$actions/remove-node',
-    validateNode: 'POST /$actions/validate-node',
   },
   '/config/clusters/{clusterExtId}/cvms': {
     Cvm: 'v4.2 get',
@@ -36,7 +32,6 @@ export const unimplemented: Unimplemented = {
     SystemUserPassword: 'v4.2 list',
     changeSystemUserPasswordById: 'v4.2 change-password',
   },
-  '/config/task-response': { fetchTaskResponse: 'GET /{extId}' },
   '/config/vcenter-extensions': {
     VcenterExtension: 'list get',
     registerVcenterExtension: 'register',

@@ -15,6 +15,7 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import type { Nodes } from '../nodes.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -243,7 +244,7 @@ function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer):
   }
 }
 
-export function createHardware(world: SimulatedWorld): Hardware {
+export function createHardware(world: SimulatedWorld): Omit<Hardware, keyof Nodes> {
   const datastores = world.collection<DatastoreSpec>('hardware.datastores')
   const faults = faultFacts(world)
 

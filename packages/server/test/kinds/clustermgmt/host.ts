@@ -13,6 +13,6 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.drives': 'nobody',
   'hardware.faults': 'nobody',
   'hardware.maintenance': ({ ids }) => ids('Host'),
-  'hardware.nics': ({ ids }) => ids('Host'),
+  'hardware.nics': ({ machines }) => machines(),
   'hardware.slowness': ({ ids }) => ids('Host'),
 }
