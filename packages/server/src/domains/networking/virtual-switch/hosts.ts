@@ -8,55 +8,15 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
 import { inTurn } from '../../../core/tasks/in-turn.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { BridgeProgram, MulticastProgram } from '../../../drivers/host-networking.ts'
+import type { BridgeProgram } from '../../../drivers/host-networking.ts'
 import { beginMaintenance, HostMaintenance, type HostOfCluster, hostTasks } from '../../scheduling/host-maintenance.ts'
-import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
-import { nicNameOf } from './uplinks.ts'
+import { bridgesOf } from '../../scheduling/switch-bridges.ts'
+import type { SwitchEntity } from './rules.ts'
 
 type Running = StepContext<Drivers>
 
 /** Limits the evacuation of a host, and the return of its VMs. */
 const timeoutSeconds = 3600
-
-export function bridgesOf(
-  drivers: Drivers,
-  { extId, clusters, bondMode, mtu, igmpSpec }: SwitchEntity,
-): BridgeProgram[] {
-  const { hosts, vlanIdentifier, gatewayIpAddress } = clusters[0] as SwitchCluster
-  return hosts.map((host): BridgeProgram => {
-    const address = host.ipAddress && `${host.ipAddress.ip.value}/${host.ipAddress.prefixLength}`
-    const gateway = gatewayIpAddress?.value
-    return {
-      hostExtId: host.extId,
-      name: host.internalBridgeName as string,
-      virtualSwitchExtId: extId,
-      ...uplinksOf(drivers, host),
-      bondMode,
-      mtu: mtu ?? 1500,
-      vlan: vlanIdentifier ?? 0,
-      ...(address && { address }),
-      ...(address && gateway && { gateway }),
-      ...(igmpSpec?.isSnoopingEnabled === true && { multicast: multicastOf(igmpSpec) }),
-    }
-  })
-}
-
-function uplinksOf(
-  drivers: Drivers,
-  { extId, hostNics = [], activeUplink }: SwitchHost,
-): Pick<BridgeProgram, 'activeUplink' | 'uplinks'> {
-  const nameOf = (given: string): string => nicNameOf(drivers, extId, given) ?? given
-  return { uplinks: hostNics.map(nameOf), ...(activeUplink && { activeUplink: nameOf(activeUplink) }) }
-}
-
-const multicastOf = ({
-  snoopingTimeout = 300,
-  querierSpec,
-}: NonNullable<SwitchEntity['igmpSpec']>): MulticastProgram => ({
-  isSnooping: true,
-  timeoutSeconds: snoopingTimeout,
-  ...(querierSpec?.isQuerierEnabled === true && { queriedVlans: querierSpec.vlanIdList ?? [] }),
-})
 
 interface HostChange {
   readonly hostExtId: string
