@@ -2,6 +2,7 @@
 
 export { bmcInfoOperations as 'bmc-info' } from './bmc-info.ts'
 export { clusterOperations as cluster } from './cluster.ts'
+export { clusterExpansionOperations as 'cluster-expansion' } from './cluster-expansion.ts'
 export { clusterProfileOperations as 'cluster-profile' } from './cluster-profile.ts'
 export { clusterStatsOperations as 'cluster-stats' } from './cluster-stats.ts'
 export { dataStoreOperations as 'data-store' } from './data-store.ts'

@@ -3,10 +3,6 @@ import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
   '/config/clusters': { Cluster: 'create delete', addDisk: 'add-disk' },
-  '/config/clusters/{clusterExtId}': {
-    expandCluster: 'POST /$actions/expand-cluster',
-    removeNode: 'POST /$actions/remove-node',
-  },
   '/config/clusters/{clusterExtId}/cvms': {
     Cvm: 'v4.2 get',
     listCvmsbyClusterId: 'v4.2 GET',

@@ -18,9 +18,9 @@ export interface Nodes {
   joinNode(nodeUuid: string, membership: Membership, holder: string): Promise<void>
   /** The last call of a `holder` for these nodes, which cannot be taken back. */
   admitNodes(nodeUuids: readonly string[], holder: string): Promise<void>
-  /** Restores the node as it was before the calls of `holder`; resolves at once after `admitNodes`. */
+  /** Restores the node, without bridges, as it was before the calls of `holder`; resolves at once after `admitNodes`. */
   takeBackNode(nodeUuid: string, holder: string): Promise<void>
-  /** The node forgets its cluster, and can be discovered. A node of no cluster is no fault. @throws as `imageNode` */
+  /** The node forgets its cluster and its bridges, and can be discovered. A node of no cluster is no fault. @throws as `imageNode` */
   detachNode(nodeUuid: string): Promise<void>
 }
 

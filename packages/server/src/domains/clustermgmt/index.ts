@@ -2,6 +2,7 @@
 
 export { bmcInfo } from './bmc-info.ts'
 export { cluster } from './cluster.ts'
+export { clusterExpansion } from './cluster-expansion/cluster-expansion.ts'
 export { clusterProfile } from './cluster-profile.ts'
 export { clusterStats } from './cluster-stats.ts'
 export { dataStore } from './data-store.ts'

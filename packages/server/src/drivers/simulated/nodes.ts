@@ -5,6 +5,7 @@ import { parseHost, toSortable } from '../../core/ip-address.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostDevice } from '../hardware.ts'
 import type { NodeBundle, Nodes, NodeView } from '../nodes.ts'
+import { bridgeFacts } from './bridges.ts'
 import { deviceFacts, type HardwareFault } from './hardware.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -46,6 +47,10 @@ export function createNodes(world: SimulatedWorld): Nodes {
       pending: node.pending ?? { holder, before: viewOf(node) },
     })
   }
+  const clearNetworking = async (nodeUuid: string): Promise<void> => {
+    for (const [key, { hostExtId }] of [...bridgeFacts(world).all()])
+      if (hostExtId === nodeUuid) await bridgeFacts(world).remove(key)
+  }
   return {
     unconfiguredNodes: (seconds) =>
       [...nodes.all().values()]
@@ -67,17 +72,17 @@ export function createNodes(world: SimulatedWorld): Nodes {
       change(answering(nodeUuid, 'joinNode'), { clusterExtId, addresses }, holder),
     async admitNodes(nodeUuids, holder) {
       for (const nodeUuid of nodeUuids) {
-        const { pending, devices = [], ...node } = answering(nodeUuid, 'admitNodes')
+        const { pending, devices = [], ...node } = nodes.get(nodeUuid) ?? {}
         if (pending?.holder !== holder) continue
-        const clusterExtId = node.clusterExtId as string
+        const { clusterExtId = '' } = node as NodeFact
         await deviceFacts(world).putAll(new Map(devices.map((device) => [device.extId, { ...device, clusterExtId }])))
-        await nodes.put(nodeUuid, node)
+        await nodes.put(nodeUuid, node as NodeFact)
       }
     },
     async takeBackNode(nodeUuid, holder) {
       const { pending, ...node } = nodes.get(nodeUuid) ?? {}
       if (pending?.holder !== holder) return
-      answering(nodeUuid, 'takeBackNode')
+      await clearNetworking(nodeUuid)
       const { clusterExtId: _, ...rest } = node as NodeFact
       await nodes.put(nodeUuid, { ...rest, ...pending.before })
     },
@@ -89,6 +94,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
       const devices = new Map([...(node.devices ?? []), ...owned].map((device) => [device.extId, device]))
       if (owned.length > 0) await nodes.put(nodeUuid, { ...node, clusterExtId, devices: [...devices.values()] })
       for (const { extId } of owned) await deviceFacts(world).remove(extId)
+      await clearNetworking(nodeUuid)
       await nodes.put(nodeUuid, { ...node, ...(devices.size > 0 && { devices: [...devices.values()] }) })
     },
   }
