@@ -13,7 +13,7 @@ const NodeItem = s.object('clustermgmt.v4.config.NodeItem', {
   hypervisorHostname: s.optional(
     s.text({
       maxLength: 63,
-      pattern: '^(?!.*\\.\\.)(?!.*\\.\\-)(?!.*\\-\\.)(?!^\\d+$)[a-zA-Z\\d]([a-zA-Z\\d.-]*[a-zA-Z\\d])?$',
+      pattern: '^(?!.*\\.\\.)(?!.*\\.-)(?!.*-\\.)(?!^\\d+$)[a-zA-Z\\d]([a-zA-Z\\d.-]*[a-zA-Z\\d])?$',
     }),
   ),
   luksStatus: luksStatus(),

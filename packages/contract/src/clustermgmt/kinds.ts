@@ -6,6 +6,7 @@ export { clusterExpansionOperations as 'cluster-expansion' } from './cluster-exp
 export { clusterProfileOperations as 'cluster-profile' } from './cluster-profile.ts'
 export { clusterStatsOperations as 'cluster-stats' } from './cluster-stats.ts'
 export { dataStoreOperations as 'data-store' } from './data-store.ts'
+export { diskOperations as disk } from './disk.ts'
 export { gpuProfileOperations as 'gpu-profile' } from './gpu-profile.ts'
 export { hostOperations as host } from './host.ts'
 export { hostMaintenanceOperations as 'host-maintenance' } from './host-maintenance.ts'

@@ -58,13 +58,6 @@ export interface NodeHypervisor {
   readonly userName: string
 }
 
-export interface NodeDrive {
-  readonly extId: string
-  readonly serialNumber: string
-  readonly tier: 'PCIE_SSD' | 'SATA_SSD' | 'HDD'
-  readonly sizeBytes: number
-}
-
 export interface NodeView extends NodeImage {
   readonly nodeUuid: string
   readonly serialNumber: string
@@ -78,7 +71,6 @@ export interface NodeView extends NodeImage {
   readonly foundationVersion: string
   readonly cpu: NodeCpu
   readonly memorySizeBytes: number
-  readonly drives: readonly NodeDrive[]
   /** Names of GPUs and other devices that VMs may use. */
   readonly gpuList?: readonly string[]
   readonly block: NodeBlock

@@ -6,7 +6,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostDevice } from '../hardware.ts'
 import type { NodeBundle, Nodes, NodeView } from '../nodes.ts'
 import { bridgeFacts } from './bridges.ts'
-import { deviceFacts, type HardwareFault } from './hardware.ts'
+import { deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface NodeFact extends NodeView {
@@ -95,6 +95,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
       if (owned.length > 0) await nodes.put(nodeUuid, { ...node, clusterExtId, devices: [...devices.values()] })
       for (const { extId } of owned) await deviceFacts(world).remove(extId)
       await clearNetworking(nodeUuid)
+      await maintenanceFacts(world).remove(nodeUuid)
       await nodes.put(nodeUuid, { ...node, ...(devices.size > 0 && { devices: [...devices.values()] }) })
     },
   }

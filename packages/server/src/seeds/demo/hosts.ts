@@ -6,7 +6,9 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import { hostRowOf, ipv4 } from '../../domains/clustermgmt/topology/host-row.ts'
+import { recordDisks } from '../../domains/storage-space/disks.ts'
 import type { NodeView } from '../../drivers/nodes.ts'
+import { driveFacts, drivesFor, drivesIn, type NewDrive, pooled } from '../../drivers/simulated/drives.ts'
 import { type BmcFact, bmcDigest, deviceFacts } from '../../drivers/simulated/hardware.ts'
 import { hostNicFacts } from '../../drivers/simulated/host-nics.ts'
 import { type NicModelId, usualNics } from '../../drivers/simulated/nic-models.ts'
@@ -22,8 +24,7 @@ export const demoBmc = { username: 'ADMIN', password: 'Bmc.Passw0rd!' } as const
 
 export { ipv4 }
 
-type Drive = { readonly tier: 'PCIE_SSD' | 'SATA_SSD' | 'HDD'; readonly bytes: number }
-const times = (count: number, drive: Drive): Drive[] => Array.from({ length: count }, () => drive)
+const times = (count: number, drive: NewDrive): NewDrive[] => Array.from({ length: count }, () => drive)
 
 interface HostClass {
   readonly hypervisor: {
@@ -33,7 +34,7 @@ interface HostClass {
     readonly userName: string
   }
   readonly memoryGiB: number
-  readonly drives: readonly Drive[]
+  readonly drives: readonly NewDrive[]
   readonly blockModel: string
   /** The switches of the rack send no LLDP. */
   readonly hasSilentSwitches?: true
@@ -41,23 +42,28 @@ interface HostClass {
 
 const nativeHypervisor = { type: 'AHV', product: 'Native hypervisor', version: '10.3', userName: 'root' } as const
 
+const hybrid = [
+  ...times(2, { tier: 'SSD_SATA', sizeBytes: 1.92 * TB }),
+  ...times(4, { tier: 'DAS_SATA', sizeBytes: 4 * TB }),
+]
+
 export const hostClasses = {
   native: {
     hypervisor: nativeHypervisor,
     memoryGiB: 768,
-    drives: [...times(2, { tier: 'SATA_SSD', bytes: 1.92 * TB }), ...times(4, { tier: 'HDD', bytes: 4 * TB })],
+    drives: hybrid,
     blockModel: 'NX-3460-G8',
   },
   extern: {
     hypervisor: { type: 'ESX', product: 'ESXi', version: '8.0 U3', userName: 'root' },
     memoryGiB: 512,
-    drives: [...times(2, { tier: 'SATA_SSD', bytes: 1.92 * TB }), ...times(4, { tier: 'HDD', bytes: 4 * TB })],
+    drives: hybrid,
     blockModel: 'NX-3360-G8',
   },
   cloud: {
     hypervisor: nativeHypervisor,
     memoryGiB: 512,
-    drives: times(4, { tier: 'PCIE_SSD', bytes: 3.84 * TB }),
+    drives: times(4, { tier: 'SSD_PCIE', sizeBytes: 3.84 * TB }),
     blockModel: 'bare-metal',
     hasSilentSwitches: true,
   },
@@ -92,6 +98,8 @@ export async function seedHosts(
     await nodeFacts(ctx.world).put(extId, node)
     const row = hostRowOf(node, { tenantId: ctx.tenantId, cluster, hostName: host.hostName, bootedAt })
     await ctx.store.insert(Host, { ...row, ...(categoryExtIds && { categories: [...categoryExtIds] }) })
+    await driveFacts(ctx.world).putAll(pooled(drivesFor(extId, hostClass.drives, idOfDrive(host))))
+    await recordDisks(ctx.store, extId, drivesIn(ctx.world, extId))
     for (const device of devicesOf({ ...host, extId, clusterExtId: cluster.extId }))
       await deviceFacts(ctx.world).put(device.extId, device)
     await seedParts(ctx, hostClass, { ...host, extId }, { name: cluster.name, slot })
@@ -106,6 +114,11 @@ export async function seedHosts(
     } as EntityOf<typeof BmcInfo>)
   }
 }
+
+const idOfDrive =
+  ({ hostName }: SeedHost) =>
+  (index: number): string =>
+    seedId(`disk/${hostName}/${index}`)
 
 export interface SeedNode extends Omit<SeedHost, 'categoryExtIds' | 'hostName'> {
   readonly name: string
@@ -129,6 +142,7 @@ export async function seedUnconfiguredNodes(
     const node = nodeOf(hostClass, host, { name: block, slot }, described)
     const devices = devicesOf({ ...described, extId, clusterExtId: '' })
     await nodeFacts(ctx.world).put(extId, { ...node, ...(devices.length > 0 && { devices }) })
+    await driveFacts(ctx.world).putAll(drivesFor(extId, hostClass.drives, idOfDrive(host)))
     await seedParts(ctx, hostClass, host, { name: block, slot })
   }
 }
@@ -181,10 +195,6 @@ function nodeOf(
     foundationVersion: '5.9',
     cpu: { model: 'x86-64, 20 cores at 2.1 GHz', sockets: 2, coresPerSocket: 20, threadsPerCore: 2, hertz },
     memorySizeBytes: (host.memoryGiB ?? hostClass.memoryGiB) * GiB,
-    drives: hostClass.drives.map(({ tier, bytes }, index) => {
-      const extId = seedId(`disk/${host.hostName}/${index}`)
-      return { extId, serialNumber: `SN${extId.slice(0, 8).toUpperCase()}`, tier, sizeBytes: bytes }
-    }),
     ...(host.gpuList && { gpuList: [...host.gpuList] }),
     block: {
       extId: blockExtId,

@@ -6,7 +6,7 @@ import { insertHosts, type NewHost, removeHosts } from '../topology/membership.t
 import { releaseNodes } from '../topology/reservations.ts'
 import { type ExpansionPlan, planExpansion } from './checks.ts'
 import type { Expansion } from './expansion.ts'
-import { joinAll, newHostsOf, takeAllBack } from './join-nodes.ts'
+import { joinAll, newHostsOf, poolDrives, takeAllBack } from './join-nodes.ts'
 
 const preChecks = 'pre-checks'
 const checkSeconds = [10, 25] as const
@@ -36,7 +36,13 @@ export const expandCluster = defineTask<Expansion>({
     {
       name: 'add disks to the pool',
       progress: 90,
-      run: async (ctx, { nodes }) => newHostsOf(ctx, nodes, ctx.outputs[preChecks] as ExpansionPlan),
+      run: async (ctx, { clusterExtId, nodes }) => {
+        await poolDrives(ctx, clusterExtId, nodes)
+        return newHostsOf(ctx, nodes, ctx.outputs[preChecks] as ExpansionPlan)
+      },
+      undo: async ({ drivers }, { clusterExtId, nodes }) => {
+        for (const { nodeUuid } of nodes) await drivers.hardware.unpoolDrivesOf(clusterExtId, nodeUuid)
+      },
       record: (ctx, { clusterExtId }, hosts: readonly NewHost[]) => insertHosts(ctx, clusterExtId, hosts),
       unrecord: ({ store }, { clusterExtId, nodes }) =>
         removeHosts(

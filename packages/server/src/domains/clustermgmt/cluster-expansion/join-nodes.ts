@@ -56,6 +56,11 @@ export async function takeAllBack(ctx: Running, nodes: readonly JoiningNode[]): 
   for (const { nodeUuid } of nodes.toReversed()) await ctx.drivers.hardware.takeBackNode(nodeUuid, ctx.taskExtId)
 }
 
+export async function poolDrives(ctx: Running, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
+  for (const { nodeUuid, isComputeOnly } of nodes)
+    if (!isComputeOnly) await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
+}
+
 export const newHostsOf = (
   { drivers }: Pick<Running, 'drivers'>,
   nodes: readonly JoiningNode[],
@@ -63,5 +68,6 @@ export const newHostsOf = (
 ): NewHost[] =>
   nodes.map(({ nodeUuid, hostName, isComputeOnly }) => {
     const node = drivers.hardware.nodeOf(nodeUuid) as NodeView
-    return { node, hostName, isComputeOnly, uplinks: plans[nodeUuid]?.uplinks ?? [] }
+    const drives = drivers.hardware.drivesOf(nodeUuid)
+    return { node, hostName, isComputeOnly, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
   })

@@ -59,20 +59,13 @@ export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof 
   } as EntityOf<typeof Host>
 }
 
-const storageOf = ({ addresses: { cvm }, drives }: NodeView) => ({
+const storageOf = ({ addresses: { cvm } }: NodeView) => ({
   hostType: 'HYPER_CONVERGED',
   controllerVm: {
     externalAddress: ipv4(cvm),
     backplaneAddress: ipv4(`192.168.5.${cvm.split('.')[3]}`),
     isInMaintenanceMode: false,
   },
-  disk: drives.map(({ extId: uuid, serialNumber: serialId, sizeBytes: sizeInBytes, tier: storageTier }) => ({
-    uuid,
-    serialId,
-    mountPath: `/home/storage/disks/${serialId}`,
-    sizeInBytes,
-    storageTier,
-  })),
 })
 
 /** A client sends the credential later, which only the owner of the machine knows. */

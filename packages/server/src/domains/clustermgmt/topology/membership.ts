@@ -6,12 +6,14 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import type { Clock } from '../../../core/time/clock.ts'
+import type { Drive } from '../../../drivers/drives.ts'
 import type { NodeView } from '../../../drivers/nodes.ts'
 import type { Transaction } from '../../../store/store.ts'
 import { detailsOf, registrationOf } from '../../registrations/registrations.ts'
 import { HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import type { SwitchHost, SwitchRow } from '../../scheduling/switch-bridges.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
+import { forgetDisks, recordDisks } from '../../storage-space/disks.ts'
 import { bmcRowOf, hostRowOf } from './host-row.ts'
 import type { NodeUplinks } from './uplinks.ts'
 
@@ -26,6 +28,7 @@ export interface NewHost {
   readonly hostName: string
   readonly isComputeOnly: boolean
   readonly uplinks: readonly NodeUplinks[]
+  readonly drives: readonly Drive[]
 }
 
 export async function insertHosts(
@@ -35,9 +38,10 @@ export async function insertHosts(
 ): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) throw new Error(`hosts of the cluster ${clusterExtId}, which is not there`)
-  for (const { node, hostName, isComputeOnly } of hosts) {
+  for (const { node, hostName, isComputeOnly, drives } of hosts) {
     const of = { tenantId: cluster.tenantId, cluster, hostName, bootedAt: clock.now(), isComputeOnly }
     await store.insert(Host, hostRowOf(node, of))
+    await recordDisks(store, node.nodeUuid, drives)
     const bmc = bmcRowOf(node, of)
     if (bmc !== undefined) await store.insert(BmcInfo, bmc)
   }
@@ -73,6 +77,7 @@ export async function removeHosts(
   for (const row of await store.findWhere(VirtualSwitch, { clusterExtId }))
     if (row.clusters[0]?.hosts.some((host) => gone.has(host.extId))) await changeHosts(store, row, [], gone)
   for (const hostExtId of hostExtIds) {
+    await forgetDisks(store, hostExtId)
     for (const kind of [HostMaintenance, BmcInfo, Host])
       if ((await store.get(kind, hostExtId)) !== undefined) await store.remove(kind, hostExtId)
     for (const { extId } of await store.findWhere(DataStore, { hostExtId })) await store.remove(DataStore, extId)

@@ -11,7 +11,11 @@ export const NodeReservation = resource(
     /** Absent: the cluster is being created. */
     clusterExtId: optional(uuid()),
   },
-  { title: 'node reservation', indexed: ['taskExtId'], ofCluster: { stays: 'the node is in no cluster yet' } },
+  {
+    title: 'node reservation',
+    indexed: ['clusterExtId', 'taskExtId'],
+    ofCluster: { stays: 'the node is in no cluster yet' },
+  },
 )
 
 /** @throws ApiError 409 naming the task that has reserved one of the nodes */
