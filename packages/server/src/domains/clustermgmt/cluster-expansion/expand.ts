@@ -2,7 +2,7 @@
 import type { RecordContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
-import { insertHosts, type NewHost, removeHosts } from '../topology/membership.ts'
+import { insertHosts, type NewHost } from '../topology/membership.ts'
 import { releaseNodes } from '../topology/reservations.ts'
 import { type ExpansionPlan, planExpansion } from './checks.ts'
 import type { Expansion } from './expansion.ts'
@@ -44,12 +44,6 @@ export const expandCluster = defineTask<Expansion>({
         for (const { nodeUuid } of nodes) await drivers.hardware.unpoolDrivesOf(clusterExtId, nodeUuid)
       },
       record: (ctx, { clusterExtId }, hosts: readonly NewHost[]) => insertHosts(ctx, clusterExtId, hosts),
-      unrecord: ({ store }, { clusterExtId, nodes }) =>
-        removeHosts(
-          store,
-          clusterExtId,
-          nodes.map(({ nodeUuid }) => nodeUuid),
-        ),
     },
     {
       name: 'start rebalance',
