@@ -74,7 +74,6 @@ export const driverCalls = {
     holdAtStart: true,
     hydrateDisk: true,
     installedSystem: true,
-    isCustomizationDone: true,
     migrateVm: true,
     moveDisk: true,
     moveVm: true,
