@@ -1,6 +1,6 @@
 /**
- * Hosts that may still fail without loss of data. A host that is down, in maintenance or has a broken drive counts as
- * failed until its data has been copied. Source: behaviour clustermgmt.md 1.4, 3 (Fault tolerance).
+ * Hosts that may still fail without loss of data. A host that is down, in maintenance, without its controller VM or has a
+ * broken drive counts as failed until its data has been copied. Source: behaviour clustermgmt.md 1.4, 3 (Fault tolerance).
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -59,7 +59,8 @@ function hasRoom(left: readonly number[], copies: number, used: number, gone: nu
 function lossOf({ hardware }: Drivers, host: HostRow): Loss | undefined {
   const { isUp, silentSince } = hardware.conditionOf(host.extId)
   if (!isUp) return { host, isWhole: true, lostBytes: hostCapacity(host), since: silentSince }
-  if (host.maintenanceState !== 'normal') return { host, isWhole: true, lostBytes: 0, since: undefined }
+  if (host.maintenanceState !== 'normal' || !hardware.controllerVm(host.extId).isRunning)
+    return { host, isWhole: true, lostBytes: 0, since: undefined }
   const failed = hardware.failedDrives()
   const since = (host.disk ?? []).flatMap(({ uuid }) => failed.get(uuid ?? '') ?? [])
   if (since.length === 0) return undefined
