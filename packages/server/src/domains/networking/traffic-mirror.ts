@@ -78,12 +78,16 @@ export const programOf = ({
   sourceList,
   destinationList,
   virtualSwitchReference,
-}: MirrorEntity): MirrorProgram => ({
-  ...{ extId, hostExtId: hostExtId!, isEnabled: isEnabled !== false },
-  sources: sourceList.map(({ nicUuid: nicExtId, direction }) => ({ nicExtId, direction })),
-  destinations: destinationList.map(({ nicUuid }) => nicUuid),
-  isRemote: virtualSwitchReference !== undefined,
-})
+}: MirrorEntity): MirrorProgram => {
+  const hostNics = [...sourceList, ...destinationList].filter(({ nicType }) => nicType === 'HOST_NIC')
+  return {
+    ...{ extId, hostExtId: hostExtId!, isEnabled: isEnabled !== false },
+    sources: sourceList.map(({ nicUuid: nicExtId, direction }) => ({ nicExtId, direction })),
+    destinations: destinationList.map(({ nicUuid }) => nicUuid),
+    ...(hostNics.length > 0 && { hostNics: hostNics.map(({ nicUuid }) => nicUuid) }),
+    isRemote: virtualSwitchReference !== undefined,
+  }
+}
 
 async function presentMirrors(ctx: ReadContext, shown: readonly MirrorEntity[]): Promise<readonly MirrorEntity[]> {
   return Promise.all(

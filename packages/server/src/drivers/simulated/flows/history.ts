@@ -57,7 +57,12 @@ export interface ObservedTunnel {
 }
 
 /** A mirror while it is active. */
-export type ObservedMirror = Pick<MirrorProgram, 'sources'>
+export interface ObservedMirror {
+  readonly sources: readonly (MirrorProgram['sources'][number] & {
+    /** NICs of VMs whose traffic passes the source, which is a NIC of their host. */
+    readonly carried?: readonly string[]
+  })[]
+}
 
 export const flowHistory = (
   world: SimulatedWorld,

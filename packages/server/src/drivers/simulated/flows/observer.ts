@@ -20,7 +20,10 @@ const watched = {
   attachments: ['fabric.router', 'fabric.route', 'fabric.bgp-peer', 'fabric.bgp-fault', 'hardware.faults'],
   floatingIps: ['fabric.floating-ip'],
   policies: ['fabric.policy'],
-  mirrors: ['domains', 'fabric.mirror', 'hardware.faults', 'hardware.maintenance', 'storage.full', 'storage.stalls'],
+  mirrors: [
+    ...['domains', 'fabric.mirror', 'hardware.faults', 'hardware.maintenance', 'storage.full', 'storage.stalls'],
+    ...['fabric.bridge', 'fabric.overlay-transport', 'fabric.subnet', 'hardware.nics'],
+  ],
   tunnels: [
     ...[
       'fabric.vpn-tunnel',
