@@ -113,7 +113,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
     await refuseWhileConnected(ctx, stored)
   }
   if (stored.isNatEnabled !== next.isNatEnabled) await refuseWhileAttached(ctx, stored)
-  await refuseUnfitForStretch(ctx.store, stored, next)
+  await refuseUnfitForStretch(ctx, stored, next)
   if (!isManaged(stored)) return
   const plan = planOf(next.ipConfig)
   const present = planOf(stored.ipConfig)

@@ -9,7 +9,7 @@ import { requireSupport } from '../admission/cluster-capabilities.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
-import { refusal } from './in-use.ts'
+import { inUse, refusal, shownUsers } from './in-use.ts'
 import { fault } from './ip-config.ts'
 import type { MirrorBody, MirrorEntity } from './traffic-mirror-rules.ts'
 
@@ -152,13 +152,20 @@ function refuseApart(ports: readonly FoundPort[], host: MirrorPlace['host'], isR
 }
 
 /** Counts destinations that running updates of other mirrors will use. @throws ApiError 409 */
-export function refuseSharedDestinations({ destinationList }: MirrorEntity, others: readonly MirrorEntity[]): void {
+export async function refuseSharedDestinations(
+  ctx: WriteContext,
+  { destinationList }: MirrorEntity,
+  others: readonly MirrorEntity[],
+): Promise<void> {
   for (const { nicUuid } of destinationList) {
     const users = others.filter((other) =>
       [...other.destinationList, ...(other.change?.destinationList ?? [])].some((port) => port.nicUuid === nicUuid),
     )
     if (users.length === 0) continue
-    const names = users.map(({ name }) => `traffic mirror ${name}`).join(', ')
-    throw new ApiError('NETWORKING_ENTITY_IN_USE', { kind: 'NIC', name: nicUuid, users: names })
+    const names = await shownUsers(
+      ctx,
+      users.map((entity) => ({ kind: TrafficMirror, entity })),
+    )
+    throw inUse('NIC', nicUuid, names)
   }
 }

@@ -25,7 +25,7 @@ const mirrors = lifecycle<MirrorEntity, MirrorBody, MirrorPlace>(TrafficMirror, 
   resolve: placeFor,
   async configure(ctx, { references: { host, clusterExtId }, entity, stored }) {
     const others = (await ctx.store.find(TrafficMirror)).filter(({ extId }) => extId !== entity.extId)
-    refuseSharedDestinations(entity, others)
+    await refuseSharedDestinations(ctx, entity, others)
     const onHost = others.filter(
       ({ hostExtId, change }) => hostExtId === host.extId || change?.hostExtId === host.extId,
     )
