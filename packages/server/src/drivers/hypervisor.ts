@@ -261,6 +261,8 @@ export interface DomainNic {
   readonly allowsUnknownMacs: boolean
   /** Reserved in DHCP. */
   readonly address?: string
+  /** A network function, instead of that of the subnet; a chain that the fabric does not know redirects nothing. */
+  readonly functionChainExtId?: string
   /** An unmanaged VLAN: its DHCP server is outside the deployment. */
   readonly vlan?: Vlan
 }
