@@ -3,11 +3,6 @@ import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
   '/config/clusters': { Cluster: 'create delete' },
-  '/config/clusters/{clusterExtId}/cvms': {
-    Cvm: 'v4.2 get',
-    listCvmsbyClusterId: 'v4.2 GET',
-    reconfigureCvms: 'v4.2 POST /$actions/reconfigure',
-  },
   '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {

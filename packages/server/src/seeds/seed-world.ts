@@ -25,6 +25,7 @@ import { fillStretches } from './declared/stretches.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
+import { seedFloatingIpsDemo } from './demo/floating-ips.ts'
 import { seedFlows } from './demo/flows.ts'
 import { seedGatewaysDemo } from './demo/gateways.ts'
 import { seedExportersDemo } from './demo/ipfix-exporters.ts'
@@ -125,6 +126,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)
   await seedGatewaysDemo(ctx)
+  await seedFloatingIpsDemo(ctx)
   await seedStretchesDemo(ctx)
 }
 

@@ -1,6 +1,6 @@
 /**
  * Simulated clusters and hosts; a direct change of a fact simulates drift. By host: `hardware.bmcs` (real credentials),
- * `hardware.boots`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
+ * `hardware.boots`, `hardware.controllerVms`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -16,6 +16,7 @@ import {
   withDigests,
 } from '../hardware.ts'
 import type { Nodes } from '../nodes.ts'
+import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -258,6 +259,7 @@ export function createHardware(
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
     ...createDrives(world, durations === 'instant', requireAnswer),
+    ...createControllerVms(world, requireAnswer),
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')

@@ -6,6 +6,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostDevice } from '../hardware.ts'
 import type { NodeBundle, Nodes, NodeView } from '../nodes.ts'
 import { bridgeFacts } from './bridges.ts'
+import { controllerVmFacts } from './controller-vms.ts'
 import { deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -96,6 +97,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
       for (const { extId } of owned) await deviceFacts(world).remove(extId)
       await clearNetworking(nodeUuid)
       await maintenanceFacts(world).remove(nodeUuid)
+      await controllerVmFacts(world).remove(nodeUuid)
       await nodes.put(nodeUuid, { ...node, ...(devices.size > 0 && { devices: [...devices.values()] }) })
     },
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { controllerVmFacts } from '../../../src/drivers/simulated/controller-vms.ts'
 import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
 import { nodeId } from '../../kinds/clustermgmt/unconfigured-node.ts'
 import { clustermgmt, hostId, ids, setFault } from '../../support/clustermgmt.ts'
@@ -121,6 +122,8 @@ test('13. a removal is checked without being made, and removes the host when it 
     ['clustermgmt:config:cluster', 'clustermgmt:config:host'],
   )
   assert.equal(await numberOfNodes(), 5)
+  // Its next cluster finds a controller VM of the default size.
+  await controllerVmFacts(app.world).put(nodeId('a'), { numVcpus: 12, memorySizeBytes: 2 ** 36, isRunning: true })
   const task = await succeeded(remove([nodeId('a')]))
   assert.equal(task.operation, 'Remove Node')
   assert.equal(await numberOfNodes(), 4)
