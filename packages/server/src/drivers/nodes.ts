@@ -20,7 +20,7 @@ export interface Nodes {
   admitNodes(nodeUuids: readonly string[], holder: string): Promise<void>
   /** Restores the node, without bridges, as it was before the calls of `holder`; resolves at once after `admitNodes`. */
   takeBackNode(nodeUuid: string, holder: string): Promise<void>
-  /** The node forgets its cluster and its bridges, and can be discovered. A node of no cluster is no fault. @throws as `imageNode` */
+  /** The cluster forgets the node, which has no bridges from then on and can be discovered when it answers. */
   detachNode(nodeUuid: string): Promise<void>
 }
 

@@ -88,8 +88,9 @@ export function createNodes(world: SimulatedWorld): Nodes {
       await nodes.put(nodeUuid, { ...rest, ...pending.before })
     },
     async detachNode(nodeUuid) {
-      const { clusterExtId, pending: _, ...node } = answering(nodeUuid, 'detachNode')
-      if (clusterExtId === undefined) return
+      const fact = nodes.get(nodeUuid)
+      if (fact?.clusterExtId === undefined) return
+      const { clusterExtId, pending: _, ...node } = fact
       const owned = [...deviceFacts(world).all().values()].filter(({ hostExtId }) => hostExtId === nodeUuid)
       // Devices are in both collections after a crash here, and the repeated call finds the rest of them.
       const devices = new Map([...(node.devices ?? []), ...owned].map((device) => [device.extId, device]))
