@@ -223,13 +223,16 @@ test('an expansion and a removal that are cancelled leave everything as it was',
   const cancel = (started: CallResult) =>
     slow.call('POST', `${tasks}/${started.data.extId}/$actions/cancel`, { requestId: randomUUID() })
   try {
-    const expanding = await expand(nodeList('a', 'b'), {}, slow)
+    const expanding = await expand(nodeList('a', 'c'), {}, slow)
     await reached(slow, expanding, 10)
+    await slow.clock.advance(700_000)
     assert.deepEqual(refusal(await remove([hostId('hp-n01-b')], {}, slow)), '409 CLUSTER_BUSY')
     assert.equal((await cancel(expanding)).status, 200)
     const canceled = await driven(slow, slow.task(expanding))
     assert.equal(canceled.status, 'CANCELED', JSON.stringify(canceled.errorMessages))
     assert.equal(await numberOfNodes(slow), 4)
+    assert.equal((await driven(slow, discovered(slow))).length, 3)
+    assert.equal(nodeFacts(slow.world).get(nodeId('c'))?.hypervisor.version, '10.0')
 
     const victim = hostId('hp-n01-b')
     const vmsBefore = await vmsOn(slow, victim)
