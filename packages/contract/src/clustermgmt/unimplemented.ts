@@ -2,7 +2,6 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/config/clusters': { Cluster: 'create delete' },
   '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {

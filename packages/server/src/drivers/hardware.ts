@@ -13,6 +13,7 @@ import type {
   SnmpConfig,
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
+import type { ClusterFormation } from './cluster-formation.ts'
 import type { ControllerVms } from './controller-vms.ts'
 import type { Drives } from './drives.ts'
 import type { Nodes } from './nodes.ts'
@@ -132,7 +133,7 @@ export interface HostCondition {
 }
 
 /** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
-export interface Hardware extends ControllerVms, Drives, Nodes {
+export interface Hardware extends ClusterFormation, ControllerVms, Drives, Nodes {
   /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */

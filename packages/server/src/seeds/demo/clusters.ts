@@ -7,7 +7,8 @@ import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { seedId } from '../../core/ids/named-id.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
-import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
+import { buildOf, softwareOf } from '../../domains/clustermgmt/topology/cluster-row.ts'
+import { containerRow } from '../../domains/containers/first-containers.ts'
 import type { ClusterSettings } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
@@ -195,22 +196,10 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     name,
     config: {
       clusterFunction: hosts === 1 ? ['AOS', 'ONE_NODE'] : ['AOS'],
-      clusterArch: 'X86_64',
-      clusterType: 'HYPER_CONVERGED',
+      ...softwareOf(extId, '7.3'),
       hypervisorTypes: [given.hypervisor],
-      buildInfo: buildOf('7.3'),
-      clusterSoftwareMap: [
-        { softwareType: 'NOS', version: '7.3' },
-        { softwareType: 'NCC', version: '5.2' },
-      ],
-      incarnationId: Number.parseInt(extId.slice(0, 8), 16),
-      isLts: false,
-      isPasswordRemoteLoginEnabled: true,
-      isRemoteSupportEnabled: false,
-      timezone: 'UTC',
       redundancyFactor: hosts === 1 ? 1 : 2,
       faultToleranceState: { domainAwarenessLevel: 'NODE' },
-      operationMode: 'NORMAL',
       encryptionInTransitStatus: 'DISABLED',
       ...shown.config,
     },
@@ -231,14 +220,6 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
   return cluster
 }
 
-const buildOf = (version: string) => ({
-  buildType: 'release',
-  version,
-  fullVersion: `el8.5-release-${version}-stable`,
-  commitId: seedId(`build/${version}`).replaceAll('-', ''),
-  shortCommitId: seedId(`build/${version}`).slice(0, 6),
-})
-
 export async function seedContainer(
   ctx: SeedContext,
   cluster: ClusterRow,
@@ -247,26 +228,7 @@ export async function seedContainer(
 ): Promise<EntityOf<typeof StorageContainer>> {
   const { extId = seedId(`container/${cluster.name}/${key}`) } = more
   const container = {
-    extId,
-    tenantId: ctx.tenantId,
-    name: key,
-    containerExtId: extId,
-    clusterExtId: cluster.extId,
-    clusterName: cluster.name,
-    storagePoolExtId: storagePoolOf(cluster.extId),
-    ownerExtId: ctx.adminId,
-    replicationFactor: cluster.config?.redundancyFactor ?? 2,
-    logicalExplicitReservedCapacityBytes: 0,
-    erasureCode: 'OFF',
-    isCompressionEnabled: false,
-    compressionDelaySecs: 0,
-    onDiskDedup: 'OFF',
-    cacheDeduplication: 'OFF',
-    isSoftwareEncryptionEnabled: false,
-    isEncrypted: false,
-    isNfsWhitelistInherited: true,
-    isInternal: false,
-    isMarkedForRemoval: false,
+    ...containerRow(cluster, { extId, name: key, ownerExtId: ctx.adminId }),
     ...more,
   } as EntityOf<typeof StorageContainer>
   await ctx.store.insert(StorageContainer, container)
