@@ -137,7 +137,7 @@ export function createDrives(
     async poolDrive(clusterExtId, driveExtId, bytes) {
       const fact = present(clusterExtId, driveExtId, 'poolDrive', true)
       if (fact.isInPool === true) return
-      const until = clock.now() + (isInstant ? 0 : (1000 * bytes) / bytesPerSecondOfDrive)
+      const until = Math.ceil(clock.now() + (isInstant ? 0 : (1000 * bytes) / bytesPerSecondOfDrive))
       const filling = { from: 0, to: 1, since: clock.now(), until }
       await facts.put(driveExtId, { ...fact, isInPool: true, filling })
     },
@@ -202,7 +202,7 @@ async function shareBandwidth(world: SimulatedWorld, hostExtId: string): Promise
   const planned = moving.map(([extId, fact]): [string, DriveFact] => {
     const { bytes, share, bytesPerSecond = usual } = fact.evacuation as NonNullable<DriveFact['evacuation']>
     const from = shareAt(fact, now)
-    const until = now + (1000 * bytes * (from / share)) / bytesPerSecond
+    const until = Math.ceil(now + (1000 * bytes * (from / share)) / bytesPerSecond)
     return [extId, { ...fact, filling: { from, to: 0, since: now, until } }]
   })
   if (planned.length > 0) await driveFacts(world).putAll(new Map(planned))
