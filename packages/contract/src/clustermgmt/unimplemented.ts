@@ -16,7 +16,6 @@ export const unimplemented: Unimplemented = {
     listCvmsbyClusterId: 'v4.2 GET',
     reconfigureCvms: 'v4.2 POST /$actions/reconfigure',
   },
-  '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {
     addSnmpTransport: 'POST /$actions/add-transports',
