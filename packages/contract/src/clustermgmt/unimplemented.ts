@@ -40,6 +40,5 @@ export const unimplemented: Unimplemented = {
     registerVcenterExtension: 'register',
     unregisterVcenterExtension: 'unregister',
   },
-  '/stats/disks': { getDiskStats: 'GET /{extId}' },
   '/stats/storage-containers': { getStorageContainerStats: 'GET /{extId}' },
 }

@@ -11,6 +11,7 @@ import {
   type PartitionType,
   shareAt,
 } from '../drives.ts'
+import { driveDowntimes, driveSlownessFacts, noteDriveWork } from './drive-downtimes.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Times in milliseconds since 1970. */
@@ -139,6 +140,7 @@ export function createDrives(
       if (fact.isInPool === true) return
       const until = Math.ceil(clock.now() + (isInstant ? 0 : (1000 * bytes) / bytesPerSecondOfDrive))
       const filling = { from: 0, to: 1, since: clock.now(), until }
+      await noteDriveWork(world, driveExtId, true)
       await facts.put(driveExtId, { ...fact, isInPool: true, filling })
     },
 
@@ -219,6 +221,7 @@ function createHostPools(
     async poolDrivesOf(clusterExtId, hostExtId) {
       requireAnswer(clusterExtId, 'poolDrivesOf')
       const outside = drivesWhere((fact) => fact.hostExtId === hostExtId && fact.isInPool !== true && !fact.fault)
+      for (const extId of outside.keys()) await noteDriveWork(world, extId, true)
       if (outside.size > 0) await facts.putAll(pooled(outside))
     },
 
@@ -235,11 +238,18 @@ function createHostPools(
 export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<string, DriveFact> =>
   new Map([...drives].map(([extId, fact]) => [extId, { ...fact, isInPool: true, partition: 'EXT4' }]))
 
+/** With its history. */
+export async function removeDrive(world: SimulatedWorld, driveExtId: string): Promise<void> {
+  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlownessFacts(world)])
+    await facts.remove(driveExtId)
+}
+
 /** Drives that are in a slot stay there, empty. */
 async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
   const kept = new Map<string, DriveFact>()
   for (const [extId, { isInPool: _, partition: __, filling: ___, evacuation: ____, ...fact }] of drives) {
-    if (fact.fault?.kind === 'PULLED') await driveFacts(world).remove(extId)
+    await noteDriveWork(world, extId, false)
+    if (fact.fault?.kind === 'PULLED') await removeDrive(world, extId)
     else kept.set(extId, fact)
   }
   if (kept.size > 0) await driveFacts(world).putAll(kept)
