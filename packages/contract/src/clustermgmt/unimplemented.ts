@@ -11,11 +11,6 @@ export const unimplemented: Unimplemented = {
     removeNode: 'POST /$actions/remove-node',
     validateNode: 'POST /$actions/validate-node',
   },
-  '/config/clusters/{clusterExtId}/cvms': {
-    Cvm: 'v4.2 get',
-    listCvmsbyClusterId: 'v4.2 GET',
-    reconfigureCvms: 'v4.2 POST /$actions/reconfigure',
-  },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {
     addSnmpTransport: 'POST /$actions/add-transports',

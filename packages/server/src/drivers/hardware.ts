@@ -13,6 +13,7 @@ import type {
   SnmpConfig,
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
+import type { ControllerVms } from './controller-vms.ts'
 import type { Drives } from './drives.ts'
 
 /** Named as in the drift reports of profiles. */
@@ -130,7 +131,7 @@ export interface HostCondition {
 }
 
 /** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
-export interface Hardware extends Drives {
+export interface Hardware extends ControllerVms, Drives {
   /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */

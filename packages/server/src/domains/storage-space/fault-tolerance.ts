@@ -85,7 +85,9 @@ function hasRoom(left: readonly number[], copies: number, used: number, gone: nu
 type Hardware = Drivers['hardware']
 
 const isServing = (hardware: Hardware, host: HostRow): boolean =>
-  hardware.isHostUp(host.extId) && (host.maintenanceState ?? 'normal') === 'normal'
+  hardware.isHostUp(host.extId) &&
+  (host.maintenanceState ?? 'normal') === 'normal' &&
+  hardware.controllerVm(host.extId).isRunning
 
 function domainOf(host: HostRow, drive: Drive, level: Level): string {
   if (level === 'DISK') return drive.extId

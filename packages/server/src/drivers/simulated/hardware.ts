@@ -1,6 +1,6 @@
 /**
  * Simulated clusters and hosts; a direct change of a fact simulates drift. By host: `hardware.bmcs` (real credentials),
- * `hardware.boots`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
+ * `hardware.boots`, `hardware.controllerVms`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -15,6 +15,7 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -254,6 +255,7 @@ export function createHardware(
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
     ...createDrives(world, durations === 'instant', requireAnswer),
+    ...createControllerVms(world, requireAnswer),
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')
