@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { driveFacts } from '../../../src/drivers/simulated/drives.ts'
 import { dataDisk } from '../../kinds/clustermgmt/disk.ts'
 import { clustermgmt, hostId, ids, setFault } from '../../support/clustermgmt.ts'
@@ -95,9 +96,10 @@ test('22: a removed disk migrates at its rate, is detachable, and goes; added ag
   assert.deepEqual([task.status, task.entitiesAffected[0].rel], ['SUCCEEDED', 'clustermgmt:config:disk'])
   const { status, diskAdvanceConfig } = await read(disk, slow)
   assert.deepEqual([status, diskAdvanceConfig.isDataMigrated], ['DETACHABLE', true])
-  await slow.clock.advance(58_000)
+  const detachable = (await slow.store.get(Disk, disk))?.removal?.detachableSince as string
+  await slow.clock.advance(Date.parse(detachable) + 59_000 - slow.clock.now())
   assert.equal((await read(disk, slow)).status, 'DETACHABLE')
-  await slow.clock.advance(4_000)
+  await slow.clock.advance(2_000)
   assert.equal((await slow.call('GET', `${disks}/${disk}`)).status, 404)
   const added = await driven(slow, slow.task(await add(serialNumber, undefined, { at: slow })))
   assert.deepEqual([added.status, added.operation], ['SUCCEEDED', 'Add Disk'])
