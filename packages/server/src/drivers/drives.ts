@@ -54,9 +54,9 @@ export function shareAt({ filling }: Pick<Drive, 'filling'>, at: number): number
 }
 
 export interface Evacuation {
-  /** That the drive, or the copies of its data, have to move. */
+  /** To move away, or to copy from the other copies of a lost drive. */
   readonly bytes: number
-  /** Of the rebuild of a lost drive; default: the rate of drives that work. */
+  /** Rate of the copies of a lost drive; default: the rate of drives that work. */
   readonly bytesPerSecond?: number
 }
 

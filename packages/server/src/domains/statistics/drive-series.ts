@@ -80,7 +80,7 @@ const others: Readonly<Record<string, Figure>> = {
 const series = /^disk(Base|Peak)?(.*)$/
 
 interface Measured {
-  /** Of the drive. */
+  /** Id of the drive. */
   readonly extId: string
   readonly host: EntityOf<typeof Host>
   readonly copies: number

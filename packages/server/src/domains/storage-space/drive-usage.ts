@@ -1,4 +1,4 @@
-/** Where the data of a storage pool is. Source: behaviour clustermgmt.md 1.8, 3 (Capacity). */
+/** Distribution of the data of a storage pool over its drives. Source: behaviour clustermgmt.md 1.8, 3 (Capacity). */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -49,7 +49,7 @@ export const workingDrives = (
     .flatMap(({ extId }) => hardware.drivesOf(extId))
     .filter(isWorking)
 
-/** Of a lost drive: the bytes that other drives have not copied yet. Reads every guest of the cluster. */
+/** For a lost drive, the bytes that other drives have not copied yet. Reads every guest of the cluster. */
 export async function bytesToMove(
   ctx: Asking,
   clusterExtId: string,

@@ -1,4 +1,4 @@
-/** When drives worked in a pool, for statistics of the past. Source: behaviour clustermgmt.md 3 (Statistics generator). */
+/** States of drives at times of the past, for statistics. Source: behaviour clustermgmt.md 3 (Statistics generator). */
 import { shareAt } from '../drives.ts'
 import type { DriveState } from '../telemetry.ts'
 import { driveDowntimes, driveSlownessFacts } from './drive-downtimes.ts'

@@ -84,7 +84,7 @@ export async function insertDrive(
   const alike = drives.findLast(({ tier }) => wanted.tier === undefined || tier === wanted.tier)
   const tier = wanted.tier ?? alike?.tier ?? 'SSD_SATA'
   const sizeBytes = wanted.sizeBytes ?? alike?.sizeBytes ?? 1.92e12
-  const extId = derivedId('drive', host.extId, slot, world.clock.now())
+  const extId = derivedId('drive', host.extId, slot, tier, sizeBytes, world.clock.now())
   const drive = newDrive(extId, host.extId, slot, { tier, sizeBytes })
   await driveFacts(world).put(extId, before === undefined ? drive : { ...drive, replacedBytes: before.sizeBytes })
   return drive.serialNumber
