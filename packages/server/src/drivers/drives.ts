@@ -32,6 +32,8 @@ export interface Drive {
   readonly fault?: { readonly kind: DriveFault; readonly since: number }
   /** Factor by which it is slower than a good drive. */
   readonly slowdown: number
+  /** Milliseconds since 1970. */
+  readonly ledEngagedUntil?: number
   /** Size of the drive that was in the slot before. */
   readonly replacedBytes?: number
   /** Absent: the drive has its fair share of the data of the pool. */

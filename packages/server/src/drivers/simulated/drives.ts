@@ -100,7 +100,7 @@ export function drivesIn(world: SimulatedWorld, hostExtId: string): readonly Dri
 }
 
 function driveOf(extId: string, fact: DriveFact): Drive {
-  const { partition: _, evacuation, ledEngagedUntil: __, ...shown } = fact
+  const { partition: _, evacuation, ...shown } = fact
   return {
     slowdown: 1,
     ...shown,
