@@ -11,7 +11,6 @@ export const unimplemented: Unimplemented = {
     removeNode: 'POST /$actions/remove-node',
     validateNode: 'POST /$actions/validate-node',
   },
-  '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {
     addSnmpTransport: 'POST /$actions/add-transports',
@@ -36,6 +35,5 @@ export const unimplemented: Unimplemented = {
     registerVcenterExtension: 'register',
     unregisterVcenterExtension: 'unregister',
   },
-  '/stats/disks': { getDiskStats: 'GET /{extId}' },
   '/stats/storage-containers': { getStorageContainerStats: 'GET /{extId}' },
 }

@@ -204,7 +204,7 @@ export const driverCalls = {
     reach: true,
     revokeTrust: true,
   },
-  telemetry: { read: true, readBalancer: true, readHost: true, readStretch: true },
+  telemetry: { read: true, readBalancer: true, readDrives: true, readHost: true, readStretch: true },
   web: { fetch: true, refusalOf: true },
 } as const satisfies { readonly [D in keyof Drivers]: Readonly<Record<CallOf<Drivers[D]> & string, true>> }
 

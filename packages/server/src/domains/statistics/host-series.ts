@@ -24,7 +24,7 @@ interface TimeValue {
 
 type HostFigure = (sums: HostSums) => number
 
-const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((1e6 * part) / whole))
+export const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((1e6 * part) / whole))
 const io = (name: string): HostFigure => ioFigures[name] as HostFigure
 
 const idleWatts = 180
@@ -65,7 +65,7 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
 }
 
 /** Over all series. */
-const maximumOfAnswer = 60_000
+export const maximumOfAnswer = 60_000
 const storageFigures: ReadonlySet<string> = new Set([
   'freePhysicalStorageBytes',
   'logicalStorageUsageBytes',
@@ -118,13 +118,13 @@ export async function hostStatistics(
 }
 
 /** Fewer readings per point for more points, at most ten. */
-function bucketsWithin(grid: Grid): readonly Bucket[] {
+export function bucketsWithin(grid: Grid): readonly Bucket[] {
   const points = Math.max(1, Math.ceil((grid.to - grid.from) / grid.intervalSeconds))
   return bucketsOf(grid, Math.max(1, Math.min(10, Math.floor(maximumPoints / points))))
 }
 
 /** Version v4.0 defaults to the last hour. */
-function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<string, unknown>> {
+export function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<string, unknown>> {
   const end = (query.parameters['$endTime'] as string | undefined) ?? ctx.clock.iso()
   const start = query.parameters['$startTime'] ?? formatTime(Date.parse(end) - hourMillis)
   return { ...query.parameters, $startTime: start, $endTime: end }
@@ -172,7 +172,7 @@ async function sample(
   }
 }
 
-async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promise<readonly Subject[]> {
+export async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promise<readonly Subject[]> {
   const native = await ctx.store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
   const extern = await ctx.store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
   return [...(await nativeSubjects(ctx, native)), ...(await externSubjects(ctx, extern))]

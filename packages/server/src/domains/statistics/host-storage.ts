@@ -2,9 +2,9 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import type { Drive } from '../../drivers/drives.ts'
 import type { ReadContext } from '../context.ts'
-import { copiesOf, hostsOf, poolUsage } from '../storage-space/capacity.ts'
+import { copiesOf, hostCapacity, hostsOf, poolUsage } from '../storage-space/capacity.ts'
+import { heldBytes, workingDrives } from '../storage-space/drive-usage.ts'
 import type { StorageOfHosts } from './host-sums.ts'
 
 type HostEntity = EntityOf<typeof Host>
@@ -24,14 +24,14 @@ export async function storageOver(
   times: readonly number[],
 ): Promise<(time: number) => StorageOfHosts> {
   const all = await hostsOf(ctx.store, clusterExtId)
-  const sizeOf = (some: readonly HostEntity[]): number =>
-    some.flatMap(({ extId }) => ctx.drivers.hardware.drivesOf(extId)).reduce(pooledBytes, 0)
-  const part = sizeOf(all) === 0 ? 0 : sizeOf(hosts) / sizeOf(all)
+  const { hardware } = ctx.drivers
+  const [ownDrives, allDrives] = [workingDrives(hardware, hosts), workingDrives(hardware, all)]
+  const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host, hardware), 0)
   const dayOf = (time: number): number => time / dayMillis
   const [first, last] = [dayOf(times[0] ?? 0), dayOf(times.at(-1) ?? 0)]
   const step = Math.ceil((last - first + 1) / maximumSamples)
   const sampleBefore = (day: number): number => Math.floor(day / step) * step
-  const samples = new Map<number, StorageOfHosts>()
+  const samples = new Map<number, StorageOfPool>()
   for (let day = sampleBefore(first); day < last + step; day += step) {
     samples.set(day, await storageOn(ctx, clusterExtId, day * dayMillis))
     await new Promise(setImmediate)
@@ -40,12 +40,14 @@ export async function storageOver(
     const day = sampleBefore(dayOf(time))
     const [from, to] = [samples.get(day), samples.get(day + step)]
     const share = (dayOf(time) - day) / step
-    const between = (name: keyof StorageOfHosts): number => {
+    const whole = heldBytes(allDrives, time)
+    const part = whole === 0 ? 0 : heldBytes(ownDrives, time) / whole
+    const between = (name: keyof StorageOfPool): number => {
       const [before, after] = [from?.[name] ?? 0, to?.[name] ?? 0]
       return Math.round(part * (before + (after - before) * share))
     }
     return {
-      capacityBytes: between('capacityBytes'),
+      capacityBytes,
       usageBytes: between('usageBytes'),
       logicalBytes: between('logicalBytes'),
       unreducedBytes: between('unreducedBytes'),
@@ -53,20 +55,16 @@ export async function storageOver(
   }
 }
 
-const pooledBytes = (sum: number, { isInPool, sizeBytes }: Drive): number => (isInPool ? sum + sizeBytes : sum)
+type StorageOfPool = Omit<StorageOfHosts, 'capacityBytes'>
 
-async function storageOn(ctx: ReadContext, clusterExtId: string, time: number): Promise<StorageOfHosts> {
+async function storageOn(ctx: ReadContext, clusterExtId: string, time: number): Promise<StorageOfPool> {
   const pool = await poolUsage({ ...ctx, clock: { now: () => time } }, clusterExtId)
-  let [logicalBytes, unreducedBytes] = [0, 0]
+  let [logicalBytes, unreducedBytes, usageBytes] = [0, 0, 0]
   for (const container of await ctx.store.findWhere(StorageContainer, { clusterExtId })) {
     const written = pool.containers.get(container.extId)?.logicalBytes ?? 0
     logicalBytes += written
+    usageBytes += pool.containers.get(container.extId)?.physicalBytes ?? 0
     unreducedBytes += written * copiesOf(container)
   }
-  return {
-    capacityBytes: pool.capacityBytes,
-    usageBytes: pool.capacityBytes - pool.freeBytes,
-    logicalBytes,
-    unreducedBytes,
-  }
+  return { usageBytes, logicalBytes, unreducedBytes }
 }

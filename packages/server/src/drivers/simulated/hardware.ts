@@ -68,9 +68,6 @@ export interface DowntimeFact {
   readonly times: readonly { readonly from: number; readonly to?: number }[]
 }
 
-/** By drive. */
-export const driveSlownessFacts = (world: SimulatedWorld): Collection<SlownessFact> =>
-  world.collection('hardware.drive-slowness')
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
 
 /** By device id. */

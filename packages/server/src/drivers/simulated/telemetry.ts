@@ -10,6 +10,7 @@ import {
   type VmReading,
 } from '../telemetry.ts'
 import { readBalancer } from './balancer-traffic.ts'
+import { driveStates } from './drive-history.ts'
 import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
 import { downtimeFacts, slownessFacts } from './hardware.ts'
@@ -58,6 +59,8 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
     read,
     readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
     readStretch: (stretchExtId, members, times) => readStretch(world, read, stretchExtId, members, times),
+    readDrives: async (hostExtId, times) =>
+      times.map((time) => driveStates(world, hostExtId, time, slowdownAt(hostExtId, time))),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
       const down = downtimes.get(hostExtId)?.times ?? []
