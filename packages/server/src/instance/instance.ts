@@ -13,8 +13,8 @@ import { syncSystemRoles } from '../domains/iam/catalogue/system-roles.ts'
 import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import { createFlowCollectors } from '../drivers/flow-collectors.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
-import { createUdpCollectors } from '../drivers/udp-collectors.ts'
 import { startFlowExports } from '../simulation/flow-exports.ts'
 import { startObservations } from '../simulation/observations.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
@@ -43,8 +43,9 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const isInstant = opening.config.durations === 'instant'
   const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopObservations)
-  const collectors = createUdpCollectors(
+  const collectors = createFlowCollectors(
     createAddressGuard({ allowed: opening.config.allowAddress, isOffline: opening.config.offline, isClosed: true }),
+    () => state.machineClock.now(),
   )
   const stopFlowExports = startFlowExports({ world, clock, collectors, real: state.machineClock, log: opening.log })
   opened.defer(stopFlowExports)
