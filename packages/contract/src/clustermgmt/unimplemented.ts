@@ -12,7 +12,6 @@ export const unimplemented: Unimplemented = {
     validateNode: 'POST /$actions/validate-node',
   },
   '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
-  '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {
     addSnmpTransport: 'POST /$actions/add-transports',
     getSnmpConfigByClusterId: 'GET',

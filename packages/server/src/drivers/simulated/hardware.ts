@@ -260,6 +260,7 @@ export function createHardware(world: SimulatedWorld): Hardware {
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
     ...createControllerVms(world, requireAnswer),
+    log: world.log.write,
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')
