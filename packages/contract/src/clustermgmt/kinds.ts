@@ -6,6 +6,7 @@ export { clusterProfileOperations as 'cluster-profile' } from './cluster-profile
 export { clusterStatsOperations as 'cluster-stats' } from './cluster-stats.ts'
 export { cvmOperations as cvm } from './cvm.ts'
 export { dataStoreOperations as 'data-store' } from './data-store.ts'
+export { diskOperations as disk } from './disk.ts'
 export { gpuProfileOperations as 'gpu-profile' } from './gpu-profile.ts'
 export { hostOperations as host } from './host.ts'
 export { hostMaintenanceOperations as 'host-maintenance' } from './host-maintenance.ts'
