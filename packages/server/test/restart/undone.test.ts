@@ -32,6 +32,7 @@ import { Victims } from './victims.ts'
 const stays: Readonly<Record<string, string>> = {
   'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
   'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
+  'clustermgmt.enter-esx-host-maintenance': 'the management remembers where the VMs ran meanwhile',
   'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
   'clustermgmt.reconfigure-controller-vms': 'controller VMs that were resized stay so',
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
