@@ -95,14 +95,43 @@ test('when a VM fails to move, those that moved before come back', async () => {
   await advance(app, 1)
 })
 
-test('without a rollback the host stays closed, until it enters again', async () => {
+test('without a rollback the host stays closed, and a later rollback returns what the first attempt moved', async () => {
   const vms = running()
   const final = { error: 'CONFLICT', arguments: { fault: 'The VM did not move.' } }
   await aFault(app, { driverCall: { driver: 'externalHypervisor', method: 'moveVm' } }, final, { nth: 1 })
   assert.equal((await done('enter', { shouldRollbackOnFailure: false })).status, 'FAILED')
   assert.equal(await stateOf(), 'entering_maintenance')
   await noFaults(app)
+  const [first] = vms
+  const { vm, ...fact } = facts().get(first as string) as OutsideVmFact
+  const extId = randomUUID()
+  const large = { ...vm, extId, name: 'large', memorySizeBytes: 300 * GiB }
+  await facts().put(extId, { ...fact, vm: large })
+  await aFault(app, { driverCall: { driver: 'externalHypervisor', method: 'moveVm' } }, final, { nth: 2 })
+  assert.equal((await done('enter', { shouldRollbackOnFailure: false })).status, 'FAILED')
+  assert.notEqual(hostOf(first as string), host)
+  await noFaults(app)
+  await facts().put(extId, { ...fact, vm: { ...large, memorySizeBytes: 4000 * GiB } })
+  assert.equal((await done('enter')).errorMessages[0].code, 'VMM-40001')
+  assert.deepEqual([hostOf(first as string), await stateOf()], [host, 'normal'])
+  await facts().remove(extId)
+  await advance(app, 1)
   assert.equal((await done('enter')).status, 'SUCCEEDED')
   assert.equal((await done('exit')).status, 'SUCCEEDED')
   assert.deepEqual(running().sort(), vms.sort())
+})
+
+test('a management that is lost after the sign-in ends the task, and keeps no host from leaving maintenance', async () => {
+  const faults = app.world.collection<object>('extern.faults')
+  await faults.put(ids.extern, { isAway: true, isUnnoticed: true })
+  assert.equal((await done('enter')).status, 'FAILED')
+  assert.equal(await stateOf(), 'normal')
+  await faults.remove(ids.extern)
+  assert.equal((await done('enter')).status, 'SUCCEEDED')
+  await faults.put(ids.extern, { isAway: true, isUnnoticed: true })
+  const exited = await done('exit')
+  assert.equal(exited.status, 'SUCCEEDED')
+  assert.match(JSON.stringify(exited.warnings), /stay where they are: the vCenter does not answer/)
+  await faults.remove(ids.extern)
+  assert.equal(await stateOf(), 'normal')
 })

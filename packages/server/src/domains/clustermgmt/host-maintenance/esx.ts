@@ -82,11 +82,12 @@ async function freeBytes({ drivers, store }: Pick<Running, 'drivers' | 'store'>,
   return room
 }
 
-/** Asks the management: rows follow it a moment later. */
+/** Asks the management: rows follow it a moment later. @throws DriverError, final, when it is not connected */
 async function runningOn({ drivers }: Pick<Running, 'drivers'>, clusterExtId: string) {
   const inventories = await drivers.externalHypervisor.inventory()
-  const vms = inventories.find((one) => one.clusterExtId === clusterExtId)?.vms ?? []
-  return vms
+  const inventory = inventories.find((one) => one.clusterExtId === clusterExtId)
+  if (inventory?.isConnected !== true) throw new DriverError('the vCenter does not answer', { retryable: false })
+  return inventory.vms
     .filter(({ powerState }) => powerState === 'ON')
     .sort((a, b) => (a.memorySizeBytes ?? 0) - (b.memorySizeBytes ?? 0) || (a.extId < b.extId ? -1 : 1))
 }
@@ -109,6 +110,13 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
       noteLeft(store, { vmExtId, hostExtId: input.hostExtId }, 'movedVmExtIds'),
     )
   }
+  // Somebody may have powered one on, or moved it there, since the plan was made.
+  const left = (await runningOn(ctx, input.clusterExtId)).filter(({ host }) => host?.extId === input.hostExtId)
+  if (left.length === 0) return
+  const names = left.map(({ name, extId }) => `"${name ?? extId}"`).join(', ')
+  throw new ApiError('CONFLICT', {
+    fault: `These VMs are still on "${await nameOf(ctx.store, input.hostExtId)}": ${names}.`,
+  })
 }
 
 /** VMs that the management cannot move back now stay where they are. */
@@ -140,6 +148,8 @@ export const enterEsxMaintenance = defineTask<Evacuating>({
         await setState(ctx.store, hostExtId, 'entering_maintenance')
         return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
       },
+      // Returns VMs of an earlier attempt, too, which this one continues.
+      undo: moveBack,
     },
     {
       name: 'plan',
@@ -179,7 +189,16 @@ export const exitEsxMaintenance = defineTask<Repopulating>({
 })
 
 /** @returns a warning for each VM that stays elsewhere */
-async function returnAll(ctx: Running, { hostExtId, clusterExtId }: Repopulating): Promise<readonly string[]> {
+async function returnAll(ctx: Running, input: Repopulating): Promise<readonly string[]> {
+  try {
+    return await returnPresent(ctx, input)
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
+    return [`The VMs that were moved stay where they are: ${error.message}.`]
+  }
+}
+
+async function returnPresent(ctx: Running, { hostExtId, clusterExtId }: Repopulating): Promise<readonly string[]> {
   const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
   const warnings: string[] = []
   let free = (await freeBytes(ctx, clusterExtId)).get(hostExtId) ?? 0
