@@ -100,14 +100,15 @@ const RsyslogModuleItem = s.object('clustermgmt.v4.config.RsyslogModuleItem', {
   shouldLogMonitorFiles: s.withDefault(s.boolean(), true),
 })
 
-export const RsyslogServer = s.object('clustermgmt.v4.config.RsyslogServer', {
-  ...baseFields,
+export const rsyslogServerFields = {
   serverName: s.text({ minLength: 1, maxLength: 64 }),
   ipAddress: IPAddress,
   port,
   networkProtocol: s.enumeration(['UDP', 'TCP', 'RELP']),
   modules: s.optional(s.arrayOf(RsyslogModuleItem, { maxItems: 1024 })),
-})
+}
+
+export const RsyslogServer = s.object('clustermgmt.v4.config.RsyslogServer', { ...baseFields, ...rsyslogServerFields })
 
 /** Settings that a profile can prescribe, by the name that drift reports. */
 export const configType = s.enumeration(`

@@ -11,7 +11,6 @@ export const unimplemented: Unimplemented = {
     removeNode: 'POST /$actions/remove-node',
     validateNode: 'POST /$actions/validate-node',
   },
-  '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
   '/config/clusters/{clusterExtId}/snmp': {
     addSnmpTransport: 'POST /$actions/add-transports',
     getSnmpConfigByClusterId: 'GET',

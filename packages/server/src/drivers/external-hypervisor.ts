@@ -1,10 +1,11 @@
 /** Management of an external hypervisor; its VMs can change outside at any time. Source: behaviour vmm.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import type { ExternalMoves } from './external-moves.ts'
 import type { DiskSnapshot, GuestCredential, GuestSystem, Layer } from './hypervisor.ts'
 import type { Run } from './telemetry.ts'
 
-export interface ExternalHypervisor extends ExternalGuests, ExternalSnapshots {
+export interface ExternalHypervisor extends ExternalGuests, ExternalMoves, ExternalSnapshots {
   /** Result of the last heartbeat, from memory. */
   isConnected(clusterExtId: string): boolean
   /** Without the VMs of a management that is not connected. */

@@ -15,6 +15,7 @@ import type {
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import type { ControllerVms } from './controller-vms.ts'
 import type { Drives } from './drives.ts'
+import type { ClusterLogs } from './syslog.ts'
 
 /** Named as in the drift reports of profiles. */
 export type SettingsSection = ValueOf<typeof configType>
@@ -131,7 +132,7 @@ export interface HostCondition {
 }
 
 /** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
-export interface Hardware extends ControllerVms, Drives {
+export interface Hardware extends ClusterLogs, ControllerVms, Drives {
   /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */

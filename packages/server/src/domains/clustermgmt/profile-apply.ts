@@ -16,6 +16,7 @@ import { defineTask } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
 import { otherProfileError } from './profile-members.ts'
+import { followRsyslog } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, sections } from './settings-sections.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
@@ -114,6 +115,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
         if (settings !== undefined) {
           const next = sparselyUpdated(cluster, applied, ['config', 'network'])
           await ctx.store.replace(Cluster, { ...next, clusterProfileExtId: profile.extId })
+          await followRsyslog(ctx, clusterExtId, settings)
           await recordCompliance(ctx, clusterExtId, settings)
         } else if (cluster.clusterProfileExtId === profile.extId) {
           // The profile was changed, but this member failed to follow: report drift.

@@ -84,9 +84,7 @@ export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
     'an address, port and protocol',
   )
   servers?.forEach((server, index) => {
-    if (!hasAddress(server.ipAddress))
-      fault(`rsyslogServerList[${index}]/ipAddress`, 'expected ipv4 or ipv6, found none')
-    distinct(`rsyslogServerList[${index}]/modules`, server.modules, (module) => module.name, 'a module')
+    for (const [path, text] of rsyslogFaults(server)) fault(`rsyslogServerList[${index}]/${path}`, text)
   })
   if (servers !== undefined && servers.length > maximumRsyslogServers) {
     fault('rsyslogServerList', `expected at most ${maximumRsyslogServers} servers, found ${servers.length}`)
@@ -223,6 +221,19 @@ const dropUnusedPrivacyKey = (user: SnmpUser): SnmpUser => {
 
 const hasAddress = ({ ipv4, ipv6, fqdn }: Address): boolean =>
   ipv4 !== undefined || ipv6 !== undefined || fqdn !== undefined
+
+/** Faults of one rsyslog server: path within it, and text. */
+export function rsyslogFaults({
+  ipAddress,
+  modules = [],
+}: Pick<ValueOf<typeof RsyslogServer>, 'ipAddress' | 'modules'>): (readonly [path: string, text: string])[] {
+  const names = modules.map(({ name }) => name)
+  const repeated = names.flatMap((name, index) => (names.indexOf(name) < index ? [index] : []))
+  return [
+    ...(hasAddress(ipAddress) ? [] : [['ipAddress', 'expected ipv4 or ipv6, found none'] as const]),
+    ...repeated.map((index) => [`modules[${index}]`, 'expected a module that is not in the list yet'] as const),
+  ]
+}
 
 /** True if all one bits of a netmask come first: 255.255.254.0, not 255.0.255.0. */
 export function isContiguous(netmask: string): boolean {

@@ -5,7 +5,9 @@
 import type { ExternalHypervisor, PowerChange } from '../external-hypervisor.ts'
 import { final, type OutsideVmFact, runOf, type State, withPower } from './external-facts.ts'
 import { createExternalGuests } from './external-guests.ts'
+import { createExternalMoves } from './external-moves.ts'
 import { createExternalSnapshots } from './external-snapshots.ts'
+import { maintenanceFacts } from './hardware.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface ManagementFault {
@@ -35,6 +37,7 @@ export function createExternalHypervisor(
 ): ExternalHypervisor {
   const vms = outsideVms(world)
   const clusters = world.collection<object>('extern.clusters')
+  const maintenance = maintenanceFacts(world)
   const faults = world.collection<ManagementFault>('extern.faults')
   const pass = async (seconds: number): Promise<void> => {
     if (settings.durations === 'natural') await world.clock.sleep(1000 * seconds)
@@ -55,6 +58,7 @@ export function createExternalHypervisor(
 
   return {
     ...createExternalGuests(world, { vms, isConnected, reached, isInstant: settings.durations === 'instant' }),
+    ...createExternalMoves(world, { vms, isConnected, reached, pass }),
     ...createExternalSnapshots(world, { vms, reached, pass }),
     isConnected,
     async inventory() {
@@ -78,6 +82,8 @@ export function createExternalHypervisor(
       if (fact === undefined) throw final('the VM is not there any more')
       const state = fact.vm.powerState ?? 'OFF'
       if (!from.includes(state)) throw final(`the VM is ${state} by now`)
+      if (change === 'ON' && maintenance.get(fact.vm.host?.extId ?? '') !== undefined)
+        throw final('the host of the VM is in maintenance')
       const changed = { ...withPower(fact, to, change, world.clock.now()), lastCall: callKey }
       await vms.put(vmExtId, changed)
       return changed.vm

@@ -256,6 +256,7 @@ export function createHardware(
     ...createMaintenance(world, requireAnswer),
     ...createDrives(world, durations === 'instant', requireAnswer),
     ...createControllerVms(world, requireAnswer),
+    log: world.log.write,
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')

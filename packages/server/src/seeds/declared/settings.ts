@@ -10,6 +10,7 @@ import { sparselyUpdated } from '../../core/updates.ts'
 import { recordCompliance } from '../../domains/clustermgmt/compliance.ts'
 import { inClusterRow } from '../../domains/clustermgmt/settings-sections.ts'
 import type { ClusterFact } from '../../drivers/simulated/hardware.ts'
+import { seedRsyslogServers } from '../demo/clusters.ts'
 import type { Declared } from '../format.ts'
 import { addressIn, bodyOf } from '../readable.ts'
 import { withRandomKeys } from './clusters.ts'
@@ -81,6 +82,7 @@ async function setBack({ ctx, settings }: Filling, clusterExtId: string): Promis
   await facts.put(clusterExtId, { ...facts.get(clusterExtId), settings: actual })
   const cluster = (await ctx.store.get(Cluster, clusterExtId)) as ClusterEntity
   await ctx.store.replace(Cluster, sparselyUpdated(cluster, inClusterRow(own), ['config', 'network']))
+  await seedRsyslogServers(ctx, clusterExtId, actual)
   const { secrets } = ctx.machinery
   await recordCompliance({ store: ctx.store, clock: ctx.clock, secrets }, clusterExtId, actual)
 }

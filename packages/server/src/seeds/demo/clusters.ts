@@ -5,7 +5,8 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { seedId } from '../../core/ids/named-id.ts'
+import { derivedId, seedId } from '../../core/ids/named-id.ts'
+import { followRsyslog } from '../../domains/clustermgmt/rsyslog/follow.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
 import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
 import type { ClusterSettings } from '../../drivers/hardware.ts'
@@ -50,6 +51,15 @@ const smtpServer = {
 } as const
 const ntpServerIpList = [ipv4('10.44.1.5'), fqdn('ntp.example.com')]
 const nameServerIpList = [ipv4('10.44.1.6'), ipv4('10.44.1.7')]
+/** No part of the simulated world: lines reach a real receiver at this address, if `--allow-address` opens it. */
+const rsyslogServerList = [
+  {
+    ...{ serverName: 'logs', ipAddress: ipv4('10.44.1.8'), port: 514, networkProtocol: 'UDP' },
+    modules: (['API_AUDIT', 'AUDIT', 'GENESIS', 'STARGATE'] as const).map((name) => ({
+      ...({ name, logSeverityLevel: 'INFO', shouldLogMonitorFiles: true } as const),
+    })),
+  },
+] satisfies ClusterSettings['RSYSLOG_SERVER_CONFIG']
 
 /** The demo inventory. Recreates the manager's entity after the clusters, so that lists show it last. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
@@ -70,6 +80,7 @@ async function seedNativeCluster(ctx: SeedContext): Promise<void> {
       nameServerIpList,
       smtpServer,
       nfsSubnetWhitelist: ['10.44.1.0/255.255.255.0'],
+      rsyslogServerList,
     }),
   })
   await seedHosts(ctx, native, hostClasses.native, [
@@ -211,7 +222,18 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
   } as unknown as ClusterRow
   await ctx.store.insert(Cluster, cluster)
   await ctx.world.collection<ClusterFact>('hardware.clusters').put(extId, { settings })
+  await seedRsyslogServers(ctx, extId, settings)
   return cluster
+}
+
+/** The rows of the rsyslog servers in the settings, under ids that their names give. */
+export async function seedRsyslogServers(
+  ctx: SeedContext,
+  clusterExtId: string,
+  settings: ClusterSettings,
+): Promise<void> {
+  const idOf = (serverName: string): string => derivedId(clusterExtId, 'rsyslog', serverName)
+  await followRsyslog({ ...ctx, idOf }, clusterExtId, settings)
 }
 
 const buildOf = (version: string) => ({

@@ -1,6 +1,7 @@
 /** The parts of a cluster that are told about its alerts: one line each, sorted. */
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
+import { logAlerts } from '../rsyslog/alert-lines.ts'
 import type { Notice } from './alert.ts'
 
 /**
@@ -10,4 +11,6 @@ import type { Notice } from './alert.ts'
 export type AlertReceiver = (ctx: ScheduleContext<Drivers>, notices: readonly Notice[]) => Promise<void>
 
 /** By a name that is stored with the notices and never changes. */
-export const alertReceivers: Readonly<Record<string, AlertReceiver>> = {}
+export const alertReceivers: Readonly<Record<string, AlertReceiver>> = {
+  syslog: logAlerts,
+}
