@@ -11,5 +11,8 @@ export { hostMaintenanceOperations as 'host-maintenance' } from './host-maintena
 export { hostNicOperations as 'host-nic' } from './host-nic.ts'
 export { hostStatsOperations as 'host-stats' } from './host-stats.ts'
 export { pcieDeviceOperations as 'pcie-device' } from './pcie-device.ts'
+export { snmpConfigOperations as 'snmp-config' } from './snmp-config.ts'
+export { snmpTrapOperations as 'snmp-trap' } from './snmp-trap.ts'
+export { snmpUserOperations as 'snmp-user' } from './snmp-user.ts'
 export { storageContainerOperations as 'storage-container' } from './storage-container.ts'
 export { virtualNicOperations as 'virtual-nic' } from './virtual-nic.ts'

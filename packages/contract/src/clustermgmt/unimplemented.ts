@@ -18,14 +18,6 @@ export const unimplemented: Unimplemented = {
   },
   '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
-  '/config/clusters/{clusterExtId}/snmp': {
-    addSnmpTransport: 'POST /$actions/add-transports',
-    getSnmpConfigByClusterId: 'GET',
-    removeSnmpTransport: 'POST /$actions/remove-transports',
-    updateSnmpStatus: 'POST /$actions/update-status',
-  },
-  '/config/clusters/{clusterExtId}/snmp/traps': { SnmpTrap: 'create get update delete' },
-  '/config/clusters/{clusterExtId}/snmp/users': { SnmpUser: 'create get update delete' },
   '/config/clusters/{clusterExtId}/ssl-certificate': {
     getSSLCertificate: 'v4.2 GET',
     updateSSLCertificate: 'v4.2 PUT',

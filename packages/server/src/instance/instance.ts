@@ -40,6 +40,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const stopSchedules = assembled.startSchedules()
   opened.defer(stopSchedules)
   const { drivers } = assembled
+  opened.defer(() => drivers.traps.close())
   const isInstant = opening.config.durations === 'instant'
   const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopObservations)
@@ -128,6 +129,7 @@ export class Instance {
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     await this.#stopObservations()
     await this.#stopFlowExports()
+    this.drivers.traps.close()
     this.clock.close()
     try {
       this.noteClock()

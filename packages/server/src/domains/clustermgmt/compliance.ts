@@ -10,6 +10,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import { type ClusterSettings, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 import { differingSections, inClusterRow, openSecrets, sectionsOf } from './settings-sections.ts'
+import { followSnmp, snmpWrites } from './snmp/follow.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
 type ClusterRow = EntityOf<typeof Cluster>
@@ -88,9 +89,9 @@ export const complianceMonitor = {
       const { extId, clusterProfileExtId } = cluster
       if (!ctx.drivers.hardware.isReachable(extId)) continue
       const actual = await ctx.drivers.hardware.readSettings(extId)
-      // A cluster without a profile needs a write only if its settings differ from its row.
-      if (clusterProfileExtId !== undefined || changesFrom(cluster, actual) !== undefined)
-        observed.push({ extId, actual })
+      // A cluster without a profile needs a write only if its settings differ from its rows.
+      const differs = changesFrom(cluster, actual) !== undefined || (await snmpWrites(ctx, extId, actual)).length > 0
+      if (clusterProfileExtId !== undefined || differs) observed.push({ extId, actual })
     }
     if (observed.length === 0) return
     await ctx.store.transaction(async (transaction) => {
@@ -98,6 +99,7 @@ export const complianceMonitor = {
         // The running task records the compliance of this cluster.
         if (ctx.runner.queueLength(extId) > 0) continue
         await followSettings(transaction, extId, actual)
+        await followSnmp({ ...ctx, store: transaction }, extId, actual)
         await recordCompliance({ ...ctx, store: transaction }, extId, actual)
       }
     })

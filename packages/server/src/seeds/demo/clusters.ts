@@ -5,10 +5,11 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { seedId } from '../../core/ids/named-id.ts'
+import { derivedId, seedId } from '../../core/ids/named-id.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
+import { followSnmp } from '../../domains/clustermgmt/snmp/follow.ts'
 import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
-import type { ClusterSettings } from '../../drivers/hardware.ts'
+import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
 import { hostClasses, ipv4, seedHosts } from './hosts.ts'
@@ -51,6 +52,24 @@ const smtpServer = {
 const ntpServerIpList = [ipv4('10.44.1.5'), fqdn('ntp.example.com')]
 const nameServerIpList = [ipv4('10.44.1.6'), ipv4('10.44.1.7')]
 
+/** The receiver is no part of the simulated world: traps reach a real one at this address. */
+export const demoSnmp = {
+  isEnabled: true,
+  transports: [{ protocol: 'UDP', port: 161 }],
+  users: [
+    {
+      ...{ username: 'monitor', authType: 'SHA', authKey: 'Simulated.Auth.1' },
+      ...{ privType: 'AES', privKey: 'Simulated.Priv.1' },
+    },
+  ],
+  traps: [
+    {
+      ...{ address: ipv4('10.44.1.8'), port: 162, protocol: 'UDP' },
+      ...{ version: 'V3', username: 'monitor', recieverName: 'monitoring' },
+    },
+  ],
+} satisfies ClusterSettings['SNMP_SERVER_CONFIG']
+
 /** The demo inventory. Recreates the manager's entity after the clusters, so that lists show it last. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await ctx.store.remove(Cluster, ctx.managerExtId)
@@ -70,6 +89,7 @@ async function seedNativeCluster(ctx: SeedContext): Promise<void> {
       nameServerIpList,
       smtpServer,
       nfsSubnetWhitelist: ['10.44.1.0/255.255.255.0'],
+      snmpConfig: demoSnmp,
     }),
   })
   await seedHosts(ctx, native, hostClasses.native, [
@@ -210,8 +230,27 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     ...given.more,
   } as unknown as ClusterRow
   await ctx.store.insert(Cluster, cluster)
-  await ctx.world.collection<ClusterFact>('hardware.clusters').put(extId, { settings })
+  await placeSettings(ctx, extId, settings)
   return cluster
+}
+
+/**
+ * @param settings with plain secrets: the cluster keeps digests of them, the rows keep them sealed
+ * @param occasion new rows of another one have other ids
+ */
+export async function placeSettings(
+  ctx: SeedContext,
+  clusterExtId: string,
+  settings: ClusterSettings,
+  occasion = 'new cluster',
+): Promise<void> {
+  const actual = withDigests(clusterExtId, settings)
+  const facts = ctx.world.collection<ClusterFact>('hardware.clusters')
+  await facts.put(clusterExtId, { ...facts.get(clusterExtId), settings: actual })
+  let count = 0
+  const ids = { uuid: () => derivedId(clusterExtId, 'snmp', occasion, count++) }
+  const following = { store: ctx.store, secrets: ctx.machinery.secrets, ids, tenantId: ctx.tenantId }
+  await followSnmp(following, clusterExtId, actual, settings.SNMP_SERVER_CONFIG?.users)
 }
 
 const buildOf = (version: string) => ({

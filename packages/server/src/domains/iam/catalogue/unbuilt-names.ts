@@ -17,9 +17,6 @@ const irregular: Readonly<Record<string, string>> = {
 const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
   [/^clustermgmt.*\/clusters\/cvms$/, 'Cluster_Controller_VM', 'cluster'],
   [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
-  [/^clustermgmt.*\/clusters\/snmp$/, 'Cluster_SNMP', 'cluster'],
-  [/^clustermgmt.*\/snmp\/traps$/, 'Cluster_SNMP_Trap', 'cluster'],
-  [/^clustermgmt.*\/snmp\/users$/, 'Cluster_SNMP_User', 'cluster'],
   [/^clustermgmt.*\/ssl-certificate$/, 'Cluster_SSL_Certificate', 'cluster'],
   [/^clustermgmt.*\/rsyslog-servers$/, 'Cluster_Rsyslog_Server', 'cluster'],
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
