@@ -3,7 +3,7 @@ import { completed, requestOf, tagged } from '../../restart/asked.ts'
 import { creating, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ip } from '../../support/vpcs.ts'
-import type { Creation, FieldBase, OrderCase, RestartScenario } from '../kind.ts'
+import type { Creation, FieldBase, RestartScenario } from '../kind.ts'
 import { snmp } from './snmp-config.ts'
 
 const traps = `${snmp}/traps`
@@ -18,14 +18,6 @@ export const creations = {
     body: () => ({ address: ip('10.9.9.9'), port: aPort(), version: 'V2' }),
   },
 } satisfies Record<string, Creation>
-
-export const orderCases: Readonly<Record<string, OrderCase>> = {
-  'clustermgmt.createSnmpTrap': {
-    path: traps.slice('/clustermgmt/v4.2'.length),
-    body: { address: ip('10.9.9.7'), version: 'V3', username: 'nobody' },
-    broken: { engineId: 'abc' },
-  },
-}
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'clustermgmt.createSnmpTrap': [
