@@ -40,7 +40,7 @@ export const cluster = implement(
         ...missingParts(given.network ?? {}, 'network/'),
         ...(given.config === undefined || isManager(stored)
           ? []
-          : configFaults(given.config, next.config ?? {}, hosts)),
+          : configFaults(given.config, next.config ?? {}, hosts, ctx.drivers.hardware)),
       ])
       await requireFreeAddresses(ctx.store, stored, given)
       if (given.name !== undefined) await requireFreeName(ctx.store, stored, given.name)

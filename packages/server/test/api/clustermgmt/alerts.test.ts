@@ -22,7 +22,7 @@ async function openAlerts(of = app): Promise<Alert[]> {
 }
 const openTypes = async (of = app): Promise<string[]> => (await openAlerts(of)).map(({ type }) => type)
 
-test('a failed disk opens one alert, with the time of its failure, and closes it when the disk is replaced', async () => {
+test('a failed disk opens one alert, with the time of its failure, and closes it when the disk is removed', async () => {
   const host = (await app.call('GET', `${clustermgmt}/hosts?$filter=hostName eq 'hp-n01-b'`)).data[0]
   const [{ serialId, uuid }] = host.disk
   const failedAt = app.clock.iso()
@@ -44,6 +44,8 @@ test('a failed disk opens one alert, with the time of its failure, and closes it
   await advance(app, 60)
   assert.deepEqual(await openAlerts(), [alert])
   await happen(app, { type: 'DISK_REPLACED', disk: serialId })
+  assert.deepEqual(await openAlerts(), [alert])
+  await app.task(await app.call('DELETE', `${clustermgmt}/disks/${uuid}`))
   await advance(app, 1)
   assert.deepEqual(await openAlerts(), [])
 })

@@ -33,25 +33,23 @@ export async function failuresIn(
 ): Promise<Condition[]> {
   const judged = new Set(clusters.map(({ extId }) => extId))
   const hosts = (await store.find(Host)).filter(({ cluster }) => judged.has(cluster.uuid))
-  const failed = hardware.failedDrives()
   return [
-    ...hosts.flatMap((host) => failedDisksOf(host, failed)),
+    ...hosts.flatMap((host) => failedDisksOf(host, hardware)),
     ...hosts.flatMap((host) => conditionsOf(host, hardware)),
     ...clusters.flatMap(driftOf),
   ]
 }
 
-function failedDisksOf(host: HostRow, failed: ReadonlyMap<string, number>): Condition[] {
-  return (host.disk ?? []).flatMap(({ uuid = '', serialId = uuid }): Condition[] => {
-    const since = failed.get(uuid)
-    if (since === undefined) return []
+function failedDisksOf(host: HostRow, hardware: Hardware): Condition[] {
+  return hardware.drivesOf(host.extId).flatMap(({ extId, serialNumber, isInPool, fault }): Condition[] => {
+    if (!isInPool || fault === undefined) return []
     return [
       {
         type: 'DISK_FAILED',
         clusterExtId: host.cluster.uuid,
-        ...{ entityKind: 'Disk', entityExtId: uuid, entityName: serialId },
-        text: `The disk ${serialId} of the host ${host.hostName} has failed.`,
-        openedAt: formatTime(since),
+        ...{ entityKind: 'Disk', entityExtId: extId, entityName: serialNumber },
+        text: `The disk ${serialNumber} of the host ${host.hostName} has failed.`,
+        openedAt: formatTime(fault.since),
       },
     ]
   })
