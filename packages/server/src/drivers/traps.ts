@@ -31,7 +31,7 @@ export interface UserSecurity {
   readonly authKey: string
   readonly privType?: 'DES' | 'AES' | undefined
   readonly privKey?: string | undefined
-  /** Of the sender, in hexadecimal digits. Receivers hold keys by it. */
+  /** Engine of the sender, in hexadecimal digits. Receivers store keys for each engine. */
   readonly engineId: string
 }
 

@@ -27,7 +27,7 @@ class StreamSocket extends EventEmitter {
   }
 
   close(): void {
-    // What was written still leaves; a receiver that reads nothing is cut off after its time.
+    // Written messages still leave; the time-out cuts off a receiver that reads nothing.
     this.#connection?.end()
     this.emit('close')
   }

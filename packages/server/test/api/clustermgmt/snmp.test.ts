@@ -301,6 +301,30 @@ test('a change of SNMP by its operations is drift of the profile at once, and ch
   assert.deepEqual(await drifts(), [])
 })
 
+test('a key that somebody changes at the cluster is unknown here, until the user gets its keys again', async () => {
+  const path = `${users}/${await aUser('rekeyed')}`
+  const index = factOf(ids.cloud).users.findIndex(({ username }: any) => username === 'rekeyed')
+  const at = `SNMP_SERVER_CONFIG/users/${index}/authKey`
+  await happen(app, { type: 'FACT_CHANGES', kind: 'CLUSTER', of: 'cloud-1', path: at, secret: 'Key.Of.Somebody' })
+  await advance(app, 30)
+  const body = { username: 'rekeyed', authType: 'SHA', privType: 'AES' }
+  const kept = await putFresh(app, path, body)
+  assert.deepEqual([kept.status, kept.errors[0]?.argumentsMap?.['attributePath']], [400, 'authKey'])
+  const before = factOf(ids.cloud).users[index]
+  await done(putFresh(app, path, { ...body, authKey: 'Auth.Key.1' }))
+  const { authKey, privKey } = factOf(ids.cloud).users[index]
+  assert.notDeepEqual(authKey, before.authKey)
+  assert.deepEqual(privKey, before.privKey)
+})
+
+test('the manager itself has SNMP too', async () => {
+  const manager = snmpOf(ids.manager)
+  await made(`${manager}/users`, { username: 'of-manager', ...keys })
+  await done(post(`${manager}/$actions/update-status`, { isEnabled: true }))
+  const { isEnabled, users: found } = await read(manager)
+  assert.deepEqual([isEnabled, found.map(({ username }: any) => username)], [true, ['of-manager']])
+})
+
 test('settings that somebody changes at the cluster are shown within half an hour, and entries that stayed keep their ids', async () => {
   const extId = await aUser('outside')
   const index = factOf(ids.cloud).users.findIndex(({ username }: any) => username === 'outside')

@@ -41,5 +41,5 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 }
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
-  switchSnmp: () => walk.post(action('update-status'), { isEnabled: false }),
+  disableSnmp: () => walk.post(action('update-status'), { isEnabled: false }),
 }

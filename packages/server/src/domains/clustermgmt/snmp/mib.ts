@@ -23,14 +23,14 @@ const objects = [
 
 export type AlertObject = (typeof objects)[number]
 
-/** Of the only instance. */
+/** The objects are scalars, so each identifier ends with instance 0. */
 export const objectIds = Object.fromEntries(
   objects.map((name, index) => [name, `${root}.1.${index + 1}.0`]),
 ) as Readonly<Record<AlertObject, string>>
 
 export const severities = { CRITICAL: 1, WARNING: 2 } as const
 
-/** Of the net-snmp project, with the bit of RFC 3411 that tells the newer format. */
+/** Number of the net-snmp project, with the bit that RFC 3411 sets for the newer format. */
 const enterprise = '80001f88'
 const administrative = '05'
 

@@ -26,7 +26,7 @@ interface Change<I> {
   readonly operation: string
   /** Refusals that depend on what is set now. */
   readonly faults: (present: Section, input: I) => readonly ApiError[]
-  /** Makes the same of its own result: it runs again after a crash. Secrets are plain. */
+  /** Idempotent, because it runs again after a crash. Secrets in the result are plain. */
   readonly next: (present: Section, input: I, secrets: SecretReader) => Section
   /** Writes the row that the request names. Its settings are on the cluster already. */
   readonly record?: (ctx: RecordContext<Drivers>, input: I) => Promise<unknown>
