@@ -14,6 +14,7 @@ const drivers = [
   'drivers/ldap',
   'drivers/remote',
   'drivers/s3',
+  'drivers/snmp',
   'drivers/syslog',
 ]
 const underDomains = ['contract', 'odata', 'store', 'core', 'drivers', 'archive', 'domains/base']
@@ -58,6 +59,7 @@ const server: Readonly<Record<string, readonly string[]>> = {
   'drivers/ldap': ['core', 'drivers'],
   'drivers/remote': ['contract', 'client', 'core', 'drivers'],
   'drivers/s3': ['core', 'drivers'],
+  'drivers/snmp': ['core', 'drivers'],
   'drivers/syslog': ['core', 'drivers'],
   'drivers/simulated': ['contract', 'core', 'store', 'drivers'],
   archive: ['contract', 'core', 'drivers'],

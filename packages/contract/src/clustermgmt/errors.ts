@@ -119,6 +119,12 @@ export const clustermgmtErrors = {
     message:
       '"{name}" is the manager itself, which has no hosts, disks or containers; {action} needs a cluster that has.',
   },
+  SNMP_TRAP_EXISTS: {
+    code: 'PLAT-10011',
+    status: 409,
+    group: 'ENTITY_ALREADY_EXISTS',
+    message: 'The cluster sends traps to this address and port for this username already. Change that trap instead.',
+  },
   SNMP_USER_IN_USE: {
     code: 'CLUSTER-10070',
     status: 409,

@@ -11,14 +11,6 @@ export const unimplemented: Unimplemented = {
     removeNode: 'POST /$actions/remove-node',
     validateNode: 'POST /$actions/validate-node',
   },
-  '/config/clusters/{clusterExtId}/snmp': {
-    addSnmpTransport: 'POST /$actions/add-transports',
-    getSnmpConfigByClusterId: 'GET',
-    removeSnmpTransport: 'POST /$actions/remove-transports',
-    updateSnmpStatus: 'POST /$actions/update-status',
-  },
-  '/config/clusters/{clusterExtId}/snmp/traps': { SnmpTrap: 'create get update delete' },
-  '/config/clusters/{clusterExtId}/snmp/users': { SnmpUser: 'create get update delete' },
   '/config/clusters/{clusterExtId}/ssl-certificate': {
     getSSLCertificate: 'v4.2 GET',
     updateSSLCertificate: 'v4.2 PUT',

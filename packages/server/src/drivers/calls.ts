@@ -207,6 +207,7 @@ export const driverCalls = {
     revokeTrust: true,
   },
   telemetry: { read: true, readBalancer: true, readDrives: true, readHost: true, readStretch: true },
+  traps: { send: true },
   web: { fetch: true, refusalOf: true },
 } as const satisfies { readonly [D in keyof Drivers]: Readonly<Record<CallOf<Drivers[D]> & string, true>> }
 

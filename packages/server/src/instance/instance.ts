@@ -42,6 +42,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const stopSchedules = assembled.startSchedules()
   opened.defer(stopSchedules)
   const { drivers } = assembled
+  opened.defer(() => drivers.traps.close())
   const isInstant = opening.config.durations === 'instant'
   const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopObservations)
@@ -138,6 +139,7 @@ export class Instance {
     await this.#stopObservations()
     await this.#stopFlowExports()
     await this.#stopSyslog()
+    this.drivers.traps.close()
     this.clock.close()
     try {
       this.noteClock()

@@ -78,6 +78,12 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
     },
   ],
   Key: [{ path: ['apiKeyDigest'], what: 'API keys', instead: opensNothing, standIn: (ctx) => ctx.noDigest() }],
+  SnmpUser: (['authKey', 'privKey'] as const).map((name) => ({
+    path: [name],
+    what: 'keys of SNMP users',
+    instead: createdAgain,
+    standIn: (ctx: StandIns, { clusterExtId }: Doc) => ctx.secretFor(`snmp/${clusterExtId}/${name}`),
+  })),
   Task: [
     { path: ['runner'], what: 'how finished tasks ran', instead: 'is not there', isInternal: true },
     {
@@ -169,6 +175,14 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       standIn: (ctx, _, [id]) => bmcDigest(id as string, ctx.secretFor(`bmc/${id}`)),
     },
   ],
+  'hardware.clusters': (['authKey', 'privKey'] as const).map((name) => ({
+    path: ['settings', 'SNMP_SERVER_CONFIG', 'users', name],
+    what: 'keys of SNMP users',
+    instead: createdAgain,
+    standIn: (ctx: StandIns, _: Doc, [id = '']: readonly string[]) => ({
+      digest: secretDigest(id, ctx.secretFor(`snmp/${id}/${name}`)),
+    }),
+  })),
   'objectStore.buckets': [
     {
       path: ['keys', '*'],

@@ -235,9 +235,13 @@ const withVcenter = (): object => ({
   vcenterInfo: { address, credentials: { username: 'administrator', password: secret() } },
 })
 
+const snmpUsers = `${clustermgmt}/clusters/${ids.native}/snmp/users`
+const withKeys = (): object => ({ authType: 'SHA', authKey: secret(), privType: 'AES', privKey: secret() })
+
 /** One for each operation whose body may hold a secret. */
 const stories: Readonly<Record<string, () => Promise<unknown>>> = {
   'clustermgmt.createClusterProfile': () => made('POST', profiles, { name: name(), ...withProfile() }),
+  'clustermgmt.createSnmpUser': () => made('POST', snmpUsers, { username: name(), ...withKeys() }),
   'clustermgmt.enterHostMaintenance': () => made('POST', maintenanceOf('enter'), withVcenter()),
   'clustermgmt.exitHostMaintenance': () => made('POST', maintenanceOf('exit'), withVcenter()),
   'clustermgmt.updateBmcInfo': () => {
@@ -256,6 +260,11 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
       ],
     }
     return made('PUT', path, { network }, { tagOf: path })
+  },
+  'clustermgmt.updateSnmpUserById': async () => {
+    const username = name()
+    const path = `${snmpUsers}/${await made('POST', snmpUsers, { username, ...withKeys() })}`
+    await made('PUT', path, { username, ...withKeys() }, { tagOf: path })
   },
   'clustermgmt.updateClusterProfileById': async () => {
     const path = `${profiles}/${await made('POST', profiles, { name: name() })}`

@@ -7,7 +7,7 @@ import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, parseAddress } from '../../core/ip-address.ts'
 import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts'
 import { sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
-import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
+import type { ClusterSettings } from '../../drivers/hardware.ts'
 import { seedCluster, seedContainer } from '../demo/clusters.ts'
 import { hostClasses, type SeedHost, seedHosts } from '../demo/hosts.ts'
 import { seedCloudSubnet, seedVirtualSwitch } from '../demo/networks.ts'
@@ -165,8 +165,7 @@ async function settingsOf(filling: Filling, item: DeclaredCluster, path: string)
     name: 'settings',
     ...withRandomKeys(written, filling),
   }) as object
-  const extId = item.extId ?? seedId(`cluster/${item.name}`)
-  return withDigests(extId, sectionsOf(withSettingDefaults(body)))
+  return sectionsOf(withSettingDefaults(body))
 }
 
 /** SNMP users need keys, which seeds do not contain. */

@@ -8,8 +8,9 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { derivedId, seedId } from '../../core/ids/named-id.ts'
 import { followRsyslog } from '../../domains/clustermgmt/rsyslog/follow.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
+import { followSnmp } from '../../domains/clustermgmt/snmp/follow.ts'
 import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
-import type { ClusterSettings } from '../../drivers/hardware.ts'
+import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
 import { hostClasses, ipv4, seedHosts } from './hosts.ts'
@@ -61,6 +62,24 @@ const rsyslogServerList = [
   },
 ] satisfies ClusterSettings['RSYSLOG_SERVER_CONFIG']
 
+/** The receiver is no part of the simulated world: traps reach a real one at this address. */
+export const demoSnmp = {
+  isEnabled: true,
+  transports: [{ protocol: 'UDP', port: 161 }],
+  users: [
+    {
+      ...{ username: 'monitor', authType: 'SHA', authKey: 'Simulated.Auth.1' },
+      ...{ privType: 'AES', privKey: 'Simulated.Priv.1' },
+    },
+  ],
+  traps: [
+    {
+      ...{ address: ipv4('10.44.1.8'), port: 162, protocol: 'UDP' },
+      ...{ version: 'V3', username: 'monitor', recieverName: 'monitoring' },
+    },
+  ],
+} satisfies ClusterSettings['SNMP_SERVER_CONFIG']
+
 /** The demo inventory. Recreates the manager's entity after the clusters, so that lists show it last. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await ctx.store.remove(Cluster, ctx.managerExtId)
@@ -81,6 +100,7 @@ async function seedNativeCluster(ctx: SeedContext): Promise<void> {
       smtpServer,
       nfsSubnetWhitelist: ['10.44.1.0/255.255.255.0'],
       rsyslogServerList,
+      snmpConfig: demoSnmp,
     }),
   })
   await seedHosts(ctx, native, hostClasses.native, [
@@ -221,19 +241,29 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     ...given.more,
   } as unknown as ClusterRow
   await ctx.store.insert(Cluster, cluster)
-  await ctx.world.collection<ClusterFact>('hardware.clusters').put(extId, { settings })
-  await seedRsyslogServers(ctx, extId, settings)
+  await placeSettings(ctx, extId, settings)
   return cluster
 }
 
-/** The rows of the rsyslog servers in the settings, under ids that their names give. */
-export async function seedRsyslogServers(
+/**
+ * @param settings with plain secrets: the cluster keeps digests of them, the rows keep them sealed
+ * @param occasion new rows of another one have other ids
+ */
+export async function placeSettings(
   ctx: SeedContext,
   clusterExtId: string,
   settings: ClusterSettings,
+  occasion = 'new cluster',
 ): Promise<void> {
+  const actual = withDigests(clusterExtId, settings)
+  const facts = ctx.world.collection<ClusterFact>('hardware.clusters')
+  await facts.put(clusterExtId, { ...facts.get(clusterExtId), settings: actual })
+  let count = 0
+  const ids = { uuid: () => derivedId(clusterExtId, 'snmp', occasion, count++) }
+  const following = { store: ctx.store, secrets: ctx.machinery.secrets, ids, tenantId: ctx.tenantId }
   const idOf = (serverName: string): string => derivedId(clusterExtId, 'rsyslog', serverName)
-  await followRsyslog({ ...ctx, idOf }, clusterExtId, settings)
+  await followRsyslog({ ...ctx, idOf }, clusterExtId, actual)
+  await followSnmp(following, clusterExtId, actual, settings.SNMP_SERVER_CONFIG?.users)
 }
 
 const buildOf = (version: string) => ({

@@ -16,9 +16,6 @@ const irregular: Readonly<Record<string, string>> = {
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
 const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
   [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
-  [/^clustermgmt.*\/clusters\/snmp$/, 'Cluster_SNMP', 'cluster'],
-  [/^clustermgmt.*\/snmp\/traps$/, 'Cluster_SNMP_Trap', 'cluster'],
-  [/^clustermgmt.*\/snmp\/users$/, 'Cluster_SNMP_User', 'cluster'],
   [/^clustermgmt.*\/ssl-certificate$/, 'Cluster_SSL_Certificate', 'cluster'],
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
