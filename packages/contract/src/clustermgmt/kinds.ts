@@ -11,5 +11,6 @@ export { hostMaintenanceOperations as 'host-maintenance' } from './host-maintena
 export { hostNicOperations as 'host-nic' } from './host-nic.ts'
 export { hostStatsOperations as 'host-stats' } from './host-stats.ts'
 export { pcieDeviceOperations as 'pcie-device' } from './pcie-device.ts'
+export { sslCertificateOperations as 'ssl-certificate' } from './ssl-certificate.ts'
 export { storageContainerOperations as 'storage-container' } from './storage-container.ts'
 export { virtualNicOperations as 'virtual-nic' } from './virtual-nic.ts'

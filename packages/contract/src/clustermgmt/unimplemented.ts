@@ -26,10 +26,6 @@ export const unimplemented: Unimplemented = {
   },
   '/config/clusters/{clusterExtId}/snmp/traps': { SnmpTrap: 'create get update delete' },
   '/config/clusters/{clusterExtId}/snmp/users': { SnmpUser: 'create get update delete' },
-  '/config/clusters/{clusterExtId}/ssl-certificate': {
-    getSSLCertificate: 'v4.2 GET',
-    updateSSLCertificate: 'v4.2 PUT',
-  },
   '/config/disks': { Disk: 'list get delete', updateDiskLEDState: 'v4.2 update-led-state' },
   '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },
   '/config/system-user-passwords': {

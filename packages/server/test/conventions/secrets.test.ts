@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { createPrivateKey, randomUUID } from 'node:crypto'
 import fs, { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -13,6 +13,7 @@ import { seedId } from '../../src/core/ids/named-id.ts'
 import { digestOf } from '../../src/drivers/simulated/place-doors.ts'
 import { remotePasswordDigest, remoteSides } from '../../src/drivers/simulated/remote-managers.ts'
 import { lab } from '../../src/seeds/demo/registrations.ts'
+import { issue } from '../support/authorities.ts'
 import { bucketTarget, onCluster, targets } from '../support/backups.ts'
 import { clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
 import { creations, nativeCluster } from '../support/creations.ts'
@@ -262,6 +263,17 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     await made('PUT', path, withProfile(), { tagOf: path })
     await made('POST', `${path}/$actions/apply`, { clusters: [{ uuid: ids.native }] })
     await made('POST', `${path}/$actions/apply?$dryrun=true`, { clusters: [{ uuid: ids.native }] })
+  },
+  'clustermgmt.updateSSLCertificate': async () => {
+    const path = `${clustermgmt}/clusters/${ids.native}/ssl-certificate`
+    const { pem, key } = await issue()
+    const passphrase = secret()
+    const locked = createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase })
+    for (const line of `${key}\n${locked}`.split('\n')) if (/^[A-Za-z0-9+/]{40,}$/.test(line)) secrets.add(line)
+    const body = { publicCertificate: pem, privateKey: String(locked), privateKeyAlgorithm: 'ECDSA_256' }
+    assert.equal((await send('PUT', path, { ...body, passphrase: 'wrong' }, { tagOf: path })).status, 400)
+    await made('PUT', path, { ...body, passphrase }, { tagOf: path })
+    await send('GET', path)
   },
   'iam.changeUserPassword': async () => {
     const { username, password } = await aUser()

@@ -15,6 +15,7 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import { createClusterCertificates } from './cluster-certificates.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -258,6 +259,7 @@ export function createHardware(world: SimulatedWorld): Hardware {
     ...createSettings(world, requireAnswer),
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
+    ...createClusterCertificates(world, requireAnswer),
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')
