@@ -28,10 +28,6 @@ export const unimplemented: Unimplemented = {
   '/config/clusters/{clusterExtId}/snmp/users': { SnmpUser: 'create get update delete' },
   '/config/disks': { Disk: 'list get delete', updateDiskLEDState: 'v4.2 update-led-state' },
   '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },
-  '/config/system-user-passwords': {
-    SystemUserPassword: 'v4.2 list',
-    changeSystemUserPasswordById: 'v4.2 change-password',
-  },
   '/config/task-response': { fetchTaskResponse: 'GET /{extId}' },
   '/config/vcenter-extensions': {
     VcenterExtension: 'list get',

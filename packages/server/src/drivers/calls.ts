@@ -48,6 +48,7 @@ export const driverCalls = {
     takeSnapshot: true,
   },
   hardware: {
+    changePassword: true,
     enterMaintenance: true,
     leaveMaintenance: true,
     leftoverFiles: true,
@@ -61,6 +62,7 @@ export const driverCalls = {
     switchCertificate: true,
     takeBackCertificate: true,
     takeBackContainer: true,
+    takeBackPassword: true,
     takeBackSettings: true,
     unmountDatastore: true,
     unstageCertificate: true,

@@ -14,6 +14,7 @@ import type {
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import type { ClusterCertificates } from './cluster-certificates.ts'
+import type { SystemAccounts } from './system-accounts.ts'
 
 /** Named as in the drift reports of profiles. */
 export type SettingsSection = ValueOf<typeof configType>
@@ -130,7 +131,7 @@ export interface HostCondition {
 }
 
 /** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
-export interface Hardware extends ClusterCertificates {
+export interface Hardware extends ClusterCertificates, SystemAccounts {
   /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */

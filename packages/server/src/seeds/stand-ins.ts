@@ -87,7 +87,27 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
       isInternal: true,
     },
   ],
+  SystemAccount: [
+    {
+      path: ['passwordHash'],
+      what: 'passwords of system accounts',
+      instead: ofAdmin,
+      standIn: (ctx) => ctx.adminPasswordHash,
+    },
+    {
+      path: ['formerPasswordHashes'],
+      what: 'former passwords of system accounts',
+      instead: ofAdmin,
+      standIn: (ctx) => [ctx.adminPasswordHash],
+    },
+  ],
   User: [
+    {
+      path: ['previousPassword'],
+      what: 'passwords that were replaced in the last minutes',
+      instead: 'are not there',
+      isInternal: true,
+    },
     {
       path: ['passwordHash'],
       what: 'passwords of local users',
@@ -160,6 +180,15 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       standIn: (ctx, _, [id]) => secretDigest(id as string, ctx.secretFor(`vpn/${id}`)),
     },
     { path: ['routing', 'bgp', '*', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
+  ],
+  'hardware.accounts': [
+    {
+      path: ['digest'],
+      what: 'passwords of accounts on clusters and hosts',
+      instead: opensNothing,
+      standIn: (ctx) => ctx.noDigest(),
+    },
+    { path: ['changed'], what: 'replaced passwords of these accounts', instead: 'are not there', isInternal: true },
   ],
   'hardware.bmcs': [
     {

@@ -238,6 +238,16 @@ const withVcenter = (): object => ({
 
 /** One for each operation whose body may hold a secret. */
 const stories: Readonly<Record<string, () => Promise<unknown>>> = {
+  'clustermgmt.changeSystemUserPasswordById': async () => {
+    const passwords = '/clustermgmt/v4.2/config/system-user-passwords'
+    const { extId } = (await send('GET', `${passwords}?$filter=systemType eq 'AHV'`.replaceAll(' ', '%20'))).json
+      .data[0]
+    const path = `${passwords}/${extId}/$actions/change-password`
+    const newPassword = secret()
+    await made('POST', path, { newPassword })
+    await send('POST', path, { currentPassword: secret(), newPassword: secret() })
+    await send('POST', path, { currentPassword: newPassword, newPassword: 'short' })
+  },
   'clustermgmt.createClusterProfile': () => made('POST', profiles, { name: name(), ...withProfile() }),
   'clustermgmt.enterHostMaintenance': () => made('POST', maintenanceOf('enter'), withVcenter()),
   'clustermgmt.exitHostMaintenance': () => made('POST', maintenanceOf('exit'), withVcenter()),

@@ -47,6 +47,7 @@ const journals =
 const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 /** As JSON writes it. */
 const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const passwordHash = /\$argon2id\$[^"]+/g
 const mac = /50:6b:8d(?::[0-9a-f]{2}){3}/g
 
 /**
@@ -88,6 +89,7 @@ function outcome(snapshot: readonly string[], base: readonly string[]): readonly
         .replace(id, random)
         .replace(mac, random)
         .replace(certificate, random)
+        .replace(passwordHash, random)
         .replace(/"\$sealed":"[^"]*"/g, '"$sealed":"…"')
         .replace(/"lastSizeBytes":\d+/, '"lastSizeBytes":"…"'),
     )

@@ -16,6 +16,7 @@ import {
   withDigests,
 } from '../hardware.ts'
 import { createClusterCertificates } from './cluster-certificates.ts'
+import { createSystemAccounts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -260,6 +261,10 @@ export function createHardware(world: SimulatedWorld): Hardware {
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
     ...createClusterCertificates(world, requireAnswer),
+    ...createSystemAccounts(world, requireAnswer, {
+      isSilent: (hostExtId) => faults.get(hostExtId)?.isBmcSilent === true,
+      digest: bmcDigest,
+    }),
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')

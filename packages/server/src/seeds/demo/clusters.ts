@@ -7,6 +7,7 @@ import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { seedId } from '../../core/ids/named-id.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
+import { accountId, SystemAccount } from '../../domains/clustermgmt/system-accounts/accounts.ts'
 import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
 import type { ClusterSettings } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
@@ -211,6 +212,14 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
   } as unknown as ClusterRow
   await ctx.store.insert(Cluster, cluster)
   await ctx.world.collection<ClusterFact>('hardware.clusters').put(extId, { settings })
+  await ctx.store.insert(SystemAccount, {
+    extId: accountId('AOS', extId, 'admin'),
+    tenantId: ctx.tenantId,
+    clusterExtId: extId,
+    passwordHash: ctx.adminPasswordHash,
+    formerPasswordHashes: [ctx.adminPasswordHash],
+    lastUpdateTime: ctx.ago(0),
+  } as EntityOf<typeof SystemAccount>)
   return cluster
 }
 
