@@ -151,5 +151,6 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The vCenter {address} is registered already.',
   },
+  VCENTER_REFUSED: { code: 'CLUSTER-10075', status: 409, message: 'The vCenter was not changed: {reason}.' },
   VCENTER_NOT_REGISTERED: { code: 'CLUSTER-10072', status: 409, message: 'The vCenter {address} is not registered.' },
 } as const

@@ -29,11 +29,6 @@ export const unimplemented: Unimplemented = {
   '/config/disks': { Disk: 'list get delete', updateDiskLEDState: 'v4.2 update-led-state' },
   '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },
   '/config/task-response': { fetchTaskResponse: 'GET /{extId}' },
-  '/config/vcenter-extensions': {
-    VcenterExtension: 'list get',
-    registerVcenterExtension: 'register',
-    unregisterVcenterExtension: 'unregister',
-  },
   '/stats/disks': { getDiskStats: 'GET /{extId}' },
   '/stats/storage-containers': { getStorageContainerStats: 'GET /{extId}' },
 }

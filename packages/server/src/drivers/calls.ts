@@ -38,6 +38,7 @@ export const driverCalls = {
     ejectToolsIso: true,
     insertToolsIso: true,
     inventory: true,
+    registerExtension: true,
     removeSnapshot: true,
     removeTools: true,
     revertToSnapshot: true,
@@ -46,6 +47,7 @@ export const driverCalls = {
     setUpTools: true,
     switchTools: true,
     takeSnapshot: true,
+    unregisterExtension: true,
   },
   hardware: {
     changePassword: true,

@@ -5,10 +5,12 @@
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'
+import { vcenterDigest } from '../drivers/simulated/management-extensions.ts'
 import { digestOf } from '../drivers/simulated/place-doors.ts'
 import { remotePasswordDigest } from '../drivers/simulated/remote-managers.ts'
 import { demoBucket, demoClusterLogin } from './demo/backups.ts'
 import { demoRemoteLogin } from './demo/registrations.ts'
+import { vcenterLogin } from './demo/vcenters.ts'
 
 export interface StandIns {
   readonly adminPasswordHash: string
@@ -180,6 +182,14 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       standIn: (ctx, _, [id]) => secretDigest(id as string, ctx.secretFor(`vpn/${id}`)),
     },
     { path: ['routing', 'bgp', '*', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
+  ],
+  'extern.vcenters': [
+    {
+      path: ['passwordDigest'],
+      what: 'passwords of simulated vCenters',
+      instead: 'the password of docs/reference/demo-world.md',
+      standIn: (_, __, [id]) => vcenterDigest(id as string, vcenterLogin.password),
+    },
   ],
   'hardware.accounts': [
     {

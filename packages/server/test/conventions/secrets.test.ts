@@ -13,6 +13,7 @@ import { seedId } from '../../src/core/ids/named-id.ts'
 import { digestOf } from '../../src/drivers/simulated/place-doors.ts'
 import { remotePasswordDigest, remoteSides } from '../../src/drivers/simulated/remote-managers.ts'
 import { lab } from '../../src/seeds/demo/registrations.ts'
+import { vcenterExtensionId, vcenterLogin } from '../../src/seeds/demo/vcenters.ts'
 import { issue } from '../support/authorities.ts'
 import { bucketTarget, onCluster, targets } from '../support/backups.ts'
 import { clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
@@ -248,6 +249,17 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     await send('POST', path, { currentPassword: secret(), newPassword: secret() })
     await send('POST', path, { currentPassword: newPassword, newPassword: 'short' })
   },
+  ...Object.fromEntries(
+    (['unregister', 'register'] as const).map((verb) => [
+      `clustermgmt.${verb}VcenterExtension`,
+      async () => {
+        const path = `/clustermgmt/v4.2/config/vcenter-extensions/${vcenterExtensionId(ids.extern)}/$actions/${verb}`
+        secrets.add(vcenterLogin.password)
+        await send('POST', path, { username: 'administrator', password: secret() })
+        await made('POST', path, vcenterLogin)
+      },
+    ]),
+  ),
   'clustermgmt.createClusterProfile': () => made('POST', profiles, { name: name(), ...withProfile() }),
   'clustermgmt.enterHostMaintenance': () => made('POST', maintenanceOf('enter'), withVcenter()),
   'clustermgmt.exitHostMaintenance': () => made('POST', maintenanceOf('exit'), withVcenter()),

@@ -13,6 +13,7 @@ import type { ClusterSettings } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
 import { hostClasses, ipv4, seedHosts } from './hosts.ts'
+import { seedVcenter } from './vcenters.ts'
 
 const TiB = 1024 ** 4
 const fqdn = (value: string) => ({ fqdn: { value } })
@@ -137,6 +138,7 @@ async function seedExternCluster(ctx: SeedContext): Promise<void> {
   await seedHosts(ctx, extern, hostClasses.extern, externHosts)
   const store = await seedContainer(ctx, extern, 'extern-store', {})
   for (const host of externHosts) await seedDatastore(ctx, extern, store, host)
+  await seedVcenter(ctx, extern.extId, '10.44.2.5')
 }
 
 async function seedCloudCluster(ctx: SeedContext): Promise<void> {
