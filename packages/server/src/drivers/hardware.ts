@@ -14,6 +14,8 @@ import type {
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import type { ClusterCertificates } from './cluster-certificates.ts'
+import type { ControllerVms } from './controller-vms.ts'
+import type { Drives } from './drives.ts'
 import type { SystemAccounts } from './system-accounts.ts'
 
 /** Named as in the drift reports of profiles. */
@@ -131,7 +133,7 @@ export interface HostCondition {
 }
 
 /** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
-export interface Hardware extends ClusterCertificates, SystemAccounts {
+export interface Hardware extends ClusterCertificates, ControllerVms, Drives, SystemAccounts {
   /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */
@@ -143,8 +145,6 @@ export interface Hardware extends ClusterCertificates, SystemAccounts {
   conditionOf(hostExtId: string): HostCondition
   /** Devices of the cluster's hosts that VMs may use, ordered by host and address. */
   devicesOf(clusterExtId: string): readonly HostDevice[]
-  /** Drive id -> time of failure, milliseconds since 1970. */
-  failedDrives(): ReadonlyMap<string, number>
   /** Bytes of foreign files in the container, as of the last poll. */
   foreignBytes(containerExtId: string): number
 

@@ -2,6 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import type { Drive } from '../../drivers/drives.ts'
 import type { ReadContext } from '../context.ts'
 import { copiesOf, hostsOf, poolUsage } from '../storage-space/capacity.ts'
 import type { StorageOfHosts } from './host-sums.ts'
@@ -23,7 +24,9 @@ export async function storageOver(
   times: readonly number[],
 ): Promise<(time: number) => StorageOfHosts> {
   const all = await hostsOf(ctx.store, clusterExtId)
-  const part = drivesOf(all) === 0 ? 0 : drivesOf(hosts) / drivesOf(all)
+  const sizeOf = (some: readonly HostEntity[]): number =>
+    some.flatMap(({ extId }) => ctx.drivers.hardware.drivesOf(extId)).reduce(pooledBytes, 0)
+  const part = sizeOf(all) === 0 ? 0 : sizeOf(hosts) / sizeOf(all)
   const dayOf = (time: number): number => time / dayMillis
   const [first, last] = [dayOf(times[0] ?? 0), dayOf(times.at(-1) ?? 0)]
   const step = Math.ceil((last - first + 1) / maximumSamples)
@@ -50,8 +53,7 @@ export async function storageOver(
   }
 }
 
-const drivesOf = (hosts: readonly HostEntity[]): number =>
-  hosts.reduce((sum, { disk = [] }) => sum + disk.reduce((size, { sizeInBytes = 0 }) => size + sizeInBytes, 0), 0)
+const pooledBytes = (sum: number, { isInPool, sizeBytes }: Drive): number => (isInPool ? sum + sizeBytes : sum)
 
 async function storageOn(ctx: ReadContext, clusterExtId: string, time: number): Promise<StorageOfHosts> {
   const pool = await poolUsage({ ...ctx, clock: { now: () => time } }, clusterExtId)

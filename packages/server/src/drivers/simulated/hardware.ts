@@ -1,6 +1,6 @@
 /**
  * Simulated clusters and hosts; a direct change of a fact simulates drift. By host: `hardware.bmcs` (real credentials),
- * `hardware.boots`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
+ * `hardware.boots`, `hardware.controllerVms`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -16,6 +16,8 @@ import {
   withDigests,
 } from '../hardware.ts'
 import { createClusterCertificates } from './cluster-certificates.ts'
+import { createControllerVms } from './controller-vms.ts'
+import { createDrives } from './drives.ts'
 import { createSystemAccounts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -58,12 +60,6 @@ export interface HardwareFault {
   readonly refuses?: readonly string[]
 }
 
-export interface DriveFact {
-  readonly hostExtId: string
-  /** Milliseconds since 1970. */
-  readonly since: number
-}
-
 /** Oldest first; milliseconds since 1970. */
 export interface SlownessFact {
   readonly times: readonly { readonly from: number; readonly to?: number; readonly factor: number }[]
@@ -74,7 +70,9 @@ export interface DowntimeFact {
   readonly times: readonly { readonly from: number; readonly to?: number }[]
 }
 
-export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+/** By drive. */
+export const driveSlownessFacts = (world: SimulatedWorld): Collection<SlownessFact> =>
+  world.collection('hardware.drive-slowness')
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
 
 /** By device id. */
@@ -96,7 +94,7 @@ type RequireAnswer = (id: string, call: string) => void
 
 type Conditions = Pick<
   Hardware,
-  'isReachable' | 'isHostUp' | 'conditionOf' | 'devicesOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'
+  'isReachable' | 'isHostUp' | 'conditionOf' | 'devicesOf' | 'foreignBytes' | 'watch' | 'probeBmc'
 >
 type Settings = Pick<Hardware, 'readSettings' | 'writeSettings' | 'takeBackSettings'>
 type Maintenance = Pick<Hardware, 'enterMaintenance' | 'leaveMaintenance'>
@@ -114,7 +112,6 @@ function createConditions(world: SimulatedWorld): Conditions {
   const bmcs = world.collection<BmcFact>('hardware.bmcs')
   const faults = faultFacts(world)
   const boots = world.collection<{ readonly at: number }>('hardware.boots')
-  const drives = driveFacts(world)
   const devices = deviceFacts(world)
   return {
     isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
@@ -130,7 +127,6 @@ function createConditions(world: SimulatedWorld): Conditions {
         bootedAt: boots.get(hostExtId)?.at,
       }
     },
-    failedDrives: () => new Map([...drives.all()].map(([extId, { since }]) => [extId, since])),
     foreignBytes: (containerExtId) =>
       (containers.get(containerExtId)?.files ?? []).reduce((sum, size) => sum + size, 0),
     watch: (changed) =>
@@ -245,7 +241,10 @@ function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer):
   }
 }
 
-export function createHardware(world: SimulatedWorld): Hardware {
+export function createHardware(
+  world: SimulatedWorld,
+  { durations }: { readonly durations: 'instant' | 'natural' },
+): Hardware {
   const datastores = world.collection<DatastoreSpec>('hardware.datastores')
   const faults = faultFacts(world)
 
@@ -265,6 +264,8 @@ export function createHardware(world: SimulatedWorld): Hardware {
       isSilent: (hostExtId) => faults.get(hostExtId)?.isBmcSilent === true,
       digest: bmcDigest,
     }),
+    ...createDrives(world, durations === 'instant', requireAnswer),
+    ...createControllerVms(world, requireAnswer),
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')
