@@ -140,6 +140,11 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The storage container "{name}" still holds {users}. Remove those first.',
   },
+  SYSTEM_PASSWORD_NOT_CHANGED: {
+    code: 'CLUSTER-10074',
+    status: 409,
+    message: 'Failed to change system user password due to {reason}.',
+  },
   TASK_NOT_COMPLETE: { code: 'CLUSTER-10073', status: 409, message: 'The task {taskExtId} has no result: {reason}.' },
   TOO_FEW_NODES_FOR_ERASURE_CODING: {
     code: 'CLUSTER-10051',
@@ -152,5 +157,6 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The vCenter {address} is registered already.',
   },
+  VCENTER_REFUSED: { code: 'CLUSTER-10075', status: 409, message: 'The vCenter was not changed: {reason}.' },
   VCENTER_NOT_REGISTERED: { code: 'CLUSTER-10072', status: 409, message: 'The vCenter {address} is not registered.' },
 } as const

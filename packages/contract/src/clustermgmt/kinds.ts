@@ -19,5 +19,8 @@ export { rsyslogServerOperations as 'rsyslog-server' } from './rsyslog-server.ts
 export { snmpConfigOperations as 'snmp-config' } from './snmp-config.ts'
 export { snmpTrapOperations as 'snmp-trap' } from './snmp-trap.ts'
 export { snmpUserOperations as 'snmp-user' } from './snmp-user.ts'
+export { sslCertificateOperations as 'ssl-certificate' } from './ssl-certificate.ts'
 export { storageContainerOperations as 'storage-container' } from './storage-container.ts'
+export { systemUserPasswordOperations as 'system-user-password' } from './system-user-password.ts'
+export { vcenterExtensionOperations as 'vcenter-extension' } from './vcenter-extension.ts'
 export { virtualNicOperations as 'virtual-nic' } from './virtual-nic.ts'

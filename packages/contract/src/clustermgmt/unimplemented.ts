@@ -11,20 +11,7 @@ export const unimplemented: Unimplemented = {
     removeNode: 'POST /$actions/remove-node',
     validateNode: 'POST /$actions/validate-node',
   },
-  '/config/clusters/{clusterExtId}/ssl-certificate': {
-    getSSLCertificate: 'v4.2 GET',
-    updateSSLCertificate: 'v4.2 PUT',
-  },
   '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },
-  '/config/system-user-passwords': {
-    SystemUserPassword: 'v4.2 list',
-    changeSystemUserPasswordById: 'v4.2 change-password',
-  },
   '/config/task-response': { fetchTaskResponse: 'GET /{extId}' },
-  '/config/vcenter-extensions': {
-    VcenterExtension: 'list get',
-    registerVcenterExtension: 'register',
-    unregisterVcenterExtension: 'unregister',
-  },
   '/stats/storage-containers': { getStorageContainerStats: 'GET /{extId}' },
 }

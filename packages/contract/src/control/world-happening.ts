@@ -51,6 +51,7 @@ const happenings = [
   happening('CLUSTER_RETURNS', { cluster: named }),
   happening('EXTERNAL_MANAGEMENT_FAILS', { cluster: named }),
   happening('EXTERNAL_MANAGEMENT_RETURNS', { cluster: named }),
+  happening('EXTERNAL_MANAGEMENT_CHANGES_PASSWORD', { cluster: named }),
 
   happening('DISK_FAILS', {
     disk: named,

@@ -3,9 +3,10 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import type { ExternalMoves } from './external-moves.ts'
 import type { DiskSnapshot, GuestCredential, GuestSystem, Layer } from './hypervisor.ts'
+import type { ManagementExtensions } from './management-extensions.ts'
 import type { Run } from './telemetry.ts'
 
-export interface ExternalHypervisor extends ExternalGuests, ExternalMoves, ExternalSnapshots {
+export interface ExternalHypervisor extends ExternalGuests, ExternalMoves, ExternalSnapshots, ManagementExtensions {
   /** Result of the last heartbeat, from memory. */
   isConnected(clusterExtId: string): boolean
   /** Without the VMs of a management that is not connected. */

@@ -98,6 +98,7 @@ function worldServices(
     names: canonicalNames,
     passwords: shared.passwords,
     identity: createServiceIdentity({ store, clock }),
+    serviceTls: opening.serviceTls,
     publicUrl: () => config.publicUrl ?? opening.localUrl(),
     tags: state.tags,
     snapshots: createSnapshots({

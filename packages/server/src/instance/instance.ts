@@ -9,6 +9,7 @@ import type { Dispatch } from '../core/pipeline/request.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
 import type { TaskRunner } from '../core/tasks/runner.ts'
 import type { WorldClock } from '../core/time/clock.ts'
+import { useStoredCertificate } from '../domains/clustermgmt/ssl-certificate/holder.ts'
 import { syncSystemRoles } from '../domains/iam/catalogue/system-roles.ts'
 import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
@@ -38,6 +39,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const banner = await prepareStart(opening, state, assembled)
   const { store, clock, ids, world } = state
   await syncSystemRoles(store, state.tenantId)
+  await useStoredCertificate({ ...assembled.world, store, log: opening.log })
   await runner.recover()
   const stopSchedules = assembled.startSchedules()
   opened.defer(stopSchedules)

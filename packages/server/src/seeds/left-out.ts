@@ -82,7 +82,12 @@ export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut)
   // Settings contain digests of secrets and inventories contain sealed secrets, at many paths.
   const sealed = { what: 'secrets in settings and inventories of clusters', instead: notThere }
   if (collection === 'hardware.clusters') dropWhere(value, isDigest, () => leftOut.note(sealed))
-  if (collection === 'remotes.inventories') dropWhere(value, isSealed, () => leftOut.note(sealed))
+  if (collection === 'remotes.inventories')
+    dropWhere(
+      value,
+      (item) => isSealed(item) || isHash(item),
+      () => leftOut.note(sealed),
+    )
 }
 
 function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
@@ -131,6 +136,8 @@ function* placesAt(value: unknown, path: Path, keys: readonly string[] = []): Ge
   }
 }
 
+const isHash = (value: unknown): boolean =>
+  Array.isArray(value) ? value.some(isHash) : typeof value === 'string' && value.startsWith('$argon2')
 const isSealed = (value: unknown): boolean => typeof value === 'object' && value !== null && '$sealed' in value
 const isDigest = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).join() === 'digest'

@@ -5,10 +5,12 @@
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'
+import { vcenterDigest } from '../drivers/simulated/management-extensions.ts'
 import { digestOf } from '../drivers/simulated/place-doors.ts'
 import { remotePasswordDigest } from '../drivers/simulated/remote-managers.ts'
 import { demoBucket, demoClusterLogin } from './demo/backups.ts'
 import { demoRemoteLogin } from './demo/registrations.ts'
+import { vcenterLogin } from './demo/vcenters.ts'
 
 export interface StandIns {
   readonly adminPasswordHash: string
@@ -93,7 +95,27 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
       isInternal: true,
     },
   ],
+  SystemAccount: [
+    {
+      path: ['passwordHash'],
+      what: 'passwords of system accounts',
+      instead: ofAdmin,
+      standIn: (ctx) => ctx.adminPasswordHash,
+    },
+    {
+      path: ['formerPasswordHashes'],
+      what: 'former passwords of system accounts',
+      instead: ofAdmin,
+      standIn: (ctx) => [ctx.adminPasswordHash],
+    },
+  ],
   User: [
+    {
+      path: ['previousPassword'],
+      what: 'passwords that were replaced in the last minutes',
+      instead: 'are not there',
+      isInternal: true,
+    },
     {
       path: ['passwordHash'],
       what: 'passwords of local users',
@@ -166,6 +188,23 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       standIn: (ctx, _, [id]) => secretDigest(id as string, ctx.secretFor(`vpn/${id}`)),
     },
     { path: ['routing', 'bgp', '*', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
+  ],
+  'extern.vcenters': [
+    {
+      path: ['passwordDigest'],
+      what: 'passwords of simulated vCenters',
+      instead: 'the password of docs/reference/demo-world.md',
+      standIn: (_, __, [id]) => vcenterDigest(id as string, vcenterLogin.password),
+    },
+  ],
+  'hardware.accounts': [
+    {
+      path: ['digest'],
+      what: 'passwords of accounts on clusters and hosts',
+      instead: opensNothing,
+      standIn: (ctx) => ctx.noDigest(),
+    },
+    { path: ['changed'], what: 'replaced passwords of these accounts', instead: 'are not there', isInternal: true },
   ],
   'hardware.bmcs': [
     {

@@ -53,7 +53,10 @@ export async function factsOf(app: TestApp): Promise<ReadonlyMap<string, unknown
     if (typeof value !== 'object' || value === null) return value
     const kept = Object.entries(value).filter(
       ([name, item]) =>
-        !factSecrets.test(name) && (item as any)?.$sealed === undefined && (item as any)?.digest === undefined,
+        !factSecrets.test(name) &&
+        !ownFields.has(name) &&
+        (item as any)?.$sealed === undefined &&
+        (item as any)?.digest === undefined,
     )
     return Object.fromEntries(
       kept.map(([name, item]) => [name, name === 'keys' ? Object.keys(item as object) : clean(item)]),

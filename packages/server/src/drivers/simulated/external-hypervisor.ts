@@ -8,6 +8,7 @@ import { createExternalGuests } from './external-guests.ts'
 import { createExternalMoves } from './external-moves.ts'
 import { createExternalSnapshots } from './external-snapshots.ts'
 import { maintenanceFacts } from './hardware.ts'
+import { createManagementExtensions } from './management-extensions.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface ManagementFault {
@@ -47,19 +48,24 @@ export function createExternalHypervisor(
     const fault = faults.get(clusterExtId)
     return fault === undefined || fault.isUnnoticed === true
   }
+  const reach = async (clusterExtId: string): Promise<void> => {
+    if (faults.get(clusterExtId) === undefined) return
+    await pass(noAnswerSeconds)
+    throw final(`the management did not answer within ${noAnswerSeconds} s`)
+  }
   /** @throws DriverError, final, when the VM is gone or its management does not answer */
   const reached = async (vmExtId: string): Promise<OutsideVmFact> => {
     const fact = vms.get(vmExtId)
     if (fact === undefined) throw final('the VM is not there any more')
-    if (faults.get(fact.vm.cluster?.extId ?? '') === undefined) return fact
-    await pass(noAnswerSeconds)
-    throw final(`the management did not answer within ${noAnswerSeconds} s`)
+    await reach(fact.vm.cluster?.extId ?? '')
+    return fact
   }
 
   return {
     ...createExternalGuests(world, { vms, isConnected, reached, isInstant: settings.durations === 'instant' }),
     ...createExternalMoves(world, { vms, isConnected, reached, pass }),
     ...createExternalSnapshots(world, { vms, reached, pass }),
+    ...createManagementExtensions(world, reach),
     isConnected,
     async inventory() {
       const all = [...vms.all().values()].map(({ vm }) => vm)

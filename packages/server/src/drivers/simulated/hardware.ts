@@ -15,8 +15,10 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import { createClusterCertificates } from './cluster-certificates.ts'
 import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
+import { createSystemAccounts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -254,6 +256,11 @@ export function createHardware(
     ...createSettings(world, requireAnswer),
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
+    ...createClusterCertificates(world, requireAnswer),
+    ...createSystemAccounts(world, requireAnswer, {
+      isSilent: (hostExtId) => faults.get(hostExtId)?.isBmcSilent === true,
+      digest: bmcDigest,
+    }),
     ...createDrives(world, durations === 'instant', requireAnswer),
     ...createControllerVms(world, requireAnswer),
     log: world.log.write,

@@ -13,6 +13,7 @@ import { hostClasses, type SeedHost, seedHosts } from '../demo/hosts.ts'
 import { seedCloudSubnet, seedVirtualSwitch } from '../demo/networks.ts'
 import { seedHostingCluster } from '../demo/platform.ts'
 import { seedRegistrationOf } from '../demo/registrations.ts'
+import { seedVcenter } from '../demo/vcenters.ts'
 import type { DeclaredCluster } from '../format.ts'
 import { eachOf } from '../numbered.ts'
 import { bodyOf } from '../readable.ts'
@@ -139,6 +140,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
   if (hypervisorType === 'ESX') await ctx.world.collection<object>('extern.clusters').put(cluster.extId, {})
   for (const [index, subnet] of (item.cloudSubnets ?? []).entries())
     await seedCloudSubnet(ctx, { clusterExtId: cluster.extId, cloudType: item.cloudType ?? 'AWS', index, ...subnet })
+  if (vcenterAddress !== undefined) await seedVcenter(ctx, cluster.extId, vcenterAddress)
   await seedRegistrationOf(ctx, cluster)
   filling.forget()
   await fillContainers(filling, cluster, containers, path)

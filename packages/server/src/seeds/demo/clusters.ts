@@ -9,11 +9,13 @@ import { derivedId, seedId } from '../../core/ids/named-id.ts'
 import { followRsyslog } from '../../domains/clustermgmt/rsyslog/follow.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
 import { followSnmp } from '../../domains/clustermgmt/snmp/follow.ts'
+import { accountId, SystemAccount } from '../../domains/clustermgmt/system-accounts/accounts.ts'
 import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
 import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
 import { hostClasses, ipv4, seedHosts } from './hosts.ts'
+import { seedVcenter } from './vcenters.ts'
 
 const TiB = 1024 ** 4
 const fqdn = (value: string) => ({ fqdn: { value } })
@@ -167,6 +169,7 @@ async function seedExternCluster(ctx: SeedContext): Promise<void> {
   await seedHosts(ctx, extern, hostClasses.extern, externHosts)
   const store = await seedContainer(ctx, extern, 'extern-store', {})
   for (const host of externHosts) await seedDatastore(ctx, extern, store, host)
+  await seedVcenter(ctx, extern.extId, '10.44.2.5')
 }
 
 async function seedCloudCluster(ctx: SeedContext): Promise<void> {
@@ -242,6 +245,14 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
   } as unknown as ClusterRow
   await ctx.store.insert(Cluster, cluster)
   await placeSettings(ctx, extId, settings)
+  await ctx.store.insert(SystemAccount, {
+    extId: accountId('AOS', extId, 'admin'),
+    tenantId: ctx.tenantId,
+    clusterExtId: extId,
+    passwordHash: ctx.adminPasswordHash,
+    formerPasswordHashes: [ctx.adminPasswordHash],
+    lastUpdateTime: ctx.ago(0),
+  } as EntityOf<typeof SystemAccount>)
   return cluster
 }
 

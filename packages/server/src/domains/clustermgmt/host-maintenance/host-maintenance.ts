@@ -12,6 +12,7 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import type { TaskOptions } from '../../../core/tasks/define-task.ts'
 import { implement, parentOf, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
+import { requireVcenter } from '../../registrations/vcenter.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import { requireIdleTopology, TopologyLock } from '../../scheduling/topology.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
@@ -55,6 +56,7 @@ const vcenterFaults = ({ vcenterInfo }: Leaving): ApiError[] =>
 
 async function enter(ctx: Context, body: Entering, signedIn: SignIn | undefined): Promise<TaskStarted> {
   const host = ctx.target
+  await requireVcenter(ctx.store, host.cluster.uuid)
   const cluster = clusterOf(ctx, body, signedIn)
   await requireIdle(ctx, cluster)
   if (isIn(host, 'in_maintenance')) throw new ApiError('HOST_ALREADY_IN_MAINTENANCE', { name: host.hostName })
@@ -78,6 +80,7 @@ async function enter(ctx: Context, body: Entering, signedIn: SignIn | undefined)
 
 async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): Promise<TaskStarted> {
   const host = ctx.target
+  await requireVcenter(ctx.store, host.cluster.uuid)
   const cluster = clusterOf(ctx, body, signedIn)
   const known = await requireIdle(ctx, cluster)
   if (known === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })

@@ -7,7 +7,14 @@ import { failDrive, insertDrive, pullDrive, replaceDrive, returnDrive, setDriveS
 import type { EventSort, Naming, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
 import { closePort, crashGuest, endGuest, hangGuest, openPorts, recoverGuest, setGuestFault } from './guests.ts'
-import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
+import {
+  changeVcenterPassword,
+  failHost,
+  returnHost,
+  setHardwareFault,
+  setManagementAway,
+  setSlowness,
+} from './hosts.ts'
 import { changeLinks, setBgpPeerSilent, setControllerState, setRemoteFault, setVpnPeerFault } from './links.ts'
 import {
   contentFault,
@@ -125,6 +132,11 @@ export const catalogue: Catalogue = {
     about: ofCluster,
     happen: ({ world, target }) =>
       said(setManagementAway(world, target, false), `The external management of ${target.name} answers again.`),
+  },
+  EXTERNAL_MANAGEMENT_CHANGES_PASSWORD: {
+    about: ofCluster,
+    happen: ({ world, target }) =>
+      said(changeVcenterPassword(world, target), `The vCenter of ${target.name} has another password.`),
   },
 
   DISK_FAILS: {
