@@ -42,6 +42,7 @@ export const StorageContainer = resource(
   },
   {
     internal: {
+      createdAt: s.timestamp(),
       /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
       legacy: s.optional(s.anything()),
       /** When each data reduction was enabled; absent if it was on from the start. */

@@ -43,5 +43,4 @@ export const unimplemented: Unimplemented = {
     unregisterVcenterExtension: 'unregister',
   },
   '/stats/disks': { getDiskStats: 'GET /{extId}' },
-  '/stats/storage-containers': { getStorageContainerStats: 'GET /{extId}' },
 }

@@ -12,8 +12,6 @@ export const volumes = namespace({
   resources: [VolumeGroupAttachment],
   unimplemented: {
     '/config/volume-groups': { revertVolumeGroup: 'revert' },
-    '/stats/volume-groups': { getVolumeGroupStats: 'GET /{extId}' },
-    '/stats/volume-groups/{volumeGroupExtId}/disks': { getVolumeDiskStats: 'GET /{extId}' },
   },
   errors: volumesErrors,
 })

@@ -52,6 +52,7 @@ export const VolumeGroup = resource(
       categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
       ownerReferenceId: s.uuid(),
       isDeleting: s.boolean(),
+      createdAt: s.timestamp(),
     },
     iam: {
       name: 'volume_group',

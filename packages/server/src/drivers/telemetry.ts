@@ -5,6 +5,15 @@ export interface Telemetry {
    * run. Equal calls have equal results.
    */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
+  /**
+   * I/O of a disk of a volume group by VMs and external clients, each part with the host that served it; none while the
+   * group is not in use. @param hostExtIds hosts of its cluster
+   */
+  readBlockDisk(
+    disk: BlockDiskRef,
+    hostExtIds: readonly string[],
+    times: readonly number[],
+  ): Promise<readonly (readonly ServedReading[])[]>
   /** Load of the hypervisor and the controller VM; undefined while the host was down. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
   /**
@@ -22,6 +31,16 @@ export interface Telemetry {
     members: readonly MeasuredMember[],
     times: readonly number[],
   ): Promise<readonly StretchReading[]>
+}
+
+export interface BlockDiskRef extends MeasuredDisk {
+  readonly volumeGroupExtId: string
+  readonly index: number
+}
+
+export interface ServedReading {
+  readonly hostExtId: string
+  readonly reading: DiskReading
 }
 
 /** A VM with so many NICs on the stretched subnet. */

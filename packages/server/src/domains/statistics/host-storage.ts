@@ -1,22 +1,16 @@
-/** Source: behaviour clustermgmt.md 1.17, 3 (Capacity). */
+/** Storage of hosts. Source: behaviour clustermgmt.md 1.17. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
-import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { ReadContext } from '../context.ts'
-import { copiesOf, hostsOf, poolUsage } from '../storage-space/capacity.ts'
-import type { StorageOfHosts } from './host-sums.ts'
+import { hostsOf, physicallyReserved } from '../storage-space/capacity.ts'
+import { added, noData } from '../storage-space/stored-data.ts'
+import { noStorage, type StorageOfHosts } from './host-sums.ts'
+import { storageOver } from './storage-over.ts'
 
 type HostEntity = EntityOf<typeof Host>
 
-const dayMillis = 24 * 3600 * 1000
-/** Each sample reads every disk of the cluster. */
-const maximumSamples = 8
-
-/**
- * Computed at some midnights of the span and interpolated. A host has the share of its drives.
- * @param times milliseconds since 1970
- */
-export async function storageOver(
+/** A host has the share of its drives. @param times milliseconds since 1970, ascending */
+export async function storageOfHosts(
   ctx: ReadContext,
   clusterExtId: string,
   hosts: readonly HostEntity[],
@@ -24,47 +18,23 @@ export async function storageOver(
 ): Promise<(time: number) => StorageOfHosts> {
   const all = await hostsOf(ctx.store, clusterExtId)
   const part = drivesOf(all) === 0 ? 0 : drivesOf(hosts) / drivesOf(all)
-  const dayOf = (time: number): number => time / dayMillis
-  const [first, last] = [dayOf(times[0] ?? 0), dayOf(times.at(-1) ?? 0)]
-  const step = Math.ceil((last - first + 1) / maximumSamples)
-  const sampleBefore = (day: number): number => Math.floor(day / step) * step
-  const samples = new Map<number, StorageOfHosts>()
-  for (let day = sampleBefore(first); day < last + step; day += step) {
-    samples.set(day, await storageOn(ctx, clusterExtId, day * dayMillis))
-    await new Promise(setImmediate)
-  }
+  const { containers, capacityBytes, at } = await storageOver(ctx, clusterExtId, times)
   return (time) => {
-    const day = sampleBefore(dayOf(time))
-    const [from, to] = [samples.get(day), samples.get(day + step)]
-    const share = (dayOf(time) - day) / step
-    const between = (name: keyof StorageOfHosts): number => {
-      const [before, after] = [from?.[name] ?? 0, to?.[name] ?? 0]
-      return Math.round(part * (before + (after - before) * share))
+    const sums = at(time)
+    let [whole, usageBytes] = [noData, 0]
+    for (const container of containers) {
+      const own = sums.get(container.extId) ?? noData
+      whole = added(whole, own)
+      usageBytes += Math.max(own.physicalBytes, physicallyReserved(container))
     }
-    return {
-      capacityBytes: between('capacityBytes'),
-      usageBytes: between('usageBytes'),
-      logicalBytes: between('logicalBytes'),
-      unreducedBytes: between('unreducedBytes'),
-    }
+    const { logicalBytes, copiedBytes, physicalBytes, reclaimableBytes } = whole
+    const cluster = { logicalBytes, copiedBytes, physicalBytes, reclaimableBytes, capacityBytes }
+    const all: StorageOfHosts = { ...cluster, usageBytes: Math.min(usageBytes, capacityBytes) }
+    return Object.fromEntries(
+      Object.keys(noStorage).map((name) => [name, Math.round(part * all[name as keyof StorageOfHosts])]),
+    ) as unknown as StorageOfHosts
   }
 }
 
 const drivesOf = (hosts: readonly HostEntity[]): number =>
   hosts.reduce((sum, { disk = [] }) => sum + disk.reduce((size, { sizeInBytes = 0 }) => size + sizeInBytes, 0), 0)
-
-async function storageOn(ctx: ReadContext, clusterExtId: string, time: number): Promise<StorageOfHosts> {
-  const pool = await poolUsage({ ...ctx, clock: { now: () => time } }, clusterExtId)
-  let [logicalBytes, unreducedBytes] = [0, 0]
-  for (const container of await ctx.store.findWhere(StorageContainer, { clusterExtId })) {
-    const written = pool.containers.get(container.extId)?.logicalBytes ?? 0
-    logicalBytes += written
-    unreducedBytes += written * copiesOf(container)
-  }
-  return {
-    capacityBytes: pool.capacityBytes,
-    usageBytes: pool.capacityBytes - pool.freeBytes,
-    logicalBytes,
-    unreducedBytes,
-  }
-}

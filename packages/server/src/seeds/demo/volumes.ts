@@ -10,7 +10,7 @@ import { seedId } from '../../core/ids/named-id.ts'
 import type { Attachment, ClientEntity, Group } from '../../domains/block-volumes/attachments.ts'
 import { targetNameOf } from '../../domains/volumes/group-rules.ts'
 import { secretDigest } from '../../drivers/hardware.ts'
-import { blockDiskFacts, type TargetFact, targetFacts } from '../../drivers/simulated/block-storage.ts'
+import { blockDiskFacts, type TargetFact, targetFacts } from '../../drivers/simulated/block-facts.ts'
 import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3

@@ -30,7 +30,8 @@ import { secretDigest } from '../../hardware.ts'
 import type { Domain } from '../../hypervisor.ts'
 import type { SubnetProgram } from '../../network-fabric.ts'
 import type { AuthorityFact } from '../authority.ts'
-import { blockDiskFacts } from '../block-storage.ts'
+import { blockDiskFacts } from '../block-facts.ts'
+import { settled } from '../block-use.ts'
 import type { SimulatedUser } from '../directory.ts'
 import { outsideVms, switchedOutside } from '../external-hypervisor.ts'
 import { type BmcFact, bmcDigest, type ClusterFact, type ContainerFact } from '../hardware.ts'
@@ -223,7 +224,7 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
           `expected at most the size of the disk, ${disk.sizeBytes}; found ${writtenBytes}`,
           'value',
         )
-      await blockDiskFacts(world).put(id, { ...disk, writtenBytes, since: world.clock.now() })
+      await blockDiskFacts(world).put(id, { ...settled(world, disk), writtenBytes })
     },
   },
 }
