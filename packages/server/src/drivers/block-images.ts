@@ -37,6 +37,8 @@ export interface RevertedDisk {
   readonly sizeBytes: number
   readonly containerExtId: string
   readonly imageExtId: string
+  /** Of a disk that is made again; milliseconds since 1970, default: now. */
+  readonly createdAt?: number
 }
 
 export interface BlockHydration {

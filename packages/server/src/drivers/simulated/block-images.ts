@@ -86,13 +86,14 @@ export function createImages(world: SimulatedWorld): BlockImages {
         const image = images.get(imageExtId)
         if (image === undefined) throw new DriverError(`no image ${imageExtId}`, { retryable: false })
         const former = disks.get(disk.extId)
-        const { fills, createdAt = now() } = former === undefined ? {} : settled(world, former)
+        const { fills } = former === undefined ? {} : settled(world, former)
+        const createdAt = former === undefined ? (disk.createdAt ?? now()) : former.createdAt
         const { writtenBytes } = image
         next.set(disk.extId, {
           ...{ ...disk, clusterExtId, volumeGroupExtId, isPublished: true, writtenBytes, sharedBytes: writtenBytes },
           ...{ source: { kind: 'image', extId: imageExtId }, since: now() },
           ...(fills === undefined ? {} : { fills }),
-          ...(former !== undefined && former.createdAt === undefined ? {} : { createdAt }),
+          ...(createdAt === undefined ? {} : { createdAt }),
         })
       }
       await disks.putAll(next)
