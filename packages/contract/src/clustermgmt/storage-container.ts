@@ -118,6 +118,12 @@ export const storageContainerOperations = {
     of: StorageContainer,
     body: DataStoreMount,
   }),
+  clearThickProvisionedSpace: action(`${path}/{extId}/$actions/clear-thick-provisioned-space`, {
+    ...mutation,
+    versions: ['v4.2'],
+    of: StorageContainer,
+    clusterId: 'optional',
+  }),
   unmountStorageContainer: action(`${path}/{extId}/$actions/unmount`, {
     ...mutation,
     of: StorageContainer,

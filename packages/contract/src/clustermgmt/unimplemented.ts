@@ -31,7 +31,6 @@ export const unimplemented: Unimplemented = {
     updateSSLCertificate: 'v4.2 PUT',
   },
   '/config/disks': { Disk: 'list get delete', updateDiskLEDState: 'v4.2 update-led-state' },
-  '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },
   '/config/system-user-passwords': {
     SystemUserPassword: 'v4.2 list',
     changeSystemUserPasswordById: 'v4.2 change-password',

@@ -67,6 +67,10 @@ export interface BlockStorage extends BlockImages {
   /** Creates a thin disk, invisible until `publishDisk`. @throws DriverError, final, when the source does not exist */
   createDisk(disk: BlockDisk): Promise<void>
   publishDisk(diskExtId: string): Promise<void>
+  /** A thick disk reserves its whole size; what it holds stays. Absent disks are no fault. */
+  provisionDisks(diskExtIds: readonly string[], provisioning: 'thick' | 'thin'): Promise<void>
+  /** Ids with sizes in bytes. */
+  thickDisksIn(containerExtId: string): ReadonlyMap<string, number>
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
   /** An absent disk is no fault. */
   deleteDisk(diskExtId: string): Promise<void>

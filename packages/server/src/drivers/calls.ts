@@ -15,6 +15,7 @@ export const driverCalls = {
     deleteImage: true,
     deny: true,
     plug: true,
+    provisionDisks: true,
     publishDisk: true,
     putContents: true,
     putTarget: true,

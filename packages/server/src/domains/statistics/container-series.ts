@@ -107,7 +107,9 @@ export async function containerStatistics(
   const sampled = sampledBuckets(buckets, (some) =>
     some.flatMap((time): ContainerSums | [] => {
       const load = at.get(time)
-      return load === undefined || time <= since ? [] : { ...load, ...spaceOf(storage, container, time) }
+      return load === undefined || time <= since
+        ? []
+        : { ...load, ...spaceOf(storage, container, time, (one) => physicallyReserved(one, ctx.drivers)) }
     }),
   )
   const series: Record<string, readonly TimeValue[]> = {}
@@ -119,20 +121,25 @@ export async function containerStatistics(
   return { extId, containerExtId: extId, ...shown }
 }
 
-function spaceOf({ containers, capacityBytes, at }: StorageOver, container: Container, time: number) {
+function spaceOf(
+  { containers, capacityBytes, at }: StorageOver,
+  container: Container,
+  time: number,
+  reservedOf: (container: Container) => number,
+) {
   const all = at(time)
   const sums = all.get(container.extId) ?? noData
   let [taken, otherReservedBytes, otherUnreservedBytes] = [0, 0, 0]
   for (const other of containers) {
     const { physicalBytes } = all.get(other.extId) ?? noData
-    const reserved = physicallyReserved(other)
+    const reserved = reservedOf(other)
     taken += Math.max(physicalBytes, reserved)
     if (other.extId === container.extId) continue
     otherReservedBytes += reserved
     otherUnreservedBytes += Math.max(0, physicalBytes - reserved)
   }
   const copies = copiesOf(container)
-  const reservedBytes = physicallyReserved(container)
+  const reservedBytes = reservedOf(container)
   const { logicalAdvertisedCapacityBytes: advertised = Number.POSITIVE_INFINITY } = container
   const unused = Math.max(0, reservedBytes - sums.physicalBytes)
   const freeOfPool = Math.max(0, capacityBytes - taken) + unused

@@ -25,7 +25,7 @@ export async function storageOfHosts(
     for (const container of containers) {
       const own = sums.get(container.extId) ?? noData
       whole = added(whole, own)
-      usageBytes += Math.max(own.physicalBytes, physicallyReserved(container))
+      usageBytes += Math.max(own.physicalBytes, physicallyReserved(container, ctx.drivers))
     }
     const { logicalBytes, copiedBytes, physicalBytes, reclaimableBytes } = whole
     const cluster = { logicalBytes, copiedBytes, physicalBytes, reclaimableBytes, capacityBytes }

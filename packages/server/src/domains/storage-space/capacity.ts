@@ -49,8 +49,18 @@ export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-p
 export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
 
 /** Bytes that the container takes, written or not. */
-export const physicallyReserved = (container: Container): number =>
-  (container.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(container)
+export const physicallyReserved = (
+  container: Container,
+  drivers: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
+): number =>
+  Math.max(container.logicalExplicitReservedCapacityBytes ?? 0, implicitlyReserved(container.extId, drivers)) *
+  copiesOf(container)
+
+/** Sizes of its thick disks. */
+export const implicitlyReserved = (
+  containerExtId: string,
+  { blockStorage }: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
+): number => [...blockStorage.thickDisksIn(containerExtId).values()].reduce((sum, bytes) => sum + bytes, 0)
 
 /** In physical bytes; without `hardware`, failures of drives and host are ignored. */
 export function hostCapacity(
@@ -71,9 +81,12 @@ export async function poolCapacity({ store, drivers }: Counting, clusterExtId: s
   return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host, drivers.hardware), 0)
 }
 
-export async function reservedBytes(store: Reader, clusterExtId: string): Promise<number> {
+export async function reservedBytes(
+  { store, drivers }: Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'blockStorage'> },
+  clusterExtId: string,
+): Promise<number> {
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
-  return containers.reduce((sum, one) => sum + physicallyReserved(one), 0)
+  return containers.reduce((sum, one) => sum + physicallyReserved(one, drivers), 0)
 }
 
 /** Reads every disk of the cluster: too slow for lists. */
@@ -90,7 +103,7 @@ export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Pro
     const one: ContainerUsage = {
       logicalBytes,
       physicalBytes,
-      reservedBytes: physicallyReserved(container),
+      reservedBytes: physicallyReserved(container, ctx.drivers),
     }
     usage.set(container.extId, one)
     taken += Math.max(one.physicalBytes, one.reservedBytes)

@@ -14,6 +14,8 @@ export interface BlockDiskFact extends BlockDisk {
   /** Absent: it has always been there. */
   readonly createdAt?: number
   readonly sharedBytes: number
+  /** Reserves its whole size. */
+  readonly isThick?: boolean
 }
 
 export interface TargetFact extends Omit<Target, 'chapSecret'> {

@@ -49,6 +49,24 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
     async publishDisk(diskExtId) {
       await disks.put(diskExtId, { ...diskOf(diskExtId, 'publishDisk'), isPublished: true })
     },
+    async provisionDisks(diskExtIds, provisioning) {
+      const isThick = provisioning === 'thick'
+      const changed = new Map<string, BlockDiskFact>()
+      for (const extId of diskExtIds) {
+        const { isThick: _, ...disk } = disks.get(extId) ?? {}
+        if ('extId' in disk) {
+          answers.require(disk.clusterExtId, 'provisionDisks')
+          changed.set(extId, isThick ? { ...disk, isThick } : disk)
+        }
+      }
+      if (changed.size > 0) await disks.putAll(changed)
+    },
+    thickDisksIn: (containerExtId) =>
+      new Map(
+        [...disks.all()].flatMap(([extId, disk]) =>
+          disk.isThick === true && disk.containerExtId === containerExtId ? [[extId, disk.sizeBytes] as const] : [],
+        ),
+      ),
     async resizeDisk(diskExtId, sizeBytes) {
       await disks.put(diskExtId, { ...settled(world, diskOf(diskExtId, 'resizeDisk')), sizeBytes })
     },

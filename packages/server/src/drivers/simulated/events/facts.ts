@@ -213,18 +213,21 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
   },
   VOLUME_DISK: {
     target: 'volume disk',
-    schema: object('', { writtenBytes: integer({ minimum: 0 }) }),
-    read: (world, id) => blockDiskFacts(world).get(id),
+    schema: object('', { isThick: boolean(), writtenBytes: integer({ minimum: 0 }) }),
+    read(world, id) {
+      const disk = blockDiskFacts(world).get(id)
+      return disk && { isThick: false, ...disk }
+    },
     async write(world, id, next) {
       const disk = blockDiskFacts(world).get(id)
       if (disk === undefined) return
-      const { writtenBytes } = next as { writtenBytes: number }
+      const { writtenBytes, isThick } = next as { writtenBytes: number; isThick: boolean }
       if (writtenBytes > disk.sizeBytes)
         throw new CannotHappen(
           `expected at most the size of the disk, ${disk.sizeBytes}; found ${writtenBytes}`,
           'value',
         )
-      await blockDiskFacts(world).put(id, { ...settled(world, disk), writtenBytes })
+      await blockDiskFacts(world).put(id, { ...settled(world, disk), writtenBytes, isThick })
     },
   },
 }
