@@ -101,7 +101,12 @@ export const Host = resource(
   {
     iamNoun: 'Cluster_Host',
     // Set by the seed or the control interface; affinity policies read them.
-    internal: { categories: s.arrayOf(s.referenceTo('Category')) },
+    internal: {
+      categories: s.arrayOf(s.referenceTo('Category')),
+      // Default: 32 GiB. `next…` is there while the controller VM is being resized, or waits for it.
+      controllerVmMemoryBytes: s.optional(s.integer()),
+      nextControllerVmMemoryBytes: s.optional(s.integer()),
+    },
     iam: { name: 'host', attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' } },
     associationType: 'HOST',
     rel: 'clustermgmt:config:host',

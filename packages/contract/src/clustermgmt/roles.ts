@@ -35,6 +35,10 @@ export const deviceReaders = [
   ...names('Kubernetes Admin, Project Admin, Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer'),
 ] as const
 
+export const diskReaders = [...clusterViewers, 'Storage Admin', 'Storage Viewer'] as const
+
+export const diskAdmins = [...clusterAdmins, 'Storage Admin'] as const
+
 export const profileReaders = [...clusterViewers, 'Project Manager', 'Self-Service Admin (deprecated)'] as const
 
 export const storageContainerReaders = names(`

@@ -2,7 +2,7 @@
 import type { Unimplemented } from '../unimplemented.ts'
 
 export const unimplemented: Unimplemented = {
-  '/config/clusters': { Cluster: 'create delete', addDisk: 'add-disk' },
+  '/config/clusters': { Cluster: 'create delete' },
   '/config/clusters/{clusterExtId}': {
     checkHypervisorRequirements: 'POST /$actions/check-hypervisor-requirements',
     discoverUnconfiguredNodes: 'POST /$actions/discover-unconfigured-nodes',
@@ -10,11 +10,6 @@ export const unimplemented: Unimplemented = {
     fetchNodeNetworkingDetails: 'POST /$actions/fetch-node-networking-details',
     removeNode: 'POST /$actions/remove-node',
     validateNode: 'POST /$actions/validate-node',
-  },
-  '/config/clusters/{clusterExtId}/cvms': {
-    Cvm: 'v4.2 get',
-    listCvmsbyClusterId: 'v4.2 GET',
-    reconfigureCvms: 'v4.2 POST /$actions/reconfigure',
   },
   '/config/clusters/{clusterExtId}/rackable-units': { RackableUnit: 'list get' },
   '/config/clusters/{clusterExtId}/rsyslog-servers': { RsyslogServer: 'list create get update delete' },
@@ -30,7 +25,6 @@ export const unimplemented: Unimplemented = {
     getSSLCertificate: 'v4.2 GET',
     updateSSLCertificate: 'v4.2 PUT',
   },
-  '/config/disks': { Disk: 'list get delete', updateDiskLEDState: 'v4.2 update-led-state' },
   '/config/system-user-passwords': {
     SystemUserPassword: 'v4.2 list',
     changeSystemUserPasswordById: 'v4.2 change-password',

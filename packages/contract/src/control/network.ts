@@ -31,7 +31,7 @@ export const TraceRequest = s.object('control.v1.TraceRequest', {
 
 export const TraceHop = s.object('control.v1.TraceHop', {
   type: s.enumeration(`
-    EXTERNAL_NETWORK, FLOATING_IP, LOAD_BALANCER, NAT, NIC, POLICY, ROUTE, ROUTER, SUBNET, TUNNEL
+    EXTERNAL_NETWORK, FLOATING_IP, LOAD_BALANCER, NAT, NETWORK_FUNCTION, NIC, POLICY, ROUTE, ROUTER, SUBNET, TUNNEL
   `),
   /** Absent: the physical network. */
   entity: s.optional(

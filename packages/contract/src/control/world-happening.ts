@@ -32,13 +32,15 @@ export const directoryFaults = names('DOWN, SLOW, TLS, WRONG_BIND')
 
 export const guestFaults = names('IGNORES_ACPI, LOGIN_REFUSED, NETWORK_FUNCTION_DEAF, SCRIPT_FAILS, TOOLS_CRASH')
 
+const slowness = s.withDefault(s.number({ minimum: 1.1, maximum: 1000 }), 10)
+
 const happenings = [
   happening('HOST_FAILS', { host: named }),
   happening('HOST_RETURNS', { host: named }),
   happening('HOST_SLOWS', {
     host: named,
     /** Factor by which its drives take longer. */
-    factor: s.withDefault(s.number({ minimum: 1.1, maximum: 1000 }), 10),
+    factor: slowness,
   }),
   happening('HOST_SPEEDS_UP', { host: named }),
   happening('HOST_AGENT_FALLS_SILENT', { host: named }),
@@ -54,6 +56,17 @@ const happenings = [
     disk: named,
   }),
   happening('DISK_REPLACED', { disk: named }),
+  happening('DISK_GOES_OFFLINE', { disk: named }),
+  happening('DISK_COMES_ONLINE', { disk: named }),
+  happening('DISK_SLOWS', { disk: named, factor: slowness }),
+  happening('DISK_SPEEDS_UP', { disk: named }),
+  happening('DISK_PULLED', { disk: named }),
+  happening('DISK_INSERTED', {
+    host: named,
+    /** Tier and size default to those of the host's last drive. */
+    tier: s.optional(s.enumeration(['SSD_PCIE', 'SSD_SATA', 'DAS_SATA', 'SSD_MEM_NVME'])),
+    sizeBytes: s.optional(s.integer({ minimum: 1_000_000_000, maximum: 1_000_000_000_000_000 })),
+  }),
   happening('CONTAINER_FILLS', {
     container: named,
     /** Usage of the container after the writes of others. */

@@ -61,7 +61,7 @@ export const platformErrors = {
     code: 'DM-30007',
     status: 409,
     group: 'ENTITY_IN_USE',
-    message: 'The cluster "{name}" cannot be unregistered: {reasons}.',
+    message: '"{name}" cannot be unregistered: {reasons}.',
   },
   INSTANCE_NOT_FRESH: {
     code: 'DM-30030',

@@ -13,6 +13,8 @@ import type {
   SnmpConfig,
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
+import type { ControllerVms } from './controller-vms.ts'
+import type { Drives } from './drives.ts'
 
 /** Named as in the drift reports of profiles. */
 export type SettingsSection = ValueOf<typeof configType>
@@ -129,7 +131,7 @@ export interface HostCondition {
 }
 
 /** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
-export interface Hardware {
+export interface Hardware extends ControllerVms, Drives {
   /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */
@@ -141,8 +143,6 @@ export interface Hardware {
   conditionOf(hostExtId: string): HostCondition
   /** Devices of the cluster's hosts that VMs may use, ordered by host and address. */
   devicesOf(clusterExtId: string): readonly HostDevice[]
-  /** Drive id -> time of failure, milliseconds since 1970. */
-  failedDrives(): ReadonlyMap<string, number>
   /** Bytes of foreign files in the container, as of the last poll. */
   foreignBytes(containerExtId: string): number
 

@@ -10,19 +10,19 @@ export interface Domains {
   undefineVm(vmExtId: string): Promise<void>
   /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses or lacks a device */
   startVm(vmExtId: string, hostExtId: string): Promise<void>
-  /** Cuts the power. */
-  stopVm(vmExtId: string): Promise<void>
+  /** Cuts the power. Repeated calls give the same answer. */
+  stopVm(vmExtId: string): Promise<StoppedGuest>
   /** Host and addresses stay. Repeated calls with the same `callKey` reset once. */
   resetVm(vmExtId: string, callKey: string): Promise<void>
   /** `ignored`: still up after 60 s, because the guest hangs, has not booted, or does not listen to `through`. */
-  requestShutdown(vmExtId: string, through: GuestSignal): Promise<'done' | 'ignored'>
+  requestShutdown(vmExtId: string, through: GuestSignal): Promise<StoppedGuest | 'ignored'>
   /** As `requestShutdown`; host and addresses stay. Repeated calls with the same `callKey` reboot once. */
   requestReboot(vmExtId: string, through: GuestSignal, callKey: string): Promise<'done' | 'ignored'>
   /**
    * Cuts the domain off from disks and network, and makes its silent host forget it before the host answers again: the
    * domain is stopped and cannot run twice. Repeated calls give the same answer; undefined: the host answers.
    */
-  fenceVm(vmExtId: string, hostExtId: string): Promise<FencedGuest | undefined>
+  fenceVm(vmExtId: string, hostExtId: string): Promise<StoppedGuest | undefined>
 }
 
 export interface Disks {
@@ -80,8 +80,6 @@ export interface Guests {
   thawGuest(vmExtId: string): Promise<void>
   /** Deletes the ISO and marks the customisation of the next boot as done. */
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
-  /** Whether no customisation is left to run, also for a domain that is OFF: then as its last boot left it. */
-  isCustomizationDone(vmExtId: string): Promise<boolean>
   /** Domains that their guests halted or rebooted, or that are paused because their storage stalls or is full. */
   unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
   /** For `unaskedStates`. A backend without notifications calls `changed` at its polling interval. */
@@ -193,7 +191,7 @@ export interface UnaskedState {
   readonly isCustomizationDone: boolean
 }
 
-export interface FencedGuest {
+export interface StoppedGuest {
   readonly isCustomizationDone: boolean
 }
 
@@ -267,6 +265,8 @@ export interface DomainNic {
   readonly allowsUnknownMacs: boolean
   /** Reserved in DHCP. */
   readonly address?: string
+  /** A network function, instead of that of the subnet; a chain that the fabric does not know redirects nothing. */
+  readonly functionChainExtId?: string
   /** An unmanaged VLAN: its DHCP server is outside the deployment. */
   readonly vlan?: Vlan
 }

@@ -61,6 +61,8 @@ export interface SubnetProgram {
   readonly hostExtIds: readonly string[]
   /** In the advanced stack. */
   readonly isAdvanced?: true
+  /** The network function of its NICs that name none; a chain that the fabric does not know redirects nothing. */
+  readonly functionChainExtId?: string
 }
 
 export interface DhcpService {

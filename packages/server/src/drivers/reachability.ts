@@ -32,6 +32,7 @@ export type HopType =
   | 'FLOATING_IP'
   | 'LOAD_BALANCER'
   | 'NAT'
+  | 'NETWORK_FUNCTION'
   | 'NIC'
   | 'POLICY'
   | 'ROUTE'

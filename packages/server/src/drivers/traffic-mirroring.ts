@@ -20,13 +20,15 @@ export interface MirrorProgram {
   readonly sources: readonly MirrorSource[]
   /** NICs. */
   readonly destinations: readonly string[]
+  /** Sources and destinations that are NICs of the host; the others are NICs of VMs. Absent: none. */
+  readonly hostNics?: readonly string[]
   /** A virtual switch carries the copies, so that destinations may be on other hosts. */
   readonly isRemote: boolean
 }
 
 export interface MirrorSource {
   readonly nicExtId: string
-  /** INGRESS: what the NIC receives. */
+  /** INGRESS: what the NIC receives; a NIC of a host receives what other hosts and the outside send to its VMs. */
   readonly direction: 'INGRESS' | 'EGRESS' | 'BIDIRECTIONAL'
 }
 

@@ -24,6 +24,7 @@ import { fillStretches } from './declared/stretches.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { seedDemo as seedBalancers } from './demo/balancers.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
+import { seedFloatingIpsDemo } from './demo/floating-ips.ts'
 import { seedFlows } from './demo/flows.ts'
 import { seedGatewaysDemo } from './demo/gateways.ts'
 import { seedExportersDemo } from './demo/ipfix-exporters.ts'
@@ -124,6 +125,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedUnregistered(ctx)
   await seedPlatformDemo(ctx)
   await seedGatewaysDemo(ctx)
+  await seedFloatingIpsDemo(ctx)
   await seedStretchesDemo(ctx)
 }
 

@@ -15,6 +15,7 @@ import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid } from '../core/api-error.ts'
 import { nearest } from '../core/input/nearest.ts'
+import { driveFacts } from '../drivers/simulated/drives.ts'
 import type { Naming, Target } from '../drivers/simulated/events/index.ts'
 import { placeCollections } from '../drivers/simulated/events/services.ts'
 import { outsideVms } from '../drivers/simulated/external-hypervisor.ts'
@@ -99,16 +100,11 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
     const wanted = text.toLowerCase()
     return searchResult(keys.filter((key) => key === wanted || key.endsWith(`/${wanted}`)).map(namedByKey), keys)
   },
-  disk: async ({ store }, text) => {
-    const drives = (await store.find(Host)).flatMap((host) =>
-      (host.disk ?? []).map(({ uuid = '', serialId }) => ({
-        extId: uuid,
-        name: serialId ?? uuid,
-        hostExtId: host.extId,
-      })),
-    )
-    return matching(drives, text)
-  },
+  disk: async ({ world }, text) =>
+    matching(
+      [...driveFacts(world).all()].map(([extId, { serialNumber: name }]) => ({ extId, name })),
+      text,
+    ),
   'external VM': async ({ world }, text) =>
     matching(
       [...outsideVms(world).all()].map(([extId, { vm }]) => ({ extId, name: vm.name ?? extId })),

@@ -33,6 +33,7 @@ const stays: Readonly<Record<string, string>> = {
   'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
   'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
   'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
+  'clustermgmt.reconfigure-controller-vms': 'controller VMs that were resized stay so',
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'clustermgmt.evacuate-host': 'the journal of power says that VMs moved and came back',

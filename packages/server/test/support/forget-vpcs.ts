@@ -18,7 +18,7 @@ export async function forgetVpcs(app: TestApp): Promise<void> {
     for (const { extId } of (await app.call('GET', `${config}/${kind}`)).data)
       await deleteEntity(app, `${config}/${kind}/${extId}`)
   }
-  for (const kind of ['load-balancer-sessions', 'bgp-sessions', 'layer2-stretches']) await all(kind)
+  for (const kind of ['floating-ips', 'load-balancer-sessions', 'bgp-sessions', 'layer2-stretches']) await all(kind)
   await removeDemoConnection(app)
   await all('gateways')
   let left = [...overlays.map(({ extId }) => `${config}/subnets/${extId}`)]

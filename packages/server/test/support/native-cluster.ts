@@ -6,6 +6,8 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { recordDisks } from '../../src/domains/storage-space/disks.ts'
+import { driveFacts, drivesFor, drivesIn, type NewDrive, pooled } from '../../src/drivers/simulated/drives.ts'
 import { workingTools } from '../../src/seeds/demo/vm.ts'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 
@@ -29,13 +31,21 @@ export async function aNativeCluster(
     usableGiB = 100,
     threads = 80,
     image = 'ubuntu',
-  }: { hosts?: number; usableGiB?: number; threads?: number; image?: string } = {},
+    drives = [{ tier: 'SSD_PCIE', sizeBytes: 4000 * GiB }],
+  }: {
+    hosts?: number
+    usableGiB?: number
+    threads?: number
+    image?: string
+    drives?: readonly NewDrive[]
+  } = {},
 ): Promise<NativeCluster> {
   const extId = randomUUID()
   const name = `cluster-${extId.slice(0, 8)}`
   const hostExtIds = Array.from({ length: hosts }, () => randomUUID())
   const containerExtId = randomUUID()
   const imageExtId = randomUUID()
+  for (const hostExtId of hostExtIds) await driveFacts(app.world).putAll(pooled(drivesFor(hostExtId, drives)))
   await app.store.transaction(async (store) => {
     await store.insert(Cluster, {
       extId,
@@ -51,8 +61,8 @@ export async function aNativeCluster(
         maintenanceState: 'normal',
         memorySizeBytes: usableGiB * GiB + overheadBytes,
         numberOfCpuThreads: threads,
-        disk: [{ uuid: randomUUID(), sizeInBytes: 4000 * GiB, storageTier: 'PCIE_SSD' }],
       } as never)
+      await recordDisks(store, hostExtId, drivesIn(app.world, hostExtId))
     }
     await store.insert(StorageContainer, {
       extId: containerExtId,

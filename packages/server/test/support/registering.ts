@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { seedId } from '../../src/core/ids/named-id.ts'
 import { demoRemoteLogin } from '../../src/seeds/demo/registrations.ts'
 import type { CallResult, TestApp } from './start-app.ts'
+import { removed } from './vpcs.ts'
 
 export const managers = '/platform/v4.3/management/domain-managers'
 export const ownPath = `${managers}/${seedId('manager')}`
@@ -44,6 +45,10 @@ export const send = async (app: TestApp, action: string, body: object, query = '
 
 export const register = (app: TestApp, address: string | object, login: Login = {}, query = ''): Promise<CallResult> =>
   send(app, 'register', registerBody(address, login), query)
+
+/** The stretch of the demo, which keeps the manager `dr-site` registered. */
+export const forgetStretch = (app: TestApp): Promise<void> =>
+  removed(app, `/networking/v4.3/config/layer2-stretches/${seedId('layer2-stretch/web-stretch')}`)
 
 export const unregister = (app: TestApp, reference: object, query = ''): Promise<CallResult> =>
   send(app, 'unregister', reference, query)

@@ -5,6 +5,7 @@ import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
 import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
+import { NetworkFunction } from '@hyperplane/contract/networking/network-function'
 import { Route } from '@hyperplane/contract/networking/route'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -31,6 +32,7 @@ const named: readonly AnyResource[] = [
   FloatingIp,
   Layer2Stretch,
   LoadBalancerSession,
+  NetworkFunction,
   Route,
   RoutingPolicy,
   Subnet,

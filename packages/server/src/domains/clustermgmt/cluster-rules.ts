@@ -3,10 +3,14 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../core/api-error.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
+import { isWorking } from '../storage-space/capacity.ts'
+import { blocksOf, defaultAwareness } from '../storage-space/fault-tolerance.ts'
 
 type Config = NonNullable<EntityOf<typeof Cluster>['config']>
 type Hosts = readonly EntityOf<typeof Host>[]
+type Hardware = Drivers['hardware']
 
 /** Failures of hosts or drives that a cluster must survive. */
 const toleranceOf: Readonly<Record<string, number>> = {
@@ -23,7 +27,6 @@ export const toleranceWord = (failures: number) =>
 
 /** A single-node cluster keeps one copy, and can spread copies over drives only. */
 export const defaultCopies = (hosts: readonly unknown[]): number => (hosts.length === 1 ? 1 : 2)
-export const defaultAwareness = (hosts: readonly unknown[]): 'DISK' | 'NODE' => (hosts.length === 1 ? 'DISK' : 'NODE')
 
 export const copiesFor = (tolerance: string): number => (toleranceOf[tolerance] ?? 1) + 1
 
@@ -53,7 +56,7 @@ export function configBodyFaults(given: Config): ApiError[] {
 }
 
 /** @param given config of the request @param next the stored config with `given` applied */
-export function configFaults(given: Config, next: Config, hosts: Hosts): ApiError[] {
+export function configFaults(given: Config, next: Config, hosts: Hosts, hardware: Hardware): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
   const copies = next.redundancyFactor ?? defaultCopies(hosts)
@@ -62,7 +65,7 @@ export function configFaults(given: Config, next: Config, hosts: Hosts): ApiErro
 
   if (given.redundancyFactor !== undefined || state !== undefined) {
     const level = next.faultToleranceState?.domainAwarenessLevel ?? defaultAwareness(hosts)
-    const problem = tooFewDomains(copies, level, functions, hosts)
+    const problem = tooFewDomains(copies, level, functions, hosts, hardware)
     if (problem !== undefined) fault('redundancyFactor', problem)
   }
   if (given.operationMode === 'SWITCH_TO_TWO_NODE' && !functions.includes('TWO_NODE')) {
@@ -71,20 +74,27 @@ export function configFaults(given: Config, next: Config, hosts: Hosts): ApiErro
   return faults
 }
 
-function tooFewDomains(copies: number, level: string, functions: readonly string[], hosts: Hosts): string | undefined {
+function tooFewDomains(
+  copies: number,
+  level: string,
+  functions: readonly string[],
+  hosts: Hosts,
+  hardware: Hardware,
+): string | undefined {
   if (copies === 1) return undefined
   const needed = copies === 2 ? 3 : 5
   if (level === 'BLOCK' || level === 'RACK') {
-    // Racks are not modelled: each block counts as a rack of its own.
-    const found = new Set(hosts.map((host) => host.blockSerial)).size
+    const found = blocksOf(hosts).size
     return found >= needed
       ? undefined
       : `${copies} copies with ${level} awareness need ${needed} ${level.toLowerCase()}s; the cluster has ${found}`
   }
   if (copies === 2 && hosts.length === 2 && functions.includes('TWO_NODE')) return undefined
   if (copies === 2 && hosts.length === 1 && level === 'DISK') {
-    const drives = (hosts[0]?.disk ?? []).filter(({ storageTier }) => storageTier !== 'HDD').length
-    return drives >= 2 ? undefined : `2 copies on one host need 2 SSDs; it has ${drives}`
+    const ssds = hardware
+      .drivesOf(hosts[0]?.extId ?? '')
+      .filter((drive) => isWorking(drive) && drive.tier !== 'DAS_SATA')
+    return ssds.length >= 2 ? undefined : `2 copies on one host need 2 SSDs; it has ${ssds.length}`
   }
   return hosts.length >= needed ? undefined : `${copies} copies need ${needed} hosts; the cluster has ${hosts.length}`
 }

@@ -2,6 +2,7 @@
 
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { sparselyUpdated } from '../../core/updates.ts'
@@ -124,6 +125,8 @@ async function renameEverywhere(store: Transaction, clusterExtId: string, name: 
   for (const container of await store.findWhere(StorageContainer, { clusterExtId })) {
     await store.observe(StorageContainer, container.extId, { clusterName: name })
   }
+  for (const disk of await store.findWhere(Disk, { clusterExtId }))
+    await store.observe(Disk, disk.extId, { clusterName: name })
   for (const host of await store.findWhere(Host, { 'cluster/uuid': clusterExtId })) {
     await store.observe(Host, host.extId, { cluster: { ...host.cluster, name } })
   }

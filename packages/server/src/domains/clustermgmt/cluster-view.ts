@@ -8,8 +8,8 @@ import { equals } from '../../odata/index.ts'
 import { isManager } from '../containers/storage-containers.ts'
 import type { ReadContext } from '../context.ts'
 import { faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../storage-space/capacity.ts'
-import { currentFaultTolerance } from '../storage-space/fault-tolerance.ts'
-import { defaultAwareness, defaultCopies, toleranceWord } from './cluster-rules.ts'
+import { currentFaultTolerance, defaultAwareness } from '../storage-space/fault-tolerance.ts'
+import { defaultCopies, toleranceWord } from './cluster-rules.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>
 
@@ -45,6 +45,9 @@ async function withHosts(
   const unreserved = capacity - (await reservedBytes(ctx, cluster.extId))
   const desired = (cluster.config?.redundancyFactor ?? defaultCopies(hosts)) - 1
   const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, hosts))
+  const inService = hosts.filter(
+    ({ extId, maintenanceState = 'normal' }) => ctx.drivers.hardware.isHostUp(extId) && maintenanceState === 'normal',
+  ).length
   const hasRoom = unreserved * 100 >= capacity * roomForBackupsPercent
   const conditions = [hasRoom, hosts.length >= 3, current >= 1, !hostsManager]
   return {
@@ -58,7 +61,11 @@ async function withHosts(
         desiredMaxFaultTolerance: desired,
         currentMaxFaultTolerance: current,
         currentClusterFaultTolerance: toleranceWord(current),
-        redundancyStatus: { isCassandraPreparationDone: true, isZookeeperPreparationDone: true },
+        redundancyStatus: {
+          // Both rings of metadata are complete when each has the copies that the redundancy factor asks for.
+          isCassandraPreparationDone: current >= desired,
+          isZookeeperPreparationDone: inService >= Math.min(hosts.length, 2 * desired + 1),
+        },
       },
     },
     nodes: {

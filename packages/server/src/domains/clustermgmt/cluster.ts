@@ -11,6 +11,8 @@ import { implement, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
+import { AlertNotice, OpenAlert } from './alerts/alert.ts'
+import { alertSchedules } from './alerts/watch.ts'
 import { addressFaults, requireFreeAddresses } from './cluster-addresses.ts'
 import { startAssociation, updateAssociations } from './cluster-categories.ts'
 import { configBodyFaults, configFaults, copiesFor, requireFreeName } from './cluster-rules.ts'
@@ -38,7 +40,7 @@ export const cluster = implement(
         ...missingParts(given.network ?? {}, 'network/'),
         ...(given.config === undefined || isManager(stored)
           ? []
-          : configFaults(given.config, next.config ?? {}, hosts)),
+          : configFaults(given.config, next.config ?? {}, hosts, ctx.drivers.hardware)),
       ])
       await requireFreeAddresses(ctx.store, stored, given)
       if (given.name !== undefined) await requireFreeName(ctx.store, stored, given.name)
@@ -64,7 +66,9 @@ export const cluster = implement(
     present: [[Cluster, withState]],
     schedules: [
       { name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: countInefficientVms },
+      ...alertSchedules,
     ],
+    records: [AlertNotice, OpenAlert],
   },
 )
 

@@ -1,11 +1,13 @@
 /** Source: behaviour clustermgmt.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
+import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { Host, hostOperations } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../core/standard.ts'
-import { and, equals } from '../../odata/index.ts'
+import { and, anyOf, equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
+import type { DiskRow } from '../storage-space/disks.ts'
 import { observeHosts } from './observe-hosts.ts'
 
 type HostEntity = EntityOf<typeof Host>
@@ -13,18 +15,49 @@ type HostEntity = EntityOf<typeof Host>
 export const host = implement(hostOperations, {}, { present: [[Host, withLoad]], schedules: [observeHosts] })
 
 async function withLoad(ctx: ReadContext, hosts: readonly HostEntity[]): Promise<readonly HostEntity[]> {
+  // With `$apply` or `$select` the rows may have no extId.
+  if (hosts.some(({ extId }) => extId === undefined)) return hosts
   const shown: HostEntity[] = []
+  const disks = await disksOf(ctx, hosts)
   for (const host of hosts) {
-    // With `$apply` or `$select` the rows may have no extId.
-    if (host.extId === undefined) return hosts
     const bmc = await ctx.store.get(BmcInfo, host.extId)
     const running = and(equals(pathOf(Vm, 'host/extId'), host.extId), equals(pathOf(Vm, 'powerState'), 'ON'))
     const ipmi = bmc === undefined ? undefined : { ip: bmc.ipAddress, username: bmc.credential?.username }
     shown.push({
       ...host,
       hypervisor: { ...host.hypervisor, numberOfVms: await ctx.store.count(Vm, { filter: running }) },
+      disk: (disks.get(host.extId) ?? []).map(referenceOf),
       ...(ipmi === undefined ? {} : { ipmi }),
     })
   }
   return shown
 }
+
+/** One query for a page of hosts; ordered by slot. */
+async function disksOf(
+  { store }: ReadContext,
+  hosts: readonly HostEntity[],
+): Promise<ReadonlyMap<string | undefined, readonly DiskRow[]>> {
+  const filter = anyOf(
+    pathOf(Disk, 'nodeExtId'),
+    hosts.map(({ extId }) => extId),
+  )
+  const disks = (await store.find(Disk, { filter })).toSorted((a, b) => (a.location ?? 0) - (b.location ?? 0))
+  return Map.groupBy(disks, ({ nodeExtId }) => nodeExtId)
+}
+
+const tiers = {
+  SSD_PCIE: 'PCIE_SSD',
+  SSD_MEM_NVME: 'PCIE_SSD',
+  SSD_SATA: 'SATA_SSD',
+  DAS_SATA: 'HDD',
+  CLOUD: undefined,
+} as const
+
+const referenceOf = (disk: DiskRow): NonNullable<HostEntity['disk']>[number] => ({
+  uuid: disk.extId,
+  mountPath: disk.mountPath,
+  serialId: disk.serialNumber,
+  sizeInBytes: disk.diskSizeBytes,
+  storageTier: tiers[disk.storageTier ?? 'CLOUD'],
+})

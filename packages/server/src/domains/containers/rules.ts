@@ -1,10 +1,12 @@
 /** Source: behaviour clustermgmt.md 1.9. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { type CapacityContext, copiesOf, hostsOf, poolCapacity, poolUsage } from '../storage-space/capacity.ts'
+import { canDeduplicate, smallestForDeduplication } from '../storage-space/controller-vm-memory.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 
@@ -109,7 +111,15 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
       new ApiError('TOO_FEW_NODES_FOR_ERASURE_CODING', { replicationFactor: copies, needed, found: hosts.length }),
     )
   }
+  const lean = hosts.filter((each) => !canDeduplicate(each))
+  if (container.onDiskDedup === 'POST_PROCESS' && lean.length > 0) faults.push(tooLeanForDeduplication(lean))
   return faults
+}
+
+function tooLeanForDeduplication(hosts: readonly EntityOf<typeof Host>[]): ApiError {
+  const names = hosts.map(({ hostName }) => hostName).join(', ')
+  const fault = `Deduplication needs controller VMs of ${smallestForDeduplication} bytes; those of ${names} are smaller. Reconfigure them first.`
+  return new ApiError('CONFLICT', { fault })
 }
 
 /** @throws ApiError 409 if the pool has less free space than the container reserves */

@@ -26,6 +26,11 @@ export function isManager(cluster: EntityOf<typeof Cluster>): boolean {
   return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
 }
 
+/** @throws ApiError 400 */
+export function refuseManager(cluster: EntityOf<typeof Cluster>, action: string): void {
+  if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
+}
+
 /** @throws ApiError 404 if unknown, 400 for the manager, 503 if unreachable */
 export async function clusterFor(
   ctx: WriteContext,
@@ -35,7 +40,7 @@ export async function clusterFor(
 ): Promise<EntityOf<typeof Cluster>> {
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   if (cluster === undefined) throw notFound(Cluster, 'Cluster', clusterExtId, attribute)
-  if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
+  refuseManager(cluster, action)
   requireReachable(ctx, cluster)
   return cluster
 }

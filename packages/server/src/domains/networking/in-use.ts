@@ -1,11 +1,17 @@
 /** Refusals because of the state of entities: 409. Source: behaviour networking.md 1.1. */
+import type { AnyResource } from '@hyperplane/contract'
 import { ApiError } from '../../core/api-error.ts'
-import type { Kinds } from '../../core/ports.ts'
-import type { Reader, Referrer } from '../../store/store.ts'
+import type { Referrer } from '../../store/store.ts'
+import { mayRefer, type WriteContext } from '../context.ts'
 
-export interface Asking {
-  readonly store: Reader
-  readonly kinds: Kinds
+export type Asking = Pick<WriteContext, 'caller' | 'kinds' | 'operation' | 'services' | 'store'>
+
+/** An entity that prevents a change. */
+export interface User {
+  readonly kind: AnyResource
+  readonly entity: { readonly extId: string; readonly name?: unknown } | undefined
+  /** Instead of its kind and name. */
+  readonly text?: string
 }
 
 const maximumNamed = 5
@@ -25,7 +31,7 @@ export function inUse(kind: string, name: string, users: readonly string[]): Api
 
 /** Queries each kind separately, so that many rows of one kind do not hide those of another. */
 export async function usersOf(
-  { store }: Asking,
+  { store }: Pick<Asking, 'store'>,
   kind: string,
   extId: string,
   isUser: (kind: string) => boolean,
@@ -36,13 +42,34 @@ export async function usersOf(
 }
 
 export async function namesOf(ctx: Asking, referrers: readonly Referrer[]): Promise<readonly string[]> {
-  const names = new Set<string>()
+  const users: User[] = []
+  const internal = new Set<string>()
   for (const { kind, extId } of referrers) {
     const resource = ctx.kinds.resource(kind)
     // Referrers include entities that a task is still creating.
-    const user: { readonly extId: string; readonly name?: unknown } | undefined =
-      resource === undefined ? undefined : await ctx.store.pending(resource, extId)
-    names.add(`${kind === 'Vm' ? 'VM' : (resource?.title ?? kind)} ${user?.name ?? extId}`)
+    if (resource !== undefined) users.push({ kind: resource, entity: await ctx.store.pending(resource, extId) })
+    else internal.add(kind)
   }
-  return [...names]
+  return [...(await shownUsers(ctx, users)), ...internal]
 }
+
+const titleOf = ({ kind, title }: AnyResource): string => (kind === 'Vm' ? 'VM' : (title ?? kind))
+
+/** Names those that the caller may see, and counts the others by kind. */
+export async function shownUsers(ctx: Omit<Asking, 'kinds'>, users: readonly User[]): Promise<readonly string[]> {
+  const names = new Set<string>()
+  const hidden = new Map<string, Set<string | undefined>>()
+  for (const { kind, entity, text } of users) {
+    const title = titleOf(kind)
+    if (await mayRefer(ctx, kind, entity)) names.add(text ?? `${title} ${entity?.name ?? entity?.extId}`)
+    else hidden.set(title, (hidden.get(title) ?? new Set()).add(entity?.extId))
+  }
+  const counted = [...hidden].map(
+    ([title, { size }]) => `${title} that you may not see${size === 1 ? '' : ` (${size})`}`,
+  )
+  return [...names, ...counted]
+}
+
+/** The entity in the text of an error. */
+export const shownAs = async (ctx: Omit<Asking, 'kinds'>, kind: AnyResource, entity: User['entity']) =>
+  (await mayRefer(ctx, kind, entity)) ? `${titleOf(kind)} ${entity?.name}` : `${titleOf(kind)} that you may not see`

@@ -15,7 +15,7 @@ import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { growNodes, growthShortfall, type NodeSize } from '../scheduling/manager-nodes.ts'
 import { agentHosts, controllerPhases } from './controller-tasks.ts'
 import { vpcOf } from './gateway/entity.ts'
-import { inUse } from './in-use.ts'
+import { inUse, shownUsers, type User } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { clashesOf } from './vpc-prefixes.ts'
 
@@ -45,9 +45,9 @@ const controllers = lifecycle<ControllerEntity, ControllerBody, undefined>(Netwo
     const clusterExtIds = [...new Set((await agentHosts(store)).map((host) => host.cluster.uuid))]
     return { affected: clusterExtIds.map((extId) => ({ extId, rel: 'clustermgmt:config:cluster' })), clusterExtIds }
   },
-  async refuseRemoval({ store }, { extId }) {
-    const users = await usersOf(store)
-    if (users.length > 0) throw inUse('network controller', extId, users)
+  async refuseRemoval(ctx, { extId }) {
+    const users = await usersOf(ctx.store)
+    if (users.length > 0) throw inUse('network controller', extId, await shownUsers(ctx, users))
   },
   async release({ store }, { growth }) {
     if (growth === undefined) return
@@ -105,28 +105,28 @@ async function ownNodes(store: Reader): Promise<readonly string[]> {
   return (await store.findOne(DomainManager, { isOwn: true }))?.nodeExtIds ?? []
 }
 
-async function usersOf(store: Reader): Promise<readonly string[]> {
+async function usersOf(store: Reader): Promise<readonly User[]> {
   const overlay = { filter: equals(pathOf(Subnet, 'subnetType'), 'OVERLAY') }
   const advanced = { filter: equals(pathOf(Subnet, 'isAdvancedNetworking'), true), limit: 6 }
-  const users = [...(await store.find(Vpc, { limit: 6 })).map(({ name }) => `VPC ${name}`)]
-  for (const { name } of [
-    ...(await store.find(Subnet, { ...overlay, limit: 6 })),
-    ...(await store.find(Subnet, advanced)),
-  ])
-    users.push(`subnet ${name}`)
+  const subnets = [...(await store.find(Subnet, { ...overlay, limit: 6 })), ...(await store.find(Subnet, advanced))]
   // Those of VPCs are deleted before their VPC.
   const gateways = (await store.find(Gateway)).filter(
     (each) => each.vmReference !== undefined && vpcOf(each) === undefined,
   )
-  users.push(...gateways.map(({ name }) => `gateway ${name}`))
-  return [...new Set(users)]
+  return [
+    ...(await store.find(Vpc, { limit: 6 })).map((entity) => ({ kind: Vpc, entity })),
+    ...new Map(subnets.map((entity) => [entity.extId, { kind: Subnet, entity }])).values(),
+    ...gateways.map((entity) => ({ kind: Gateway, entity })),
+  ]
 }
 
 async function refuseWhileOverlapping(ctx: WriteContext, controller: ControllerEntity): Promise<void> {
-  const clashes = new Set<string>()
+  const clashes: User[] = []
   for (const vpc of await ctx.store.find(Vpc)) {
-    if ((await clashesOf(ctx.store, vpc)).length > 0) clashes.add(`VPC ${vpc.name}, whose prefixes overlap`)
+    if ((await clashesOf(ctx.store, vpc)).length > 0)
+      clashes.push({ kind: Vpc, entity: vpc, text: `VPC ${vpc.name}, whose prefixes overlap` })
   }
-  if (clashes.size > 0)
-    throw inUse('setting isOverlappingErpsEnabled of the controller', controller.extId, [...clashes])
+  if (clashes.length === 0) return
+  const users = await shownUsers(ctx, clashes)
+  throw inUse('setting isOverlappingErpsEnabled of the controller', controller.extId, users)
 }

@@ -1,9 +1,8 @@
 /** Subnets that a layer-2 stretch joins with those of other sites. Source: behaviour networking.md 1.2, 1.12. */
 import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
-import type { Reader } from '../../store/store.ts'
 import { families, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
-import type { ReadContext } from '../context.ts'
-import { inUse } from './in-use.ts'
+import type { ReadContext, WriteContext } from '../context.ts'
+import { inUse, shownUsers } from './in-use.ts'
 import { refuseUnlike } from './layer2-stretch/rules.ts'
 import { seen } from './seen.ts'
 
@@ -16,8 +15,12 @@ export async function stretchReferences(
 }
 
 /** @throws ApiError 409 for another prefix or gateway, and for pools that overlap those of the other site */
-export async function refuseUnfitForStretch(store: Reader, stored: SubnetEntity, next: SubnetEntity): Promise<void> {
-  const stretch = await store.findOne(Layer2Stretch, { subnetExtId: stored.extId })
+export async function refuseUnfitForStretch(
+  ctx: WriteContext,
+  stored: SubnetEntity,
+  next: SubnetEntity,
+): Promise<void> {
+  const stretch = await ctx.store.findOne(Layer2Stretch, { subnetExtId: stored.extId })
   if (stretch === undefined) return
   const [before, after] = [planOf(stored.ipConfig), planOf(next.ipConfig)]
   const isSame = families.every(
@@ -26,6 +29,7 @@ export async function refuseUnfitForStretch(store: Reader, stored: SubnetEntity,
       before[family]?.prefix.last === after[family]?.prefix.last &&
       before[family]?.gateway === after[family]?.gateway,
   )
-  if (!isSame) throw inUse('prefix or gateway of the subnet', stored.name, [`layer-2 stretch ${stretch.name}`])
+  const user = { kind: Layer2Stretch, entity: stretch }
+  if (!isSame) throw inUse('prefix or gateway of the subnet', stored.name, await shownUsers(ctx, [user]))
   refuseUnlike(after, planOf(stretch.remoteIpConfig), 'ipConfig')
 }

@@ -60,6 +60,9 @@ export async function programmingOf(store: Reader, subnet: SubnetEntity): Promis
       ...(subnet.vpcReference === undefined ? {} : { vpcExtId: subnet.vpcReference }),
       hostExtIds: await hostsOfSubnet(store, subnet),
       ...(subnet.isAdvancedNetworking === true ? { isAdvanced: true } : {}),
+      ...(subnet.networkFunctionChainReference === undefined
+        ? {}
+        : { functionChainExtId: subnet.networkFunctionChainReference }),
     },
     ...(prefixes.length === 0 && relayTo.length === 0
       ? {}

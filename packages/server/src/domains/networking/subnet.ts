@@ -22,6 +22,7 @@ import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import { inUse } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
+import { refuseReservedSwitch } from './reserved-switches.ts'
 import { refuseUnfitForStretch } from './stretched-subnets.ts'
 import {
   configurationOf,
@@ -56,6 +57,8 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
     const own = stored === undefined ? await added(ctx, request) : { isAdvancedNetworking: stored.isAdvancedNetworking }
     const next: SubnetEntity = { ...entity, ...configurationOf(body, references), ...own }
     if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
+    if (stored?.virtualSwitchReference !== next.virtualSwitchReference)
+      await refuseReservedSwitch(ctx, next, references.virtualSwitch)
     await refuseOverlap(ctx, next)
     // Leases a new gateway now; the task releases the old one when it succeeds.
     await syncOwnLeases(ctx, next, planOf(next.ipConfig), stored !== undefined)
@@ -113,7 +116,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
     await refuseWhileConnected(ctx, stored)
   }
   if (stored.isNatEnabled !== next.isNatEnabled) await refuseWhileAttached(ctx, stored)
-  await refuseUnfitForStretch(ctx.store, stored, next)
+  await refuseUnfitForStretch(ctx, stored, next)
   if (!isManaged(stored)) return
   const plan = planOf(next.ipConfig)
   const present = planOf(stored.ipConfig)

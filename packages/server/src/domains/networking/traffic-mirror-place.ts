@@ -9,6 +9,7 @@ import { requireSupport } from '../admission/cluster-capabilities.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
+import { inUse, refusal, shownUsers } from './in-use.ts'
 import { fault } from './ip-config.ts'
 import type { MirrorBody, MirrorEntity } from './traffic-mirror-rules.ts'
 
@@ -25,6 +26,8 @@ interface FoundPort {
   readonly vm?: VmEntity
 }
 
+type MirrorPort = MirrorBody['destinationList'][number]
+
 /** @throws ApiError 404 for NICs and hosts that the caller cannot see, 400, and 409 for NICs on several hosts */
 export async function placeFor(
   ctx: WriteContext,
@@ -40,6 +43,7 @@ export async function placeFor(
     ),
   )
   const host = await hostFor(ctx, body, stored, ports)
+  refuseUnfitHostNics(ctx, body, stored, host)
   const clusterExtId = host.cluster?.uuid ?? ''
   const [givenCluster = clusterExtId] = body.clusterReferenceList ?? []
   const carrier = await ctx.store.get(VirtualSwitch, body.virtualSwitchReference ?? '')
@@ -64,13 +68,11 @@ async function portsOf(
   { name, sourceList, destinationList }: MirrorBody,
   stored: MirrorEntity | undefined,
 ): Promise<readonly FoundPort[]> {
-  const known = new Set([...(stored?.sourceList ?? []), ...(stored?.destinationList ?? [])].map((port) => port.nicUuid))
+  const known = nicsIn(stored)
   const asked = [
-    ...sourceList.map(({ nicUuid }, index) => ({ nicUuid, path: `sourceList[${index}]`, isDestination: false })),
-    ...destinationList.map(({ nicUuid }, index) => ({
-      ...{ nicUuid, path: `destinationList[${index}]`, isDestination: true },
-    })),
-  ]
+    ...sourceList.map((port, index) => ({ ...port, path: `sourceList[${index}]`, isDestination: false })),
+    ...destinationList.map((port, index) => ({ ...port, path: `destinationList[${index}]`, isDestination: true })),
+  ].filter(({ nicType }) => nicType === 'VIRTUAL_NIC')
   const faults: ApiError[] = []
   const found: FoundPort[] = []
   for (const port of asked) {
@@ -82,6 +84,30 @@ async function portsOf(
   }
   refuseAll(faults)
   return found
+}
+
+const nicsIn = (stored: MirrorEntity | undefined): ReadonlySet<string> =>
+  new Set([...(stored?.sourceList ?? []), ...(stored?.destinationList ?? [])].map(({ nicUuid }) => nicUuid))
+
+/** @throws ApiError 404 for a NIC that the host does not have, 409 for a destination that carries traffic of the host */
+function refuseUnfitHostNics(
+  ctx: WriteContext,
+  { name, sourceList, destinationList }: MirrorBody,
+  stored: MirrorEntity | undefined,
+  { extId: hostExtId }: MirrorPlace['host'],
+): void {
+  const { networkFabric } = ctx.drivers
+  const known = stored?.hostExtId === hostExtId ? nicsIn(stored) : new Set()
+  const faultsOf = (list: readonly MirrorPort[], field: 'destinationList' | 'sourceList'): readonly ApiError[] =>
+    list.flatMap(({ nicType, nicUuid }, index) => {
+      if (nicType !== 'HOST_NIC' || known.has(nicUuid)) return []
+      const nic = networkFabric.hostNics(hostExtId).find(({ extId }) => extId === nicUuid)
+      if (nic === undefined) return [missing(ctx, name, 'Host NIC', nicUuid, `${field}[${index}]/nicUuid`)]
+      const bridge = networkFabric.bridges(hostExtId).find(({ uplinks }) => uplinks.includes(nic.name))
+      if (field === 'sourceList' || bridge === undefined) return []
+      return [refusal(`The host NIC ${nicUuid} is an uplink of ${bridge.name}. Choose one that is in no bridge.`)]
+    })
+  refuseAll([...faultsOf(sourceList, 'sourceList'), ...faultsOf(destinationList, 'destinationList')])
 }
 
 async function hostFor(
@@ -126,13 +152,20 @@ function refuseApart(ports: readonly FoundPort[], host: MirrorPlace['host'], isR
 }
 
 /** Counts destinations that running updates of other mirrors will use. @throws ApiError 409 */
-export function refuseSharedDestinations({ destinationList }: MirrorEntity, others: readonly MirrorEntity[]): void {
+export async function refuseSharedDestinations(
+  ctx: WriteContext,
+  { destinationList }: MirrorEntity,
+  others: readonly MirrorEntity[],
+): Promise<void> {
   for (const { nicUuid } of destinationList) {
     const users = others.filter((other) =>
       [...other.destinationList, ...(other.change?.destinationList ?? [])].some((port) => port.nicUuid === nicUuid),
     )
     if (users.length === 0) continue
-    const names = users.map(({ name }) => `traffic mirror ${name}`).join(', ')
-    throw new ApiError('NETWORKING_ENTITY_IN_USE', { kind: 'NIC', name: nicUuid, users: names })
+    const names = await shownUsers(
+      ctx,
+      users.map((entity) => ({ kind: TrafficMirror, entity })),
+    )
+    throw inUse('NIC', nicUuid, names)
   }
 }

@@ -1,7 +1,7 @@
 /** Source: behaviour networking.md 1.16. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
-import { ApiError } from '../../core/api-error.ts'
+import type { ApiError } from '../../core/api-error.ts'
 import { fault } from './ip-config.ts'
 
 export type MirrorEntity = EntityOf<typeof TrafficMirror>
@@ -14,7 +14,6 @@ export function mirrorFaults({ sourceList, destinationList, hostReferenceList }:
   ]
   const hasHostNic = ports.some(({ nicType }) => nicType === 'HOST_NIC')
   if (hasHostNic && hostReferenceList === undefined) return [fault('hostReferenceList', 'is required with a HOST_NIC')]
-  if (hasHostNic) return [new ApiError('NOT_IMPLEMENTED', { operation: 'A traffic mirror with a HOST_NIC' })]
   return ports.flatMap(({ nicUuid, path }, index) =>
     ports.findIndex((other) => other.nicUuid === nicUuid) < index
       ? [fault(`${path}/nicUuid`, 'expected each NIC once, as a source or as a destination')]

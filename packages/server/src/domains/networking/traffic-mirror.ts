@@ -25,7 +25,7 @@ const mirrors = lifecycle<MirrorEntity, MirrorBody, MirrorPlace>(TrafficMirror, 
   resolve: placeFor,
   async configure(ctx, { references: { host, clusterExtId }, entity, stored }) {
     const others = (await ctx.store.find(TrafficMirror)).filter(({ extId }) => extId !== entity.extId)
-    refuseSharedDestinations(entity, others)
+    await refuseSharedDestinations(ctx, entity, others)
     const onHost = others.filter(
       ({ hostExtId, change }) => hostExtId === host.extId || change?.hostExtId === host.extId,
     )
@@ -78,12 +78,16 @@ export const programOf = ({
   sourceList,
   destinationList,
   virtualSwitchReference,
-}: MirrorEntity): MirrorProgram => ({
-  ...{ extId, hostExtId: hostExtId!, isEnabled: isEnabled !== false },
-  sources: sourceList.map(({ nicUuid: nicExtId, direction }) => ({ nicExtId, direction })),
-  destinations: destinationList.map(({ nicUuid }) => nicUuid),
-  isRemote: virtualSwitchReference !== undefined,
-})
+}: MirrorEntity): MirrorProgram => {
+  const hostNics = [...sourceList, ...destinationList].filter(({ nicType }) => nicType === 'HOST_NIC')
+  return {
+    ...{ extId, hostExtId: hostExtId!, isEnabled: isEnabled !== false },
+    sources: sourceList.map(({ nicUuid: nicExtId, direction }) => ({ nicExtId, direction })),
+    destinations: destinationList.map(({ nicUuid }) => nicUuid),
+    ...(hostNics.length > 0 && { hostNics: hostNics.map(({ nicUuid }) => nicUuid) }),
+    isRemote: virtualSwitchReference !== undefined,
+  }
+}
 
 async function presentMirrors(ctx: ReadContext, shown: readonly MirrorEntity[]): Promise<readonly MirrorEntity[]> {
   return Promise.all(

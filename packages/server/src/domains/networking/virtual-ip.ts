@@ -18,7 +18,7 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { holdersOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
-import { inUse } from './in-use.ts'
+import { inUse, shownUsers } from './in-use.ts'
 import { fault } from './ip-config.ts'
 import { type BalancerEntity, doOverlap, type Listener } from './load-balancer-rules.ts'
 
@@ -37,7 +37,7 @@ export async function virtualIpFor(
   if (assignmentType === 'DYNAMIC' && ipAddress !== undefined && !isSame)
     throw fault('listener/virtualIP/ipAddress', 'expected none, because the server chooses a DYNAMIC address')
   if (isSame) return { assignmentType, ipAddress: current, subnetReference }
-  if (stored !== undefined) await refuseTranslated(ctx.store, stored)
+  if (stored !== undefined) await refuseTranslated(ctx, stored)
   return { assignmentType, subnetReference, ipAddress: await leased(ctx, subnet, extId, ipAddress) }
 }
 
@@ -57,15 +57,14 @@ async function leased(
 }
 
 /** Floating IPs translate to the address. @throws ApiError 409 */
-async function refuseTranslated(store: Reader, session: BalancerEntity): Promise<void> {
-  const users = await floatingIpsOfSession(store, session.extId)
-  const text = textOf(session.listener.virtualIP.ipAddress)!
-  if (users.length > 0)
-    throw inUse(
-      'virtual IP',
-      text,
-      users.map(({ name }) => `floating IP ${name}`),
-    )
+async function refuseTranslated(ctx: WriteContext, session: BalancerEntity): Promise<void> {
+  const floatingIps = await floatingIpsOfSession(ctx.store, session.extId)
+  if (floatingIps.length === 0) return
+  const users = await shownUsers(
+    ctx,
+    floatingIps.map((entity) => ({ kind: FloatingIp, entity })),
+  )
+  throw inUse('virtual IP', textOf(session.listener.virtualIP.ipAddress)!, users)
 }
 
 /** Includes floating IPs that an update will associate with the session. */

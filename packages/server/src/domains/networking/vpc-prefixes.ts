@@ -10,7 +10,7 @@ type VpcEntity = EntityOf<typeof Vpc>
 
 export interface Clash {
   readonly prefix: string
-  readonly vpcName: string
+  readonly vpc: VpcEntity
 }
 
 /** Prefixes that overlap those of another VPC on the same external subnet. */
@@ -21,7 +21,7 @@ export async function clashesOf(store: Reader, vpc: VpcEntity): Promise<readonly
   for (const other of await neighboursOf(store, vpc)) {
     for (const prefix of own) {
       const isTaken = prefixesOf(other).some((taken) => taken.family === prefix.family && overlap(taken, prefix))
-      if (isTaken) clashes.push({ prefix: formatPrefix(prefix), vpcName: other.name })
+      if (isTaken) clashes.push({ prefix: formatPrefix(prefix), vpc: other })
     }
   }
   return clashes

@@ -20,6 +20,7 @@ import type { MappingEntity } from '../scheduling/overlay-switches.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { fault } from './ip-config.ts'
 import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
+import { refuseReservingForVpcs } from './reserved-switches.ts'
 import { programOverlaySubnets } from './subnet-tasks.ts'
 
 type SwitchEntity = EntityOf<typeof VirtualSwitch>
@@ -121,7 +122,9 @@ async function plannedFor(ctx: WriteContext, body: Body): Promise<readonly Mappe
       else if (seen.has(clusterExtId))
         faults.push(fault(path, `expected each cluster once, found ${clusterExtId} again`))
       seen.add(clusterExtId)
-      planned.push(await mappedOf(ctx, item, clusterExtId))
+      const mapped = await mappedOf(ctx, item, clusterExtId)
+      if (own.includes(clusterExtId)) await refuseReservingForVpcs(ctx, mapped.after, virtualSwitch)
+      planned.push(mapped)
     }
   }
   refuseAll(faults)

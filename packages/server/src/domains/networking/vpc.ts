@@ -1,5 +1,6 @@
 /** Source: behaviour networking.md 1.1, 1.5. */
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Route } from '@hyperplane/contract/networking/route'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
@@ -17,7 +18,7 @@ import { limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { followGateways } from './follow-gateways.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
-import { inUse, namesOf, usersOf } from './in-use.ts'
+import { inUse, namesOf, shownAs, shownUsers, type User, usersOf } from './in-use.ts'
 import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
 import { defaultPolicyOf } from './policy-program.ts'
 import { attachingOf, connect, subnetsBetween } from './vpc-attachments.ts'
@@ -148,7 +149,7 @@ async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
   if (vpcGlobalConfig?.isOverlappingErpsEnabled === true) return
   const [clash] = await clashesOf(ctx.store, vpc)
   if (clash === undefined) return
-  const fields = `externally routable prefix on the external subnet (VPC ${clash.vpcName} overlaps ${clash.prefix})`
+  const fields = `externally routable prefix on the external subnet (${await shownAs(ctx, Vpc, clash.vpc)} overlaps ${clash.prefix})`
   throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'VPC', fields })
 }
 
@@ -161,10 +162,10 @@ async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcE
   for (const subnet of await ctx.store.getMany(Subnet, detached)) {
     const users = [...(await gatewayUsersOf(ctx, before.extId, subnet))]
     for (const route of await ctx.store.find(Route, { refersTo: { kind: Subnet.kind, extId: subnet.extId } }))
-      if (route.vpcReference === before.extId) users.push(`route ${nameOfRoute(route)}`)
-    for (const { externalSubnetReference, name } of await floatingIpsInVpc(ctx.store, before.extId))
-      if (externalSubnetReference === subnet.extId) users.push(`floating IP ${name}`)
-    if (users.length > 0) throw inUse('attachment to the subnet', subnet.name, users)
+      if (route.vpcReference === before.extId) users.push({ kind: Route, entity: route })
+    for (const entity of await floatingIpsInVpc(ctx.store, before.extId))
+      if (entity.externalSubnetReference === subnet.extId) users.push({ kind: FloatingIp, entity })
+    if (users.length > 0) throw inUse('attachment to the subnet', subnet.name, await shownUsers(ctx, users))
   }
 }
 
@@ -175,14 +176,15 @@ async function gatewayUsersOf(
   ctx: WriteContext,
   vpcExtId: string,
   { extId: subnetExtId, isNatEnabled }: SubnetEntity,
-): Promise<readonly string[]> {
-  const users: string[] = []
-  for (const { extId, name } of await ctx.store.find(Gateway, { refersTo: { kind: 'Vpc', extId: vpcExtId } })) {
+): Promise<readonly User[]> {
+  const users: User[] = []
+  for (const entity of await ctx.store.find(Gateway, { refersTo: { kind: 'Vpc', extId: vpcExtId } })) {
+    const { extId } = entity
     const leases = await leasesOf(ctx.store, extId)
-    if (leases.some((lease) => lease.subnetExtId === subnetExtId)) users.push(`gateway ${name}`)
+    if (leases.some((lease) => lease.subnetExtId === subnetExtId)) users.push({ kind: Gateway, entity })
     if (isNatEnabled === true) continue
     const sessions = await ctx.store.find(BgpSession, { refersTo: { kind: 'Gateway', extId } })
-    users.push(...sessions.map((session) => `BGP session ${session.name}`))
+    users.push(...sessions.map((session) => ({ kind: BgpSession, entity: session })))
   }
   return users
 }

@@ -1,7 +1,8 @@
-/** Reasons why a registered cluster cannot be unregistered. Source: behaviour platform.md 4 (unregister). */
+/** Reasons why a registered cluster or manager cannot be unregistered. Source: behaviour platform.md 4 (unregister). */
 import { contract } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -45,6 +46,12 @@ export async function reasonsAgainstUnregistering(
   if (running.length > 0) reasons.push(`tasks of it are not finished: ${running.length}`)
   return reasons
 }
+
+export const reasonsAgainstLosingManager = async (store: Reader, managerExtId: string): Promise<string[]> =>
+  (await store.find(Layer2Stretch))
+    .filter(({ remoteSiteParams }) => remoteSiteParams.pcClusterReference === managerExtId)
+    .slice(0, maximumNamed)
+    .map(({ name }) => `the layer-2 stretch "${name}" ends there`)
 
 async function outsideUsers(store: Reader, clusterExtId: string): Promise<string[]> {
   const rows = await rowsOf(store, clusterExtId)

@@ -17,7 +17,7 @@ import { type RegistrationRow, registrationIdOf, registrationOf } from '../regis
 import { removeInventory, rowsOf } from './cluster-inventory.ts'
 import { type Manager, ownManager, requireOwn } from './own-manager.ts'
 import { notNotifiedWarning } from './registration-rules.ts'
-import { reasonsAgainstUnregistering } from './unregister-rules.ts'
+import { reasonsAgainstLosingManager, reasonsAgainstUnregistering } from './unregister-rules.ts'
 
 interface Input {
   readonly remoteExtId: string
@@ -37,19 +37,19 @@ export const unregisterRemote = defineTask<Input>({
       seconds: [2, 4],
       record: async (ctx, input) => {
         await requireRegistered(ctx.store, input.remoteExtId)
-        if (input.isCluster) await requireFree(ctx, input, ctx.taskExtId)
+        await requireFree(ctx, input, ctx.taskExtId)
       },
     },
     {
       name: 'entities unconfigured',
       progress: 60,
       record: async (ctx, input) => {
+        // Something may have changed since the previous step.
+        await requireFree(ctx, input, ctx.taskExtId)
         if (!input.isCluster) {
           await ctx.store.remove(DomainManager, input.remoteExtId)
           return { keep: [] }
         }
-        // Something may have changed since the previous step.
-        await requireFree(ctx, input, ctx.taskExtId)
         return { keep: await removeInventory(ctx.store, input.remoteExtId) }
       },
     },
@@ -93,10 +93,10 @@ export async function unregister(
     isCluster: details?.clusterType === 'AOS',
     isRequestedByRemote: ctx.caller.extId === accountIdOf(extId),
   }
-  if (input.isCluster && !ctx.dryRun) {
+  if (!ctx.dryRun) {
     await requireFree(ctx, input)
     // The cluster must answer to take over its inventory.
-    requireReachable(ctx, { extId, name })
+    if (input.isCluster) requireReachable(ctx, { extId, name })
   }
   await ctx.store.touch(DomainManager, manager.extId)
   return ctx.startTask(unregisterRemote, input, {
@@ -129,9 +129,16 @@ async function requireRegistered(store: Running['store'], extId: string): Promis
 }
 
 async function requireFree(ctx: Pick<Running, 'store'>, input: Input, ownTask?: string): Promise<void> {
-  const reasons = await reasonsAgainstUnregistering(ctx.store, input.remoteExtId, ownTask)
+  const reasons = await reasonsAgainst(ctx, input, ownTask)
   if (reasons.length > 0) throw inUse(input, reasons)
 }
+
+const reasonsAgainst = (
+  { store }: Pick<Running, 'store'>,
+  { isCluster, remoteExtId }: Input,
+  ownTask: string | undefined,
+): Promise<string[]> =>
+  isCluster ? reasonsAgainstUnregistering(store, remoteExtId, ownTask) : reasonsAgainstLosingManager(store, remoteExtId)
 
 const inUse = ({ name }: Input, reasons: readonly string[]): ApiError =>
   new ApiError('DOMAIN_MANAGER_IN_USE', { name, reasons: reasons.join('; ') })
@@ -156,17 +163,18 @@ async function revoke(ctx: Running, input: Input): Promise<string | null> {
 }
 
 async function planDeparture(ctx: Running, input: Input): Promise<Plan> {
+  const reasons = await reasonsAgainst(ctx, input, ctx.taskExtId)
+  const problems = reasons.length === 0 ? [] : [inUse(input, reasons).appMessage]
   if (!input.isCluster)
-    return { changes: [{ attribute: `registration of ${input.name}`, from: 'present', to: 'absent' }] }
+    return { changes: [{ attribute: `registration of ${input.name}`, from: 'present', to: 'absent' }], problems }
   const counts = new Map<string, number>()
   for (const { part } of await rowsOf(ctx.store, input.remoteExtId))
     counts.set(part.resource.kind, (counts.get(part.resource.kind) ?? 0) + 1)
-  const reasons = await reasonsAgainstUnregistering(ctx.store, input.remoteExtId, ctx.taskExtId)
   const cluster = await ctx.store.get(Cluster, input.remoteExtId)
   return {
     changes: [...counts].map(([kind, count]) => ({ attribute: kind, from: String(count), to: '0' })),
     warnings: associationsOf(cluster),
-    problems: reasons.length === 0 ? [] : [inUse(input, reasons).appMessage],
+    problems,
   }
 }
 

@@ -1,12 +1,14 @@
 /** Source: behaviour vmm.md 3.2 (Placement). */
 
+import type { EntityOf } from '@hyperplane/contract'
+import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { SharedGpu } from '../../drivers/hardware.ts'
+import { defaultControllerVmBytes, largestControllerVmBytes } from '../storage-space/controller-vm-memory.ts'
 import { canCarry } from './host-devices.ts'
 
 const GiB = 1024 ** 3
 /** Each host keeps memory for the hypervisor and for its controller VM. */
 const hypervisorBytes = 8 * GiB
-const controllerVmBytes = 32 * GiB
 /** Shared vCPUs per hardware thread. */
 const cpuOvercommit = 4
 const overcommittedPercent = 60
@@ -17,6 +19,8 @@ export interface HostCandidate {
   /** In reasons, instead of its name. */
   readonly shownAs?: string
   readonly memorySizeBytes: number
+  /** Default: 32 GiB. */
+  readonly controllerVmMemoryBytes?: number
   readonly threads: number
   /** Reason against new VMs: maintenance, unreachable. */
   readonly closed?: string
@@ -65,10 +69,17 @@ export type Loads = Map<string, Load>
 
 export type Choice = { readonly hostExtId: string } | { readonly reasons: readonly string[] }
 
-export const systemMemoryBytes = controllerVmBytes + hypervisorBytes
+type Memory = Pick<HostCandidate, 'controllerVmMemoryBytes' | 'memorySizeBytes'>
 
-export const usableMemoryBytes = (host: Pick<HostCandidate, 'memorySizeBytes'>): number =>
-  Math.max(0, host.memorySizeBytes - systemMemoryBytes)
+export const systemMemoryBytes = ({ controllerVmMemoryBytes = defaultControllerVmBytes }: Partial<Memory>): number =>
+  controllerVmMemoryBytes + hypervisorBytes
+
+export const usableMemoryBytes = (host: Memory): number => Math.max(0, host.memorySizeBytes - systemMemoryBytes(host))
+
+export const memoryOf = (host: EntityOf<typeof Host>): Memory => ({
+  memorySizeBytes: host.memorySizeBytes ?? 0,
+  controllerVmMemoryBytes: largestControllerVmBytes(host),
+})
 
 /** A part of the memory size with overcommitment. */
 export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercommitEnabled?: boolean }): number => {

@@ -31,6 +31,7 @@ import {
   haShortfall,
   heldMemoryBytes,
   type Loads,
+  memoryOf,
   removeLoad,
   usableMemoryBytes,
 } from './placement.ts'
@@ -277,7 +278,7 @@ export async function candidatesOf(
     return {
       extId: host.extId,
       name: host.hostName,
-      memorySizeBytes: host.memorySizeBytes ?? 0,
+      ...memoryOf(host),
       threads: host.numberOfCpuThreads ?? 0,
       sharedGpus: cards.filter(({ hostExtId }) => hostExtId === host.extId),
       heldVirtualGpus: held

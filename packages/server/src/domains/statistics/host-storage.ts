@@ -1,6 +1,7 @@
 /** Storage of hosts. Source: behaviour clustermgmt.md 1.17. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
+import type { Drive } from '../../drivers/drives.ts'
 import type { ReadContext } from '../context.ts'
 import { hostsOf, physicallyReserved } from '../storage-space/capacity.ts'
 import { added, noData } from '../storage-space/stored-data.ts'
@@ -17,7 +18,9 @@ export async function storageOfHosts(
   times: readonly number[],
 ): Promise<(time: number) => StorageOfHosts> {
   const all = await hostsOf(ctx.store, clusterExtId)
-  const part = drivesOf(all) === 0 ? 0 : drivesOf(hosts) / drivesOf(all)
+  const sizeOf = (some: readonly HostEntity[]): number =>
+    some.flatMap(({ extId }) => ctx.drivers.hardware.drivesOf(extId)).reduce(pooledBytes, 0)
+  const part = sizeOf(all) === 0 ? 0 : sizeOf(hosts) / sizeOf(all)
   const { containers, capacityBytes, at } = await storageOver(ctx, clusterExtId, times)
   return (time) => {
     const sums = at(time)
@@ -36,5 +39,4 @@ export async function storageOfHosts(
   }
 }
 
-const drivesOf = (hosts: readonly HostEntity[]): number =>
-  hosts.reduce((sum, { disk = [] }) => sum + disk.reduce((size, { sizeInBytes = 0 }) => size + sizeInBytes, 0), 0)
+const pooledBytes = (sum: number, { isInPool, sizeBytes }: Drive): number => (isInPool ? sum + sizeBytes : sum)

@@ -1,7 +1,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { HostReading, Telemetry } from '../../drivers/telemetry.ts'
-import { systemMemoryBytes } from '../scheduling/placement.ts'
+import { memoryOf, systemMemoryBytes } from '../scheduling/placement.ts'
 import { type Blocks, readBlocks } from './blocks.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
 import { isPresent, type Subject } from './series.ts'
@@ -107,7 +107,9 @@ export async function sumsOfHosts(
 function withHost(sums: HostSums, host: EntityOf<typeof Host>, state: HostReading, load: Load): HostSums {
   const { cpuCapacityHz = 0, memorySizeBytes = 0 } = host
   const systemHz = Math.floor((state.cpuPpm * cpuCapacityHz) / 1e6)
-  const systemBytes = Math.floor((state.systemMemoryPpm * Math.min(systemMemoryBytes, memorySizeBytes)) / 1e6)
+  const systemBytes = Math.floor(
+    (state.systemMemoryPpm * Math.min(systemMemoryBytes(memoryOf(host)), memorySizeBytes)) / 1e6,
+  )
   return {
     ...sums,
     ...sumOf([sums, load.io]),

@@ -11,10 +11,14 @@ const poolOf = (freeBytes: number, usage: object = {}): PoolUsage => ({
   freeBytes,
   containers: new Map([['own', { logicalBytes: 0, physicalBytes: 0, reservedBytes: 0, ...usage }]]),
 })
+const hardwareOf = (sizes: Readonly<Record<string, readonly number[]>>): any => ({
+  isHostUp: () => true,
+  drivesOf: (host: string) => sizes[host]?.map((sizeBytes) => ({ sizeBytes, isInPool: true, isLeaving: false })),
+})
 const container = (more: object = {}): any => ({ extId: 'own', name: 'own', replicationFactor: 2, ...more })
 
 test('a drive contributes 95 % of its size to the pool', () => {
-  assert.equal(hostCapacity({ disk: [{ sizeInBytes: 1000 }, { sizeInBytes: 200 }] } as never), 1140)
+  assert.equal(hostCapacity({ extId: 'a' }, hardwareOf({ a: [1000, 200] })), 1140)
 })
 
 test('guests fill their disks towards 65 %, most of it within twenty days', () => {
@@ -37,7 +41,7 @@ test('an advertised capacity bounds what can be written and how large a disk may
 })
 
 test('the fault-tolerant capacity is that of the pool without its largest hosts', () => {
-  const host = (bytes: number): any => ({ disk: [{ sizeInBytes: bytes }] })
+  const hosts = ['a', 'b', 'c'].map((extId) => ({ extId })) as never
   const cluster = { config: { redundancyFactor: 2 } } as never
-  assert.equal(faultTolerantCapacity(cluster, [host(1000), host(3000), host(1000)]), 950)
+  assert.equal(faultTolerantCapacity(cluster, hosts, hardwareOf({ a: [1000], b: [3000], c: [1000] })), 950)
 })

@@ -14,6 +14,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { seedId } from '../../core/ids/named-id.ts'
 import type { Clock } from '../../core/time/clock.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
+import type { Drive } from '../../drivers/drives.ts'
 import type { Reader } from '../../store/store.ts'
 import { backupContainerAmong, noData, sumsOfContainers } from './stored-data.ts'
 
@@ -62,16 +63,20 @@ export const implicitlyReserved = (
   { blockStorage }: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
 ): number => [...blockStorage.thickDisksIn(containerExtId).values()].reduce((sum, bytes) => sum + bytes, 0)
 
-/** In physical bytes; without `hardware`, failures of drives and host are ignored. */
+/** Bytes of the drive that the pool uses. */
+export const usableBytes = (sizeBytes: number): number => Math.floor((sizeBytes * usablePercent) / 100)
+
+/** Physical bytes of drives that work and stay, unless the host is down. */
 export function hostCapacity(
-  host: EntityOf<typeof Host>,
-  hardware?: Pick<Drivers['hardware'], 'failedDrives' | 'isHostUp'>,
+  { extId }: { readonly extId: string },
+  hardware: Pick<Drivers['hardware'], 'drivesOf' | 'isHostUp'>,
 ): number {
-  if (hardware?.isHostUp(host.extId) === false) return 0
-  const failed = hardware?.failedDrives()
-  const online = (host.disk ?? []).filter(({ uuid }) => failed?.has(uuid ?? '') !== true)
-  return online.reduce((sum, disk) => sum + Math.floor(((disk.sizeInBytes ?? 0) * usablePercent) / 100), 0)
+  if (!hardware.isHostUp(extId)) return 0
+  const counted = hardware.drivesOf(extId).filter((drive) => isWorking(drive) && !drive.isLeaving)
+  return counted.reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)
 }
+
+export const isWorking = ({ isInPool, fault }: Drive): boolean => isInPool && fault === undefined
 
 export async function hostsOf(store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> {
   return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
@@ -156,7 +161,7 @@ export async function hasRoom(ctx: CapacityContext, containerExtId: string, byte
 export function faultTolerantCapacity(
   cluster: EntityOf<typeof Cluster>,
   hosts: readonly EntityOf<typeof Host>[],
-  hardware?: Drivers['hardware'],
+  hardware: Drivers['hardware'],
 ): number {
   const factor = cluster.config?.redundancyFactor ?? 2
   const remaining = hosts.map((host) => hostCapacity(host, hardware)).sort((a, b) => a - b)

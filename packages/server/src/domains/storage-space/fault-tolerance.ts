@@ -1,29 +1,39 @@
 /**
- * Hosts that may still fail without loss of data. A host that is down, in maintenance or has a broken drive counts as
- * failed until its data has been copied. Source: behaviour clustermgmt.md 1.4, 3 (Fault tolerance).
+ * Domains (drives, hosts, blocks or racks) that may still fail without loss of data. Copies of a byte are in different
+ * domains, so a domain counts as failed until its data has been copied from the others. Source: behaviour
+ * clustermgmt.md 1.2, 1.4, 3 (Fault tolerance).
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { type CapacityContext, hostCapacity, poolUsage } from './capacity.ts'
+import type { Drive } from '../../drivers/drives.ts'
+import { type CapacityContext, hostCapacity, isWorking, poolUsage, usableBytes } from './capacity.ts'
 
 type HostRow = EntityOf<typeof Host>
+type Level = NonNullable<
+  NonNullable<NonNullable<EntityOf<typeof Cluster>['config']>['faultToleranceState']>['domainAwarenessLevel']
+>
 
-const copiedBytesPerSecond = 400 * 1024 ** 2
+/** Of each host that is up, while copies are made again. */
+export const copiedBytesPerSecond = 400 * 1024 ** 2
 
 interface Asking extends CapacityContext {
   readonly drivers: Drivers
 }
 
 interface Loss {
-  readonly host: HostRow
-  /** False: only some drives are lost. */
-  readonly isWhole: boolean
+  readonly domains: readonly string[]
   readonly lostBytes: number
   /** Milliseconds since 1970. Undefined: never copied, because of maintenance or an unknown time. */
   readonly since: number | undefined
 }
+
+export const defaultAwareness = (hosts: readonly unknown[]): Level => (hosts.length === 1 ? 'DISK' : 'NODE')
+
+/** Racks are not modelled: each block counts as a rack of its own. */
+export const blocksOf = (hosts: readonly HostRow[]): ReadonlySet<string | undefined> =>
+  new Set(hosts.map((host) => host.blockSerial))
 
 /** Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies. */
 export async function currentFaultTolerance(
@@ -33,22 +43,38 @@ export async function currentFaultTolerance(
 ): Promise<number> {
   const factor = cluster.config?.redundancyFactor ?? 2
   const copies = Math.min(factor, cluster.achievedRedundancyFactor ?? factor)
-  const losses = hosts.flatMap((host) => lossOf(ctx.drivers, host) ?? [])
+  const level = cluster.config?.faultToleranceState?.domainAwarenessLevel ?? defaultAwareness(hosts)
+  const { hardware } = ctx.drivers
+  const losses = hosts.flatMap((host) => lossesOf(hardware, host, level))
   if (losses.length === 0) return Math.max(0, copies - 1)
 
-  const { hardware } = ctx.drivers
-  const lostHosts = new Set(losses.filter(({ isWhole }) => isWhole).map(({ host }) => host.extId))
-  const left = hosts.filter(({ extId }) => !lostHosts.has(extId)).map((host) => hostCapacity(host, hardware))
   const used = await usedBytes(ctx, cluster.extId)
-  const whole = hosts.reduce((sum, host) => sum + hostCapacity(host), 0)
-  const isCopied = ({ since, lostBytes }: Loss): boolean => {
-    if (since === undefined || !hasRoom(left, copies, used, 0)) return false
-    const bytes = whole === 0 ? 0 : (used * lostBytes) / whole
-    return ctx.clock.now() - since >= (1000 * bytes) / (copiedBytesPerSecond * left.length)
-  }
-  const open = losses.filter((loss) => !isCopied(loss)).length
-  for (let further = copies - 1 - open; further > 0; further--) if (hasRoom(left, copies, used, further)) return further
+  const left = [...remaining(hardware, hosts, level).values()]
+  const helpers = hosts.filter((host) => isServing(hardware, host)).length
+  const whole = hosts.reduce((sum, { extId }) => sum + pooledBytes(hardware.drivesOf(extId)), 0)
+  const open = hasRoom(left, copies, used, 0)
+    ? openDomains(losses, whole === 0 ? 0 : used / whole, helpers * copiedBytesPerSecond, ctx.clock.now())
+    : new Set(losses.flatMap(({ domains }) => domains))
+  for (let further = copies - 1 - open.size; further > 0; further--)
+    if (hasRoom(left, copies, used, further)) return further
   return 0
+}
+
+/** Losses are copied one after another, the oldest first. @param filled used part of the pool, from 0 to 1 */
+function openDomains(
+  losses: readonly Loss[],
+  filled: number,
+  bytesPerSecond: number,
+  now: number,
+): ReadonlySet<string> {
+  const open = new Set(losses.flatMap(({ since, domains }) => (since === undefined ? domains : [])))
+  let doneAt = 0
+  const queue = losses.filter(({ since }) => since !== undefined).sort((a, b) => (a.since ?? 0) - (b.since ?? 0))
+  for (const { since = 0, lostBytes, domains } of queue) {
+    doneAt = Math.max(doneAt, since) + (1000 * filled * lostBytes) / bytesPerSecond
+    if (now < doneAt) for (const domain of domains) open.add(domain)
+  }
+  return open
 }
 
 function hasRoom(left: readonly number[], copies: number, used: number, gone: number): boolean {
@@ -56,16 +82,53 @@ function hasRoom(left: readonly number[], copies: number, used: number, gone: nu
   return rest.length >= copies && rest.reduce((sum, bytes) => sum + bytes, 0) >= used
 }
 
-function lossOf({ hardware }: Drivers, host: HostRow): Loss | undefined {
-  const { isUp, silentSince } = hardware.conditionOf(host.extId)
-  if (!isUp) return { host, isWhole: true, lostBytes: hostCapacity(host), since: silentSince }
-  if (host.maintenanceState !== 'normal') return { host, isWhole: true, lostBytes: 0, since: undefined }
-  const failed = hardware.failedDrives()
-  const since = (host.disk ?? []).flatMap(({ uuid }) => failed.get(uuid ?? '') ?? [])
-  if (since.length === 0) return undefined
-  const lostBytes = hostCapacity(host) - hostCapacity(host, hardware)
-  return { host, isWhole: false, lostBytes, since: Math.max(...since) }
+type Hardware = Drivers['hardware']
+
+const isServing = (hardware: Hardware, host: HostRow): boolean =>
+  hardware.isHostUp(host.extId) &&
+  (host.maintenanceState ?? 'normal') === 'normal' &&
+  hardware.controllerVm(host.extId).isRunning
+
+function domainOf(host: HostRow, drive: Drive, level: Level): string {
+  if (level === 'DISK') return drive.extId
+  return level === 'NODE' ? host.extId : (host.blockSerial ?? host.extId)
 }
+
+function lossesOf(hardware: Hardware, host: HostRow, level: Level): readonly Loss[] {
+  const drives = hardware.drivesOf(host.extId).filter(({ isInPool }) => isInPool)
+  const { isUp, silentSince } = hardware.conditionOf(host.extId)
+  if (!isServing(hardware, host)) {
+    const domains = level === 'NODE' ? [host.extId] : drives.map((drive) => domainOf(host, drive, level))
+    return [{ domains, lostBytes: pooledBytes(drives), since: isUp ? undefined : silentSince }]
+  }
+  return drives.flatMap((drive): Loss[] =>
+    drive.fault === undefined
+      ? []
+      : [
+          {
+            domains: [domainOf(host, drive, level)],
+            lostBytes: usableBytes(drive.sizeBytes),
+            since: drive.fault.since,
+          },
+        ],
+  )
+}
+
+/** Working bytes of each domain. */
+function remaining(hardware: Hardware, hosts: readonly HostRow[], level: Level): ReadonlyMap<string, number> {
+  const bytes = new Map<string, number>()
+  const add = (domain: string, some: number): void => void bytes.set(domain, (bytes.get(domain) ?? 0) + some)
+  for (const host of hosts.filter((each) => isServing(hardware, each))) {
+    if (level === 'NODE') add(host.extId, hostCapacity(host, hardware))
+    else
+      for (const drive of hardware.drivesOf(host.extId))
+        if (isWorking(drive) && !drive.isLeaving) add(domainOf(host, drive, level), usableBytes(drive.sizeBytes))
+  }
+  return bytes
+}
+
+const pooledBytes = (drives: readonly Drive[]): number =>
+  drives.reduce((sum, { isInPool, sizeBytes }) => (isInPool ? sum + usableBytes(sizeBytes) : sum), 0)
 
 async function usedBytes(ctx: CapacityContext, clusterExtId: string): Promise<number> {
   const { containers } = await poolUsage(ctx, clusterExtId)

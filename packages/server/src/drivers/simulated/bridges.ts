@@ -59,7 +59,8 @@ function bridgesByHost(world: SimulatedWorld): ReadonlyMap<string, readonly Brid
   return index.byHost
 }
 
-function activeUplinks(
+/** Uplinks that carry traffic now. */
+export function activeUplinks(
   { uplinks, activeUplink, bondMode }: BridgeProgram,
   nics: readonly HostNicView[],
 ): readonly string[] {
@@ -108,7 +109,8 @@ export const uplinksOf = (world: SimulatedWorld, hostExtId: string): readonly st
 export const managementUplinksOf = (world: SimulatedWorld, hostExtId: string): readonly string[] =>
   bridgeFacts(world).get(bridgeKey({ hostExtId, name: managementBridge }))?.uplinks ?? []
 
-const managementBridge = 'br0'
+/** Without another program it carries the traffic of VPCs, too. */
+export const managementBridge = 'br0'
 
 /** Locally administered. */
 const internalMac = (key: string): string =>

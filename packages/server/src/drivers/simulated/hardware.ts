@@ -1,6 +1,6 @@
 /**
  * Simulated clusters and hosts; a direct change of a fact simulates drift. By host: `hardware.bmcs` (real credentials),
- * `hardware.boots`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
+ * `hardware.boots`, `hardware.controllerVms`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -15,6 +15,8 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import { createControllerVms } from './controller-vms.ts'
+import { createDrives } from './drives.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -56,12 +58,6 @@ export interface HardwareFault {
   readonly refuses?: readonly string[]
 }
 
-export interface DriveFact {
-  readonly hostExtId: string
-  /** Milliseconds since 1970. */
-  readonly since: number
-}
-
 /** Oldest first; milliseconds since 1970. */
 export interface SlownessFact {
   readonly times: readonly { readonly from: number; readonly to?: number; readonly factor: number }[]
@@ -72,7 +68,9 @@ export interface DowntimeFact {
   readonly times: readonly { readonly from: number; readonly to?: number }[]
 }
 
-export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+/** By drive. */
+export const driveSlownessFacts = (world: SimulatedWorld): Collection<SlownessFact> =>
+  world.collection('hardware.drive-slowness')
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
 
 /** By device id. */
@@ -94,7 +92,7 @@ type RequireAnswer = (id: string, call: string) => void
 
 type Conditions = Pick<
   Hardware,
-  'isReachable' | 'isHostUp' | 'conditionOf' | 'devicesOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'
+  'isReachable' | 'isHostUp' | 'conditionOf' | 'devicesOf' | 'foreignBytes' | 'watch' | 'probeBmc'
 >
 type Settings = Pick<Hardware, 'readSettings' | 'writeSettings' | 'takeBackSettings'>
 type Maintenance = Pick<Hardware, 'enterMaintenance' | 'leaveMaintenance'>
@@ -112,7 +110,6 @@ function createConditions(world: SimulatedWorld): Conditions {
   const bmcs = world.collection<BmcFact>('hardware.bmcs')
   const faults = faultFacts(world)
   const boots = world.collection<{ readonly at: number }>('hardware.boots')
-  const drives = driveFacts(world)
   const devices = deviceFacts(world)
   return {
     isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
@@ -128,7 +125,6 @@ function createConditions(world: SimulatedWorld): Conditions {
         bootedAt: boots.get(hostExtId)?.at,
       }
     },
-    failedDrives: () => new Map([...drives.all()].map(([extId, { since }]) => [extId, since])),
     foreignBytes: (containerExtId) =>
       (containers.get(containerExtId)?.files ?? []).reduce((sum, size) => sum + size, 0),
     watch: (changed) =>
@@ -243,7 +239,10 @@ function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer):
   }
 }
 
-export function createHardware(world: SimulatedWorld): Hardware {
+export function createHardware(
+  world: SimulatedWorld,
+  { durations }: { readonly durations: 'instant' | 'natural' },
+): Hardware {
   const datastores = world.collection<DatastoreSpec>('hardware.datastores')
   const faults = faultFacts(world)
 
@@ -258,6 +257,8 @@ export function createHardware(world: SimulatedWorld): Hardware {
     ...createSettings(world, requireAnswer),
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
+    ...createDrives(world, durations === 'instant', requireAnswer),
+    ...createControllerVms(world, requireAnswer),
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')

@@ -32,7 +32,7 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
     contentSource: createContentSource(world, settings),
     directory: createSimulatedDirectory(world, { durations: settings.durations }),
     externalHypervisor: createExternalHypervisor(world, { durations: settings.durations }),
-    hardware: createHardware(world),
+    hardware: createHardware(world, settings),
     hypervisor: createHypervisor(world, { durations: settings.durations, networkFabric }),
     networkFabric,
     ovaFiles: createOvaFiles(world, settings),

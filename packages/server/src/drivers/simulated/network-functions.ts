@@ -1,6 +1,6 @@
 /** Source: behaviour networking.md 1.15, 3.4. */
 import type { HealthCheck } from '../load-balancing.ts'
-import type { FunctionProgram, NetworkFunctions } from '../network-functions.ts'
+import type { FunctionProgram, FunctionView, NetworkFunctions } from '../network-functions.ts'
 import { type BalancerHealth, healthyPeriods, isOpen, type Period } from './balancer-health.ts'
 import { type Active, activeAt } from './function-health.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -50,20 +50,23 @@ export function createNetworkFunctions(world: SimulatedWorld): NetworkFunctions 
       await functions.remove(functionExtId)
       await health.remove(functionExtId)
     },
-    async networkFunction(functionExtId) {
-      const fact = functions.get(functionExtId)
-      if (fact === undefined) return undefined
-      const known = health.get(functionExtId) ?? unobserved
-      const now = world.clock.now()
-      const healthOf = periodsOf(known, now)
-      const isHealthy = (nicExtId: string): boolean => isOpen(healthOf(nicExtId))
-      const activeNicExtId = activeAt(fact.pairs, healthOf, known.active, now)?.nicExtId
-      const isServed = activeNicExtId !== undefined && (fact.mode === 'VTAP' || isHealthy(activeNicExtId))
-      return {
-        pairs: fact.pairs.map(({ ingressNicExtId }) => ({ ingressNicExtId, isHealthy: isHealthy(ingressNicExtId) })),
-        ...(activeNicExtId !== undefined && { activeNicExtId }),
-        forwarding: isServed ? 'REDIRECTED' : fact.failsOpen || fact.mode === 'VTAP' ? 'PASSED' : 'DROPPED',
-      }
-    },
+    networkFunction: async (functionExtId) => functionView(world, functionExtId),
+  }
+}
+
+export function functionView(world: SimulatedWorld, functionExtId: string): FunctionView | undefined {
+  const { functions, health } = functionFacts(world)
+  const fact = functions.get(functionExtId)
+  if (fact === undefined) return undefined
+  const known = health.get(functionExtId) ?? unobserved
+  const now = world.clock.now()
+  const healthOf = periodsOf(known, now)
+  const isHealthy = (nicExtId: string): boolean => isOpen(healthOf(nicExtId))
+  const activeNicExtId = activeAt(fact.pairs, healthOf, known.active, now)?.nicExtId
+  const isServed = activeNicExtId !== undefined && (fact.mode === 'VTAP' || isHealthy(activeNicExtId))
+  return {
+    pairs: fact.pairs.map(({ ingressNicExtId }) => ({ ingressNicExtId, isHealthy: isHealthy(ingressNicExtId) })),
+    ...(activeNicExtId !== undefined && { activeNicExtId }),
+    forwarding: isServed ? 'REDIRECTED' : fact.failsOpen || fact.mode === 'VTAP' ? 'PASSED' : 'DROPPED',
   }
 }

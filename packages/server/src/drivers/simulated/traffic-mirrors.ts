@@ -1,11 +1,14 @@
 /** Simulated mirrors: their state is a function of guests and hosts. Source: behaviour networking.md 1.16. */
 import { isDeepStrictEqual } from 'node:util'
 import type { MirrorProgram, MirrorReading, MirrorView, TrafficMirroring } from '../traffic-mirroring.ts'
+import { bridgesOfHost } from './bridges.ts'
+import { carriedNics } from './carried-nics.ts'
 import type { Flow } from './flows/flow-table.ts'
 import type { Flows } from './flows/flows.ts'
-import { flowHistory, periodAt } from './flows/history.ts'
+import { flowHistory, type ObservedMirror, periodAt } from './flows/history.ts'
 import { type HardwareFault, maintenanceFacts } from './hardware.ts'
 import { requireAgents } from './host-agents.ts'
+import { nicsOfHost } from './host-nics.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import { isPaused } from './hypervisor/paused.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -29,11 +32,23 @@ export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMir
   }
 }
 
-export function activeMirrors(world: SimulatedWorld): ReadonlyMap<string, Pick<MirrorProgram, 'sources'>> {
+export function activeMirrors(world: SimulatedWorld): ReadonlyMap<string, ObservedMirror> {
   const all = [...mirrorFacts(world).all().values()]
   if (all.length === 0) return new Map()
   const viewOf = viewsOf(world, all)
-  return new Map(all.flatMap((one) => (viewOf(one).state === 'ACTIVE' ? [[one.extId, { sources: one.sources }]] : [])))
+  return new Map(
+    all.flatMap((one) => (viewOf(one).state === 'ACTIVE' ? [[one.extId, { sources: sourcesOf(world, one) }]] : [])),
+  )
+}
+
+function sourcesOf(world: SimulatedWorld, mirror: MirrorProgram): ObservedMirror['sources'] {
+  const { hostExtId, hostNics = [], sources } = mirror
+  if (hostNics.length === 0) return sources
+  const nics = nicsOfHost(world, hostExtId)
+  return sources.map((source) => {
+    const nic = nics.find(({ extId }) => extId === source.nicExtId)
+    return nic === undefined ? source : { ...source, carried: carriedNics(world, { hostExtId, name: nic.name }) }
+  })
 }
 
 function viewsOf(world: SimulatedWorld, mirrors: readonly MirrorProgram[]): (mirror: MirrorProgram) => MirrorView {
@@ -43,11 +58,14 @@ function viewsOf(world: SimulatedWorld, mirrors: readonly MirrorProgram[]): (mir
   ]
   const places = placesOf(world, new Set(mirrors.flatMap(nicsOf)))
   const faultAt = hostFaults(world)
-  return ({ hostExtId, isEnabled, isRemote, sources, destinations }) => {
+  return ({ hostExtId, isEnabled, isRemote, sources, destinations, hostNics = [] }) => {
     const upNics = new Set<string>()
     const faults = new Set<string>()
     const look = (nicExtId: string, isAnywhere: boolean): void => {
-      const { fault, at }: Place = places.get(nicExtId) ?? { fault: `the NIC ${nicExtId} is gone` }
+      const place = hostNics.includes(nicExtId)
+        ? placeOfHostNic(world, hostExtId, nicExtId, destinations.includes(nicExtId))
+        : places.get(nicExtId)
+      const { fault, at }: Place = place ?? { fault: `the NIC ${nicExtId} is gone` }
       const isElsewhere = at !== undefined && at !== hostExtId && !isAnywhere
       const why =
         fault ??
@@ -86,6 +104,19 @@ function placesOf(world: SimulatedWorld, nicExtIds: ReadonlySet<string>): Readon
   return places
 }
 
+function placeOfHostNic(
+  world: SimulatedWorld,
+  hostExtId: string,
+  nicExtId: string,
+  isDestination: boolean,
+): Place | undefined {
+  const nic = nicsOfHost(world, hostExtId).find(({ extId }) => extId === nicExtId)
+  if (nic === undefined) return undefined
+  if (!nic.isUp) return { fault: `the host NIC ${nicExtId} has no link` }
+  const isUplink = bridgesOfHost(world, hostExtId).some(({ uplinks }) => uplinks.includes(nic.name))
+  return isDestination && isUplink ? { fault: `the host NIC ${nicExtId} is an uplink now` } : { at: hostExtId }
+}
+
 function hostFaults(world: SimulatedWorld): (hostExtId: string) => string | undefined {
   const faults = world.collection<HardwareFault>('hardware.faults')
   const maintenance = maintenanceFacts(world)
@@ -110,19 +141,20 @@ async function mirroredBy(
   return sums.map(([bytes = 0, packets = 0]) => ({ transmitByteCount: bytes, transmitPacketCount: packets }))
 }
 
-/** A flow between two sources is copied once. */
-function copied(flows: Flows, { sources }: Pick<MirrorProgram, 'sources'>, time: number): readonly number[] {
+/** A flow between two sources is copied once; a NIC of a host does not see flows between two VMs of this host. */
+function copied(flows: Flows, { sources }: ObservedMirror, time: number): readonly number[] {
   const seen = new Set<Flow>()
   let [bytes, packets] = [0, 0]
-  for (const { nicExtId, direction } of sources) {
+  const copyFrom = (nicExtId: string, { direction, carried }: ObservedMirror['sources'][number]): void =>
     flows.tableOfNic(nicExtId, time)?.visitNic(nicExtId, time / 1000, (flow, rate) => {
       const isSent = flow.source.nicExtId === nicExtId
       const isChosen = direction === 'BIDIRECTIONAL' || (direction === 'EGRESS') === isSent
-      if (!isChosen || (!isSent && !flow.decision.arrives) || seen.has(flow)) return
+      const isInsideHost = carried !== undefined && flow.source.hostExtId === flow.destination.hostExtId
+      if (!isChosen || isInsideHost || (!isSent && !flow.decision.arrives) || seen.has(flow)) return
       seen.add(flow)
       bytes += rate
       packets += Math.ceil(rate / flow.bytesPerPacket)
     })
-  }
+  for (const source of sources) for (const nicExtId of source.carried ?? [source.nicExtId]) copyFrom(nicExtId, source)
   return [bytes, packets]
 }

@@ -278,7 +278,7 @@ async function disksOf(
     if (largest === undefined) {
       const hosts = await hostsOf(filling.ctx.store, cluster.extId)
       largest = largestDisk(
-        hosts.reduce((sum, host) => sum + hostCapacity(host), 0),
+        hosts.reduce((sum, host) => sum + hostCapacity(host, filling.ctx.drivers.hardware), 0),
         container,
       )
       machines.largestDisks.set(container.extId, largest)

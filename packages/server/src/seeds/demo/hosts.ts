@@ -4,6 +4,8 @@ import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../core/ids/named-id.ts'
+import { recordDisks } from '../../domains/storage-space/disks.ts'
+import { driveFacts, drivesFor, drivesIn, type NewDrive, pooled } from '../../drivers/simulated/drives.ts'
 import { type BmcFact, bmcDigest, deviceFacts } from '../../drivers/simulated/hardware.ts'
 import { hostNicFacts } from '../../drivers/simulated/host-nics.ts'
 import { type NicModelId, usualNics } from '../../drivers/simulated/nic-models.ts'
@@ -19,13 +21,12 @@ export const demoBmc = { username: 'ADMIN', password: 'Bmc.Passw0rd!' } as const
 
 export const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
 
-type Drive = { readonly tier: 'PCIE_SSD' | 'SATA_SSD' | 'HDD'; readonly bytes: number }
-const times = (count: number, drive: Drive): Drive[] => Array.from({ length: count }, () => drive)
+const times = (count: number, drive: NewDrive): NewDrive[] => Array.from({ length: count }, () => drive)
 
 interface HostClass {
   readonly hypervisor: { readonly type: 'AHV' | 'ESX'; readonly fullName: string; readonly userName: string }
   readonly memoryGiB: number
-  readonly drives: readonly Drive[]
+  readonly drives: readonly NewDrive[]
   readonly blockModel: string
   /** The switches of the rack send no LLDP. */
   readonly hasSilentSwitches?: true
@@ -33,23 +34,28 @@ interface HostClass {
 
 const nativeHypervisor = { type: 'AHV', fullName: 'Native hypervisor 10.3', userName: 'root' } as const
 
+const hybrid = [
+  ...times(2, { tier: 'SSD_SATA', sizeBytes: 1.92 * TB }),
+  ...times(4, { tier: 'DAS_SATA', sizeBytes: 4 * TB }),
+]
+
 export const hostClasses = {
   native: {
     hypervisor: nativeHypervisor,
     memoryGiB: 768,
-    drives: [...times(2, { tier: 'SATA_SSD', bytes: 1.92 * TB }), ...times(4, { tier: 'HDD', bytes: 4 * TB })],
+    drives: hybrid,
     blockModel: 'NX-3460-G8',
   },
   extern: {
     hypervisor: { type: 'ESX', fullName: 'ESXi 8.0 U3', userName: 'root' },
     memoryGiB: 512,
-    drives: [...times(2, { tier: 'SATA_SSD', bytes: 1.92 * TB }), ...times(4, { tier: 'HDD', bytes: 4 * TB })],
+    drives: hybrid,
     blockModel: 'NX-3360-G8',
   },
   cloud: {
     hypervisor: nativeHypervisor,
     memoryGiB: 512,
-    drives: times(4, { tier: 'PCIE_SSD', bytes: 3.84 * TB }),
+    drives: times(4, { tier: 'SSD_PCIE', sizeBytes: 3.84 * TB }),
     blockModel: 'bare-metal',
     hasSilentSwitches: true,
   },
@@ -80,6 +86,8 @@ export async function seedHosts(
   for (const [slot, host] of hosts.entries()) {
     const { extId = seedId(`host/${host.hostName}`), nics = usualNics } = host
     await ctx.store.insert(Host, hostRow(ctx, cluster, hostClass, host, extId))
+    await driveFacts(ctx.world).putAll(pooled(drivesFor(extId, hostClass.drives, idOfDrive(host))))
+    await recordDisks(ctx.store, extId, drivesIn(ctx.world, extId))
     for (const device of devicesOf({ ...host, extId, clusterExtId: cluster.extId }))
       await deviceFacts(ctx.world).put(device.extId, device)
     const rack = { extId: seedId(`block/${cluster.name}`), slot }
@@ -103,6 +111,11 @@ export async function seedHosts(
     })
   }
 }
+
+const idOfDrive =
+  ({ hostName }: SeedHost) =>
+  (index: number): string =>
+    seedId(`disk/${hostName}/${index}`)
 
 function hostRow(
   ctx: SeedContext,
@@ -133,11 +146,6 @@ function hostRow(
       backplaneAddress: ipv4(`192.168.5.${host.cvmAddress.split('.')[3]}`),
       isInMaintenanceMode: false,
     },
-    disk: hostClass.drives.map(({ tier, bytes }, index) => {
-      const uuid = seedId(`disk/${host.hostName}/${index}`)
-      const serialId = `SN${uuid.slice(0, 8).toUpperCase()}`
-      return { uuid, serialId, mountPath: `/home/storage/disks/${serialId}`, sizeInBytes: bytes, storageTier: tier }
-    }),
     cpuModel: 'x86-64, 20 cores at 2.1 GHz',
     cpuCapacityHz: cores * hertz,
     cpuFrequencyHz: hertz,

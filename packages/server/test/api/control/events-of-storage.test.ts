@@ -19,6 +19,10 @@ const containers = `${clustermgmt}/storage-containers`
 const stateOf = async (extId: string): Promise<string> => (await readVm(app, extId)).powerState
 const capacityOf = async (name: string): Promise<number> =>
   (await app.call('GET', `${containers}?$filter=name eq '${name}'`)).data[0].maxCapacityBytes
+const disksOf = async (host: string): Promise<any[]> =>
+  (await app.call('GET', `${clustermgmt}/clusters/${ids.native}/hosts/${hostId(host)}`)).data.disk
+const healthOf = async (extId: string): Promise<any> =>
+  (await app.call('GET', `${clustermgmt}/disks/${extId}`)).data.diskAdvanceConfig
 const tolerance = async (): Promise<number> =>
   (await app.call('GET', `${clustermgmt}/clusters/${ids.native}`)).data.config.faultToleranceState
     .currentMaxFaultTolerance
@@ -34,17 +38,56 @@ const diskIn = (extId: string, diskSizeBytes = GiB) => ({
 })
 const native = { extId: ids.native } as never
 
-test('a disk that fails leaves the pool and costs a tolerance until its data is copied; a new one brings the pool back', async () => {
-  const [disk] = (await app.call('GET', `${clustermgmt}/clusters/${ids.native}/hosts/${hostId('hp-n01-a')}`)).data.disk
+test('a disk that fails leaves the pool and costs a tolerance until its data is copied; a new one waits in its slot', async () => {
+  const [, , disk] = await disksOf('hp-n01-a')
   const before = await capacityOf('db-gold')
   const event = await happen(app, { type: 'DISK_FAILS', disk: disk.serialId })
   assert.deepEqual(event.target, { kind: 'disk', extId: disk.uuid, name: disk.serialId })
-  assert.equal(await capacityOf('db-gold'), before - Math.floor(disk.sizeInBytes * 0.95))
-  assert.equal(await tolerance(), 0)
+  const without = before - Math.floor(disk.sizeInBytes * 0.95)
+  assert.deepEqual([await capacityOf('db-gold'), await tolerance()], [without, 0])
   await advance(app, 12 * 60)
   assert.equal(await tolerance(), 1)
-  await happen(app, { type: 'DISK_REPLACED', disk: disk.uuid })
-  assert.deepEqual([await capacityOf('db-gold'), await tolerance()], [before, 1])
+  assert.equal((await healthOf(disk.uuid)).isOnline, false)
+  const replaced = await happen(app, { type: 'DISK_REPLACED', disk: disk.uuid })
+  const [, serialNumber] = /^The disk (SN\w+) is in the slot/.exec(replaced.effects[0] as string) ?? []
+  assert.notEqual(serialNumber, disk.serialId)
+  assert.deepEqual([await capacityOf('db-gold'), await tolerance()], [without, 1])
+  await app.task(
+    await app.call('POST', `${clustermgmt}/clusters/${ids.native}/$actions/add-disk`, {
+      body: { serialNumber, diskPartitionInfo: { driveReplacementOption: 'RMA' } },
+    }),
+  )
+  assert.equal(await capacityOf('db-gold'), before)
+})
+
+test('a disk that was offline comes back with its data, and a slow one is suspected', async () => {
+  const [, , disk] = await disksOf('hp-n01-b')
+  const before = await capacityOf('db-gold')
+  await happen(app, { type: 'DISK_GOES_OFFLINE', disk: disk.serialId }, { duration: 'PT1M' })
+  await app.clock.advance(20_000)
+  const offline = await healthOf(disk.uuid)
+  assert.deepEqual([offline.isOnline, offline.isMounted, offline.isUnhealthy], [false, false, false])
+  await advance(app, 2)
+  assert.deepEqual([(await healthOf(disk.uuid)).isOnline, await capacityOf('db-gold')], [true, before])
+  await happen(app, { type: 'DISK_SLOWS', disk: disk.serialId, factor: 20 }, { duration: 'PT1M' })
+  await app.clock.advance(20_000)
+  assert.equal((await healthOf(disk.uuid)).isSuspectedUnhealthy, true)
+  await advance(app, 2)
+  assert.equal((await healthOf(disk.uuid)).isSuspectedUnhealthy, false)
+})
+
+test('a disk is inserted into a free slot, and pulled out of it', async () => {
+  const inserted = await happen(app, { type: 'DISK_INSERTED', host: 'hp-n01-c', tier: 'DAS_SATA', sizeBytes: 8e12 })
+  const [, serialNumber = ''] = /^The disk (SN\w+) is in a slot/.exec(inserted.effects[0] as string) ?? []
+  assert.equal((await disksOf('hp-n01-c')).length, 6)
+  await happen(app, { type: 'DISK_PULLED', disk: serialNumber })
+  const gone = await postEvent(app, { type: 'DISK_PULLED', disk: serialNumber })
+  assert.equal(gone.status, 404)
+  const [, , disk] = await disksOf('hp-n01-c')
+  await happen(app, { type: 'DISK_PULLED', disk: disk.serialId })
+  assert.equal((await postEvent(app, { type: 'DISK_PULLED', disk: disk.serialId })).status, 409)
+  await happen(app, { type: 'DISK_REPLACED', disk: disk.serialId })
+  assert.equal((await postEvent(app, { type: 'DISK_REPLACED', disk: disk.serialId })).status, 409)
 })
 
 test('an unknown disk is 404', async () => {

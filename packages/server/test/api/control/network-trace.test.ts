@@ -75,7 +75,7 @@ test('between subnets of a VPC the router decides by policy and route', async ()
 })
 
 test('on its way out the source of a packet is translated to an address of the VPC', async () => {
-  const found = await trace(vm('web-01'), outside)
+  const found = await trace(vm('web-02'), outside)
   const hops = ['ROUTE default', 'NAT ext-nat', 'SUBNET ext-nat', 'EXTERNAL_NETWORK']
   assert.deepEqual([found.outcome, way(found).slice(4)], ['DELIVERED', hops])
   const { data } = await app.call('GET', `${vpcs}/${seedId('vpc/prod')}`)
@@ -90,19 +90,19 @@ test('a policy that denies is named as what drops the packet', async () => {
 
 test('a floating IP lets packets in and translates those that leave; without it the reason advises one', async () => {
   assert.match(
-    await end(outside, vm('web-01')),
-    /^NOT_ROUTABLE: 192\.168\.10\.10 is private.*Give the NIC a floating IP/,
+    await end(outside, vm('web-02')),
+    /^NOT_ROUTABLE: 192\.168\.10\.11 is private.*Give the NIC a floating IP/,
   )
-  const nic = { $objectType: 'networking.v4.config.VmNicAssociation', vmNicReference: await nicOf(app, 'web-01') }
+  const nic = { $objectType: 'networking.v4.config.VmNicAssociation', vmNicReference: await nicOf(app, 'web-02') }
   const created = await made(app, floatingIps, {
-    ...{ name: 'web-1', externalSubnetReference: seedId('subnet/ext-nat'), association: nic },
+    ...{ name: 'web-2', externalSubnetReference: seedId('subnet/ext-nat'), association: nic },
   })
   const address = (await app.call('GET', created)).data.floatingIpValue
   const incoming = await trace(outside, { address })
-  const hops = ['FLOATING_IP web-1', 'ROUTER prod', 'POLICY default-policy', 'ROUTE web', 'SUBNET web', 'NIC web-01']
+  const hops = ['FLOATING_IP web-2', 'ROUTER prod', 'POLICY default-policy', 'ROUTE web', 'SUBNET web', 'NIC web-02']
   assert.deepEqual([incoming.outcome, way(incoming).slice(-6)], ['DELIVERED', hops])
-  assert.equal((await trace(vm('web-01'), outside)).hops.at(-1).sourceAddress, address)
-  assert.match(await end(outside, vm('web-01')), new RegExp(`Send to its floating IP ${address}`))
+  assert.equal((await trace(vm('web-02'), outside)).hops.at(-1).sourceAddress, address)
+  assert.match(await end(outside, vm('web-02')), new RegExp(`Send to its floating IP ${address}`))
   await removed(app, created)
   assert.match(await end(outside, { address }), /^DROPPED: nobody on the subnet has the address/)
 })

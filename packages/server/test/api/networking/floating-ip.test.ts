@@ -12,7 +12,18 @@ import { aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
 import { aSubnet, demoSubnet, ipConfigOf, recount, reserve, subnets, usageOf } from '../../support/subnets.ts'
-import { attachedTo, aVpc, changed, demoVpc, floatingIps, ip, made, put, removed } from '../../support/vpcs.ts'
+import {
+  attachedTo,
+  aVpc,
+  changed,
+  demoVpc,
+  floatingIps,
+  ip,
+  made,
+  put,
+  removed,
+  vpcFaults,
+} from '../../support/vpcs.ts'
 
 let app: TestApp
 const steps = new Steps()
@@ -61,6 +72,19 @@ const aGuest = (subnet = 'web', network: object = {}): Promise<any> =>
 const addressOf = (vm: any): string => vm.nics[0].networkInfo.ipv4Config.ipAddress.value
 const translation = (path: string) => routingFacts(app.world).floatingIps.get(idOf(path))
 const statusOf = async (path: string): Promise<string> => (await read(path)).associationStatus
+
+test('the demo has a floating IP of web-01 and a spare one, with the next addresses of the pool', async () => {
+  const { data } = await app.call('GET', floatingIps)
+  const [{ nics }] = (await app.call('GET', "/vmm/v4.2/ahv/config/vms?$filter=name eq 'web-01'")).data
+  assert.deepEqual(
+    data.map((one: any) => [one.name, one.associationStatus, one.vmNicReference, one.privateIp]),
+    [
+      ['web-1', 'ASSOCIATED_TO_VNIC', nics[0].extId, '192.168.10.10'],
+      ['spare', 'NOT_ASSOCIATED', undefined, undefined],
+    ],
+  )
+  assert.deepEqual(await vpcFaults(app), [])
+})
 
 test('a floating IP gets the lowest free address of the pools, which counts as assigned, is refused to others, and is free after the deletion', async () => {
   const subnet = demoSubnet('ext-nat')
@@ -478,7 +502,7 @@ test('lists filter by subnet, address and association, order by address and name
 })
 
 test('an association beyond 2,500 floating IPs of a VPC is refused, by creation or update; floating IPs without association do not count', async () => {
-  const few = await startApp({ limits: { floatingIpsOfVpc: 1 } })
+  const few = await startApp({ limits: { floatingIpsOfVpc: 2 } })
   try {
     const body = { name: 'test', externalSubnetReference }
     await made(few, floatingIps, { ...body, association: toPrivate('172.16.9.1') })

@@ -12,8 +12,9 @@ import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, bootDisk, changed, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
+import { ipConfigOf, subnets } from '../../support/subnets.ts'
 import { demoHosts, demoSwitch, switchBody, switches } from '../../support/virtual-switches.ts'
-import { made } from '../../support/vpcs.ts'
+import { made, put, removed } from '../../support/vpcs.ts'
 
 const path = '/networking/v4.3/config/vpc-virtual-switch-mappings'
 const native = ids.native
@@ -74,6 +75,37 @@ test('the first mapping of a cluster makes a row, and the next one replaces it',
     [[extId, switchId('vs0'), false]],
   )
   assert.equal(carrying()?.virtualSwitchExtId, switchId('vs0'))
+})
+
+test('a switch with VLANs is not reserved for VPCs, and a reserved one takes no VLANs', async () => {
+  const vlan = (name: string, more: object = {}): object => ({
+    ...{ name, subnetType: 'VLAN', networkId: 611, virtualSwitchReference: switchId('vs1'), ...more },
+  })
+  const subnet = await made(app, subnets, vlan('plain'))
+  const refused = await post(to('vs1'))
+  assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [409, 'CONFLICT'])
+  assert.match(refused.errors[0]!.message, /subnet plain use it. Send isAllTrafficPermitted true/)
+  assert.equal((await app.task(await post(to('vs1', { isAllTrafficPermitted: true })))).status, 'SUCCEEDED')
+  await removed(app, subnet)
+
+  release = steps.hold('networking.map-vpc-switches re-route tunnels')
+  const reserving = await post(to('vs1'))
+  assert.equal((await app.call('POST', subnets, { body: vlan('meanwhile') })).status, 409)
+  release()
+  assert.equal((await app.task(reserving)).status, 'SUCCEEDED')
+  const late = await app.call('POST', subnets, { body: vlan('late') })
+  assert.equal(late.status, 409)
+  assert.match(late.errors[0]!.message, /vs1 carries traffic of VPCs only/)
+  const elsewhere = await made(app, subnets, vlan('elsewhere', { virtualSwitchReference: switchId('vs0') }))
+  const moved = await put(app, elsewhere, { virtualSwitchReference: switchId('vs1') })
+  assert.match(moved.errors[0]!.message, /vs1 carries traffic of VPCs only/)
+  const outside = await made(
+    app,
+    subnets,
+    vlan('outside', { isExternal: true, ipConfig: ipConfigOf({ ipv4: '10.77.0.0/24' }) }),
+  )
+  for (const path of [elsewhere, outside]) await removed(app, path)
+  assert.equal((await app.task(await post(to('vs0')))).status, 'SUCCEEDED')
 })
 
 test('mappings are found by their switch and by their cluster', async () => {

@@ -291,11 +291,11 @@ test('a VPC is not deleted while a task creates a routing policy in it', async (
   assert.equal((await app.call('GET', `${routingPolicies}/${task.entitiesAffected[0].extId}`)).status, 404)
 })
 
-test('deleting a VPC with subnets or gateways is refused naming them, but its route table and policies do not prevent it', async () => {
+test('deleting a VPC with subnets, floating IPs or gateways is refused naming them, but its route table and policies do not prevent it', async () => {
   const refused = await app.call('DELETE', demoVpc('prod'))
   assert.deepEqual(groupOf(refused), [409, 'ENTITY_IN_USE'])
   // Five are named.
-  for (const user of ['subnet db', 'gateway bgp-prod', 'and 1 more'])
+  for (const user of ['floating IP web-1', 'gateway bgp-prod', 'and 2 more'])
     assert.ok(refused.errors[0]!.message.includes(user))
   const transit = await app.call('DELETE', demoVpc('transit'))
   assert.match(transit.errors[0]!.message, /subnet transit-ext/)

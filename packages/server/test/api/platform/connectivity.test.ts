@@ -6,7 +6,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
-import { register, registrations, unregister } from '../../support/registering.ts'
+import { forgetStretch, register, registrations, unregister } from '../../support/registering.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 
 const extern = seedId('cluster/hp-extern-01')
@@ -113,6 +113,7 @@ test('a cluster that does not answer cannot be unregistered; a manager can, with
   await heal(lab)
   assert.equal((await app.task(await unregister(app, { extId: lab }))).status, 'SUCCEEDED')
   const remote = seedId('manager/dr-site')
+  await forgetStretch(app)
   await happen(app, { type: 'REMOTE_CUT_OFF', remote })
   const task = await app.task(await unregister(app, { extId: remote }))
   assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))

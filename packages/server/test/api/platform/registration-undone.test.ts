@@ -8,7 +8,7 @@ import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { RegistrationAttempt } from '../../../src/domains/platform/registration-attempt.ts'
 import type { RemoteFaultFact } from '../../../src/drivers/simulated/remote-managers.ts'
 import { checkInvariants } from '../../support/invariants.ts'
-import { register, registrations, unregister } from '../../support/registering.ts'
+import { forgetStretch, register, registrations, unregister } from '../../support/registering.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const remote = seedId('manager/dr-site')
@@ -28,6 +28,7 @@ async function withFault(fault: RemoteFaultFact, work: (app: TestApp, undoing: P
     },
   })
   try {
+    await forgetStretch(app)
     await app.task(await unregister(app, { extId: remote }))
     await work(app, undoing.promise)
     assert.equal((await app.call('GET', registrations)).total, 3)

@@ -13,6 +13,7 @@ import { remoteSides } from '../../../src/drivers/simulated/remote-managers.ts'
 import { demoRemoteLogin, lab } from '../../../src/seeds/demo/registrations.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
+  forgetStretch,
   managers,
   register,
   registerBody,
@@ -331,6 +332,18 @@ test('$dryrun of register reports what would be added, keeps no credentials and 
   assert.deepEqual([stored.runner.input, stored.runner.outputs], [undefined, undefined])
   const blocked = await app.task(await register(app, lab.address, { password: 'Wr0ng.Lab.Passw0rd' }, '?$dryrun=true'))
   assert.equal(blocked.errorMessages[0].code, 'DM-30005')
+})
+
+test('a manager at which a layer-2 stretch ends is unregistered only after the stretch is deleted', async () => {
+  const remote = seedId('manager/dr-site')
+  const refused = await unregister(app, { extId: remote })
+  assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
+  assert.match(refused.errors[0]!.message, /"dr-site" cannot be unregistered: the layer-2 stretch "web-stretch" ends/)
+  const rehearsed = await app.task(await unregister(app, { extId: remote }, '?$dryrun=true'))
+  assert.equal(rehearsed.errorMessages[0].code, 'DM-30007')
+  await forgetStretch(app)
+  const plan = await app.task(await unregister(app, { extId: remote }, '?$dryrun=true'))
+  assert.equal(plan.status, 'SUCCEEDED')
 })
 
 test('dr-site can be unregistered and registered again as a manager', async () => {

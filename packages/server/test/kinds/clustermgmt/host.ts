@@ -10,7 +10,6 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.boots': ({ ids }) => ids('Host'),
   'hardware.downtimes': ({ ids }) => ids('Host'),
   'hardware.devices': async ({ ids }) => new Set([...(await ids('Host'))].flatMap(devicesOf)),
-  'hardware.drives': 'nobody',
   'hardware.faults': 'nobody',
   'hardware.maintenance': ({ ids }) => ids('Host'),
   'hardware.nics': ({ ids }) => ids('Host'),

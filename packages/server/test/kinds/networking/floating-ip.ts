@@ -6,7 +6,7 @@ import { createdPath, creating, named, once, updating } from '../../support/fiel
 import { balancerBody, balancers } from '../../support/load-balancers.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ipConfigOf, subnets } from '../../support/subnets.ts'
-import { floatingIps, ip, made } from '../../support/vpcs.ts'
+import { floatingIps, ip, made, removed } from '../../support/vpcs.ts'
 import {
   type Creation,
   type FactOwner,
@@ -22,6 +22,7 @@ const toPrivate = (address: string): object => ({
   privateIp: ip(address),
   vpcReference: seedId('vpc/prod'),
 })
+const demoOfWeb01 = `${floatingIps}/${seedId('floating-ip/web-1')}`
 const aFloatingIp = (app: TestApp): Promise<string> =>
   made(app, floatingIps, { name: 'killed', externalSubnetReference, association: toPrivate('172.16.0.1') })
 
@@ -83,7 +84,13 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'networking.createFloatingIp': [
     creating(floatingIps, () => floating({ association: toTenant() })),
     creating(floatingIps, () => floating({ floatingIp: ip(`100.64.0.${++host}`) })),
-    async (app) => ({ path: floatingIps, body: floating({ ...onNat, association: await toNic(app, 'web-01') }) }),
+    async (app) => {
+      await once(app, 'web-01 without its floating IP', async () => {
+        await removed(app, demoOfWeb01)
+        return demoOfWeb01
+      })
+      return { path: floatingIps, body: floating({ ...onNat, association: await toNic(app, 'web-01') }) }
+    },
     async (app) => ({ path: floatingIps, body: floating({ ...onNat, association: await toSession(app) }) }),
     async (app) => {
       const { loadBalancerSessionReference, vpcReference } = await toSession(app)
@@ -128,7 +135,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.floating-ip': ({ ids }) => ids('FloatingIp'),
 }
 
-export const walkEntities = { [floatingIps]: [] }
+export const walkEntities = { [floatingIps]: ['floating-ip/web-1', 'floating-ip/spare'] }
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createFloatingIp: (asking) =>

@@ -7,5 +7,6 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'flows.mirror': 'nobody',
   'flows.nic': 'nobody',
   'flows.policy': 'nobody',
+  'flows.redirection': 'nobody',
   'flows.tunnel': 'nobody',
 }

@@ -98,6 +98,7 @@ export const rules: fc.Arbitrary<object> = fc.oneof(ofRequests, ofSteps, ofTasks
 
 const hosts = ['a', 'b', 'c', 'd'].map((letter) => seedId(`host/hp-n01-${letter}`))
 const host = fc.constantFrom(...hosts)
+const disk = fc.constantFrom(...[2, 3].map((index) => seedId(`disk/hp-n01-a/${index}`)))
 const vm = fc.constantFrom('web-01', 'web-02', 'db-01', 'batch-01', 'desktop-01', 'vm-again')
 const container = fc.constantFrom('default', 'db-gold').map((name) => seedId(`container/hp-native-01/${name}`))
 const cluster = fc.constantFrom('hp-native-01', 'hp-extern-01', 'cloud-1')
@@ -117,7 +118,10 @@ const happenings = fc.oneof(
   happening('UPLINK_FLAPS', { host, uplink: fc.constantFrom('eth0', 'eth3') }),
   happening('CLUSTER_CUT_OFF', { cluster }),
   happening('EXTERNAL_MANAGEMENT_FAILS', { cluster }),
-  happening('DISK_FAILS', { disk: host }),
+  happening('DISK_FAILS', { disk }),
+  happening('DISK_REPLACED', { disk }),
+  happening('DISK_GOES_OFFLINE', { disk }),
+  happening('DISK_SLOWS', { disk }),
   happening('CONTAINER_FILLS', { container }),
   happening('STORAGE_STALLS', { container }),
   happening('BGP_PEER_FALLS_SILENT', { session: fc.constantFrom('prod-tor-a', 'session-again') }),

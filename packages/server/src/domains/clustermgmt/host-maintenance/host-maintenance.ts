@@ -13,6 +13,7 @@ import type { TaskOptions } from '../../../core/tasks/define-task.ts'
 import { implement, parentOf, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
+import { requireIdleTopology, TopologyLock } from '../../scheduling/topology.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
 import { enterMaintenance, evacuateHost } from './enter.ts'
@@ -37,7 +38,7 @@ export const hostMaintenance = implement(
       exitHostMaintenance: ({ body }) => vcenterFaults(body),
     },
     tasks: [enterMaintenance, exitMaintenance, evacuateHost, repopulateHost],
-    records: [HostMaintenance],
+    records: [HostMaintenance, TopologyLock],
     invariants: maintenanceRules,
   },
 )
@@ -52,6 +53,7 @@ async function enter(ctx: Context, body: Entering): Promise<TaskStarted> {
   const cluster = clusterOf(ctx, body)
   await requireIdle(ctx, cluster)
   if (isIn(host, 'in_maintenance')) throw new ApiError('HOST_ALREADY_IN_MAINTENANCE', { name: host.hostName })
+  await requireIdleTopology(ctx.store, cluster, { besideMaintenance: true })
   await requireTolerance(ctx, cluster)
   const task = await ctx.startTask(
     enterMaintenance,

@@ -2,13 +2,14 @@
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway, gatewayOperations } from '@hyperplane/contract/networking/gateway'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { ApiError } from '../../../core/api-error.ts'
 import { readAddress, textOf } from '../../../core/ip-address.ts'
 import { releaseHolder } from '../../addressing/leases.ts'
 import { implement, type WriteContext } from '../../context.ts'
 import { releaseNodes } from '../../scheduling/manager-nodes.ts'
 import { keepInterfaces } from '../bgp-interfaces.ts'
-import { inUse, namesOf, usersOf } from '../in-use.ts'
+import { inUse, namesOf, shownAs, shownUsers, usersOf } from '../in-use.ts'
 import { fault } from '../ip-config.ts'
 import { programStretchesOf } from '../layer2-stretch/program.ts'
 import { lifecycle } from '../lifecycle.ts'
@@ -171,10 +172,10 @@ const asnOf = (gateway: GatewayEntity): number | undefined =>
 async function refuseOtherAsn(ctx: WriteContext, entity: GatewayEntity, stored: GatewayEntity): Promise<void> {
   if (asnOf(entity) === asnOf(stored)) return
   const users = [
-    ...(await sessionsOf(ctx, stored)).map(({ name }) => `BGP session ${name}`),
-    ...(await connectionsOf(ctx.store, stored.extId)).map(({ name }) => `VPN connection ${name}`),
+    ...(await sessionsOf(ctx, stored)).map((entity) => ({ kind: BgpSession, entity })),
+    ...(await connectionsOf(ctx.store, stored.extId)).map((entity) => ({ kind: VpnConnection, entity })),
   ]
-  if (users.length > 0) throw inUse('AS number of the gateway', stored.name, users)
+  if (users.length > 0) throw inUse('AS number of the gateway', stored.name, await shownUsers(ctx, users))
 }
 
 /** @throws ApiError 400 for an AS number or address with which its BGP sessions cannot work */
@@ -183,16 +184,18 @@ async function refuseUnfitForSessions(ctx: WriteContext, entity: GatewayEntity):
   if (service === undefined) return
   const address = readAddress(service.address)
   const path = 'services/remoteBgpService'
-  for (const { name, localGatewayReference, localGatewayInterfaceIpAddress: own } of await sessionsOf(ctx, entity)) {
+  for (const session of await sessionsOf(ctx, entity)) {
+    const { localGatewayReference, localGatewayInterfaceIpAddress: own } = session
+    const shown = await shownAs(ctx, BgpSession, session)
     const local = (await ctx.store.get(Gateway, localGatewayReference)) as GatewayEntity
     if (localBgpOf(local)?.asn === service.asn)
       throw fault(
         `${path}/asn`,
-        `expected another AS number than ${service.asn}, that of the local gateway of the BGP session ${name}`,
+        `expected another AS number than ${service.asn}, that of the local gateway of the ${shown}`,
       )
     const family = own?.ipv4 === undefined ? 'IPV6' : 'IPV4'
     if (typeof address === 'object' && address.family !== family)
-      throw fault(`${path}/address`, `expected an address of the family ${family}, as the BGP session ${name} has`)
+      throw fault(`${path}/address`, `expected an address of the family ${family}, as the ${shown} has`)
   }
 }
 

@@ -12,7 +12,7 @@ import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
 import { overlaySwitchOf } from '../../scheduling/overlay-switches.ts'
 import { refuseWhileChanging } from '../busy.ts'
-import { inUse } from '../in-use.ts'
+import { inUse, shownUsers, type User } from '../in-use.ts'
 import { nicsOn } from '../subnet-nics.ts'
 import { programmingOf } from '../subnet-tasks.ts'
 import type { SwitchBody, SwitchEntity } from './rules.ts'
@@ -33,11 +33,12 @@ async function overlaysOf(store: Reader, { extId, clusterExtId, isDefault = fals
 
 /** @throws ApiError 409 while a subnet or the mapping of VPCs changes, or when a host is to leave on which VMs use the switch */
 export async function refuseLeavingGuests(
-  { store }: WriteContext,
+  ctx: WriteContext,
   body: SwitchBody,
   stored: SwitchEntity,
   hosts: readonly EntityOf<typeof Host>[],
 ): Promise<void> {
+  const { store } = ctx
   const own = await subnetsOf(store, stored)
   // Their tasks use the hosts that the switch has now.
   for (const subnet of own) refuseWhileChanging('Subnet', subnet)
@@ -46,14 +47,16 @@ export async function refuseLeavingGuests(
   const staying = new Set(body.clusters[0]?.hosts.map(({ extId }) => extId))
   const leaving = new Map(hosts.flatMap(({ extId, hostName }) => (staying.has(extId) ? [] : [[extId, hostName]])))
   if (!hostIdsOf(stored).some((extId) => leaving.has(extId))) return
-  const users = new Set<string>()
+  const users = new Map<string, User>()
   for (const subnet of [...own, ...(await overlaysOf(store, stored))]) {
     const vmExtIds = (await nicsOn(store, subnet.extId)).map(({ vmExtId }) => vmExtId)
     for (const vm of await store.getMany(Vm, [...new Set(vmExtIds)]))
       if (vm.powerState !== 'OFF' && leaving.has(vm.host?.extId ?? ''))
-        users.add(`VM ${vm.name} on ${leaving.get(vm.host?.extId as string)}`)
+        users.set(vm.extId, {
+          ...{ kind: Vm, entity: vm, text: `VM ${vm.name} on ${leaving.get(vm.host?.extId as string)}` },
+        })
   }
-  if (users.size > 0) throw inUse('virtual switch', stored.name, [...users])
+  if (users.size > 0) throw inUse('virtual switch', stored.name, await shownUsers(ctx, [...users.values()]))
 }
 
 /** As long as the task runs, the row has the former hosts. */

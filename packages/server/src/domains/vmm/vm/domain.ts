@@ -99,6 +99,7 @@ async function nicOf(store: Reader, nic: NicEntity): Promise<DomainNic> {
     ...(networkInfo?.vlanMode === 'TRUNK' ? { trunkedVlans: networkInfo.trunkedVlans ?? [] } : {}),
     ...(subnetExtId === undefined ? {} : { subnetExtId }),
     ...(address === undefined ? {} : { address }),
+    ...(networkInfo?.networkFunctionChain && { functionChainExtId: networkInfo.networkFunctionChain.extId! }),
     ...(isOutside && subnet.virtualSwitchReference !== undefined
       ? { vlan: { virtualSwitchExtId: subnet.virtualSwitchReference, tag: subnet.networkId ?? 0 } }
       : {}),

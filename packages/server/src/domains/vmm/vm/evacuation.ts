@@ -12,7 +12,7 @@ import { evacuation, HostMaintenance, noteLeft, type VmOfHost } from '../../sche
 import { giveBackElsewhere, placeElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
-import { recordOff, removeIso, stoppedGuest } from './power/power.ts'
+import { recordOff, removeIso } from './power/power.ts'
 
 type Recording = RecordContext<Drivers>
 
@@ -116,9 +116,8 @@ export const stopForMaintenance = defineTask<VmOfHost & { readonly asksGuest: bo
         if (vm === undefined) return undefined
         const { hypervisor } = ctx.drivers
         const asks = input.asksGuest && vm.powerState === 'ON'
-        if (!asks || (await hypervisor.requestShutdown(vm.extId, 'ACPI')) === 'ignored')
-          await hypervisor.stopVm(vm.extId)
-        return stoppedGuest(ctx, vm.extId)
+        const stopped = asks ? await hypervisor.requestShutdown(vm.extId, 'ACPI') : 'ignored'
+        return stopped === 'ignored' ? hypervisor.stopVm(vm.extId) : stopped
       },
       isIrreversible: true,
     },

@@ -5,7 +5,7 @@ import type { Reader } from '../../../store/store.ts'
 import type { Broken, Invariant } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { usableMemoryBytes } from '../../scheduling/placement.ts'
+import { memoryOf, usableMemoryBytes } from '../../scheduling/placement.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 
 export const placementRules: readonly Invariant[] = [
@@ -23,8 +23,9 @@ async function* hostsHaveRoom(store: Reader): AsyncGenerator<Broken> {
     })
   }
   for (const [extId, { memoryBytes, pinned }] of held) {
-    const { hostName = extId, memorySizeBytes = 0, numberOfCpuThreads = 0 } = (await store.get(Host, extId)) ?? {}
-    const usable = usableMemoryBytes({ memorySizeBytes })
+    const host = await store.get(Host, extId)
+    const { hostName = extId, numberOfCpuThreads = 0 } = host ?? {}
+    const usable = host === undefined ? 0 : usableMemoryBytes(memoryOf(host))
     if (memoryBytes > usable)
       yield { about: [extId], fault: `the host "${hostName}" gives ${memoryBytes} bytes of its ${usable} to VMs` }
     if (pinned > numberOfCpuThreads)

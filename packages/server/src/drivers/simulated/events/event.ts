@@ -28,8 +28,6 @@ export interface Target {
   readonly kind: TargetKind
   readonly extId: string
   readonly name: string
-  /** For disks. */
-  readonly hostExtId?: string
   /** For storage containers. */
   readonly clusterExtId?: string
   /** For directories: host names. */

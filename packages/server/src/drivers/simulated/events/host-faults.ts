@@ -1,6 +1,6 @@
 /** Faults of hosts and clusters, and the past downtimes of hosts. Source: behaviour clustermgmt.md 3. */
-import { downtimeFacts, type HardwareFault } from '../hardware.ts'
-import type { SimulatedWorld } from '../world.ts'
+import { downtimeFacts, type HardwareFault, type SlownessFact } from '../hardware.ts'
+import type { Collection, SimulatedWorld } from '../world.ts'
 import { faultOf, setFault } from './event.ts'
 
 /** Per host, for statistics of the past. */
@@ -17,6 +17,19 @@ export async function setHostFault(
 ): Promise<void> {
   if ('isDown' in changes) await noteDowntime(world, id, changes.isDown === true)
   await setFault<HardwareFault>(world, hardware, id, changes)
+}
+
+/** Of a host or drive; 1 ends it. Statistics of the past keep it. */
+export async function noteSlowness(
+  facts: Collection<SlownessFact>,
+  extId: string,
+  factor: number,
+  now: number,
+): Promise<void> {
+  const times: readonly SlownessFact['times'][number][] = facts.get(extId)?.times ?? []
+  const ended = times.map((time) => (time.to === undefined ? { ...time, to: now } : time))
+  const next = factor === 1 ? ended : [...ended, { from: now, factor }]
+  await facts.put(extId, { times: next.slice(-rememberedTimes) })
 }
 
 /** Keeps past downtimes: statistics must leave them out even after the host is back. */

@@ -1,10 +1,10 @@
 /** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
-import { type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
+import { type HardwareFault, slownessFacts } from '../hardware.ts'
 import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault } from './event.ts'
-import { hardware, hostFault, rememberedTimes, setHostFault } from './host-faults.ts'
+import { hardware, hostFault, noteSlowness, setHostFault } from './host-faults.ts'
 
 /** Power loss: the host does not answer, and its guests stop. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
@@ -43,11 +43,7 @@ export async function returnHost(
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {
   const { slowdown = 1 } = hostFault(world, hostExtId)
   if (slowdown === factor) return false
-  const now = world.clock.now()
-  const times: readonly SlownessFact['times'][number][] = slownessFacts(world).get(hostExtId)?.times ?? []
-  const ended = times.map((time) => (time.to === undefined ? { ...time, to: now } : time))
-  const next = factor === 1 ? ended : [...ended, { from: now, factor }]
-  await slownessFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
+  await noteSlowness(slownessFacts(world), hostExtId, factor, world.clock.now())
   await setHostFault(world, hostExtId, { slowdown: factor === 1 ? undefined : factor })
   return true
 }

@@ -4,6 +4,7 @@ import { failHydration, resumeHydration } from '../block-images.ts'
 import { outsideVms } from '../external-hypervisor.ts'
 import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
+import { failDrive, insertDrive, pullDrive, replaceDrive, returnDrive, setDriveSlowness } from './drives.ts'
 import type { EventSort, Naming, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
 import { closePort, crashGuest, endGuest, hangGuest, openPorts, recoverGuest, setGuestFault } from './guests.ts'
@@ -25,7 +26,7 @@ import {
   setPlaceFault,
   setWebFault,
 } from './services.ts'
-import { failDisk, fillContainer, freeContainer, replaceDisk, resumeStorage, stallStorage } from './storage.ts'
+import { fillContainer, freeContainer, resumeStorage, stallStorage } from './storage.ts'
 
 export { CannotHappen, type EventSort, type Naming, type Occurrence, type Surroundings, type Target } from './event.ts'
 
@@ -141,12 +142,49 @@ export const catalogue: Catalogue = {
   DISK_FAILS: {
     about: ofDisk,
     until: 'DISK_REPLACED',
-    happen: ({ world, target }) => said(failDisk(world, target), `The disk ${target.name} is broken.`),
+    happen: ({ world, target }) => said(failDrive(world, target, 'BROKEN'), `The disk ${target.name} is broken.`),
   },
   DISK_REPLACED: {
     about: ofDisk,
+    async happen({ world, target }) {
+      const serialNumber = await replaceDrive(world, target)
+      return serialNumber === undefined
+        ? []
+        : [`The disk ${serialNumber} is in the slot of ${target.name}, and in no pool.`]
+    },
+  },
+  DISK_GOES_OFFLINE: {
+    about: ofDisk,
+    until: 'DISK_COMES_ONLINE',
+    happen: ({ world, target }) => said(failDrive(world, target, 'OFFLINE'), `The disk ${target.name} is offline.`),
+  },
+  DISK_COMES_ONLINE: {
+    about: ofDisk,
+    happen: ({ world, target }) => said(returnDrive(world, target), `The disk ${target.name} is online again.`),
+  },
+  DISK_SLOWS: {
+    about: ofDisk,
+    until: 'DISK_SPEEDS_UP',
+    happen: ({ world, target, event: { factor = 10 } }) =>
+      said(setDriveSlowness(world, target, factor), `The disk ${target.name} takes ${factor} times as long.`),
+  },
+  DISK_SPEEDS_UP: {
+    about: ofDisk,
     happen: ({ world, target }) =>
-      said(replaceDisk(world, target.extId), `An empty disk is in the slot of ${target.name}, and in the pool.`),
+      said(setDriveSlowness(world, target, 1), `The disk ${target.name} is as fast as ever.`),
+  },
+  DISK_PULLED: {
+    about: ofDisk,
+    async happen({ world, target }) {
+      await pullDrive(world, target)
+      return [`The disk ${target.name} is out of its slot.`]
+    },
+  },
+  DISK_INSERTED: {
+    about: ofHost,
+    happen: async ({ world, target, event: { tier, sizeBytes } }) => [
+      `The disk ${await insertDrive(world, target, { tier, sizeBytes })} is in a slot of ${target.name}, and in no pool.`,
+    ],
   },
   CONTAINER_FILLS: {
     about: ofContainer,

@@ -1,21 +1,8 @@
-/** Drives that fail, and containers that fill up or stall. Source: behaviour clustermgmt.md 1.8, 3; vmm.md 1.1, 3.4. */
-import { type ContainerFact, driveFacts } from '../hardware.ts'
+/** Containers that fill up or stall. Source: behaviour clustermgmt.md 3; vmm.md 1.1, 3.4. */
+import type { ContainerFact } from '../hardware.ts'
 import { fullFacts, stallFacts } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { Target } from './event.ts'
-
-export async function failDisk(world: SimulatedWorld, disk: Target): Promise<boolean> {
-  if (driveFacts(world).get(disk.extId) !== undefined) return false
-  await driveFacts(world).put(disk.extId, { hostExtId: disk.hostExtId ?? '', since: world.clock.now() })
-  return true
-}
-
-/** The new disk is empty and already in the storage pool. */
-export async function replaceDisk(world: SimulatedWorld, diskExtId: string): Promise<boolean> {
-  if (driveFacts(world).get(diskExtId) === undefined) return false
-  await driveFacts(world).remove(diskExtId)
-  return true
-}
 
 /** @returns the bytes that other clients wrote; undefined if the container was `percent` full already */
 export async function fillContainer(

@@ -19,6 +19,8 @@ export interface FlowFacts {
   readonly floatingIps: readonly FloatingIpProgram[]
   readonly policies: readonly PolicyProgram[]
   readonly tunnels: readonly ObservedTunnel[]
+  /** NICs whose traffic a network function drops. */
+  readonly cutNics: ReadonlySet<string>
 }
 
 /** One direction of a connection. */
@@ -326,7 +328,8 @@ class FlowMaker {
     const [least, most] = bytesPerPacket
     const key = keyOf(`${this.#facts.seed}/packets/${source.nicExtId}/${destination.nicExtId}`)
     const isInVpc = this.#facts.vpcExtId !== undefined
-    const isCut = kind === 'egress' && isInVpc && externalSubnetExtId === undefined && connectionExtId === undefined
+    const leadsNowhere = kind === 'egress' && isInVpc && !externalSubnetExtId && !connectionExtId
+    const isCut = leadsNowhere || [source, destination].some(({ nicExtId }) => this.#facts.cutNics.has(nicExtId ?? ''))
     const packet: Packet = { source, destination, protocol: 'TCP' }
     const decide = (): Decision => {
       const decision = this.#decisionFor(packet)

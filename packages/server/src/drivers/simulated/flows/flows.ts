@@ -10,12 +10,14 @@ import {
   holdsAt,
   type ObservedAttachment,
   type ObservedNic,
+  type ObservedRedirection,
   type ObservedTunnel,
   type Period,
   periodAt,
   upPart,
 } from './history.ts'
 import { Integrals } from './integrals.ts'
+import { droppedParts } from './redirections.ts'
 
 /** A VPC, or a NIC that is in none. */
 interface Segment {
@@ -25,6 +27,8 @@ interface Segment {
   readonly floatingIps: Period<FloatingIpProgram>[]
   readonly policies: Period<PolicyProgram>[]
   readonly tunnels: Period<ObservedTunnel>[]
+  /** While network functions drop the traffic of NICs. */
+  readonly cuts: Period<ObservedRedirection>[]
   /** Ascending; nothing changes between two of them. */
   times: readonly number[]
   /** Most readers go through time in order. */
@@ -95,11 +99,12 @@ export class Flows {
     return [...found].map((segmentExtId) => () => this.tableAt(segmentExtId, time)!)
   }
 
-  /** Bytes a second that were sent to a VM and did not arrive; undefined: it never had a NIC in a VPC. */
+  /** Bytes a second that were sent to a VM and did not arrive; undefined: it never had a NIC in a VPC or behind a network function. */
   lostBy(vmExtId: string): ((time: number) => number) | undefined {
     const nics = this.#indexed().nicsOfVm.get(vmExtId)
     if (nics === undefined) return undefined
-    const isInOneVpc = nics.every(({ value }) => value.vpcExtId === nics[0]!.value.vpcExtId)
+    const segments = new Set(nics.map(({ value }) => segmentOf(value.nicExtId, value)))
+    const [segmentExtId = ''] = segments
     // Statistics ask for thousands of times, between which most networks change rarely and lose nothing.
     let nothingLost = { from: 0, to: 0 }
     return (time) => {
@@ -107,14 +112,15 @@ export class Flows {
       let [lost, isWhole] = [0, true]
       for (const period of nics) {
         if (!holdsAt(period, time)) continue
-        const { nicExtId, vpcExtId } = period.value
-        const table = this.tableAt(vpcExtId!, time)!
+        const { nicExtId } = period.value
+        const table = this.tableAt(segmentOf(nicExtId, period.value), time)!
         if (table.receivesAll(nicExtId)) continue
         isWhole = false
         lost += table.lost(nicExtId, time / 1000)
       }
-      const last = this.#segment(nics[0]!.value.vpcExtId!)?.last
-      if (isWhole && isInOneVpc && last !== undefined && last.from < time && time <= last.to) nothingLost = last
+      const last = this.#segment(segmentExtId)?.last
+      if (isWhole && segments.size === 1 && last !== undefined && last.from < time && time <= last.to)
+        nothingLost = last
       return lost
     }
   }
@@ -128,6 +134,7 @@ export class Flows {
     for (const period of history.periods)
       if (period.value.vpcExtId === undefined)
         alone.nics.push({ ...period, value: { ...period.value, nicExtId: segmentExtId } })
+    alone.cuts.push(...(this.#histories.redirections.get(segmentExtId)?.periods ?? []).flatMap(droppedParts))
     alone.times = timesOf(alone)
     segments.set(segmentExtId, alone)
     return alone
@@ -139,27 +146,29 @@ export class Flows {
   }
 
   #newIndex(): Index {
-    const { nics, attachments, floatingIps, policies, tunnels } = this.#histories
+    const { nics, attachments, floatingIps, policies, tunnels, redirections } = this.#histories
     const segments = new Map<string, Segment>()
     const nicsOfVm = new Map<string, NicPeriod[]>()
     for (const [nicExtId, { periods }] of nics.all()) {
       for (const period of periods) {
         const { vmExtId, vpcExtId } = period.value
-        // Most NICs of large worlds are in no VPC, and few requests ask for their flows.
-        if (vpcExtId === undefined) continue
-        const segment = segments.get(vpcExtId) ?? emptySegment(vpcExtId)
-        const ofNic = { ...period, value: { ...period.value, nicExtId } }
-        segment.nics.push(ofNic)
-        segments.set(vpcExtId, segment)
+        // Most NICs of large worlds are in no VPC and behind no function, and few requests ask for their flows.
+        if (vpcExtId === undefined && this.#histories.redirections.get(nicExtId) === undefined) continue
         const known = nicsOfVm.get(vmExtId)
+        const ofNic = { ...period, value: { ...period.value, nicExtId } }
         if (known === undefined) nicsOfVm.set(vmExtId, [ofNic])
         else known.push(ofNic)
+        if (vpcExtId === undefined) continue
+        const segment = segments.get(vpcExtId) ?? emptySegment(vpcExtId)
+        segment.nics.push(ofNic)
+        segments.set(vpcExtId, segment)
       }
     }
     share(attachments.all(), (vpcExtId) => segments.get(vpcExtId)?.attachments)
     share(floatingIps.all(), (vpcExtId) => segments.get(vpcExtId)?.floatingIps)
     share(policies.all(), (vpcExtId) => segments.get(vpcExtId)?.policies)
     share(tunnels.all(), (vpcExtId) => segments.get(vpcExtId)?.tunnels, upPart)
+    share(redirections.all(), (vpcExtId) => segments.get(vpcExtId)?.cuts, droppedParts)
     for (const segment of segments.values()) segment.times = timesOf(segment)
     return { segments, nicsOfVm }
   }
@@ -175,29 +184,27 @@ export class Flows {
       floatingIps: held(segment.floatingIps),
       policies: held(segment.policies),
       tunnels: held(segment.tunnels),
+      cutNics: new Set(held(segment.cuts).map(({ nicExtId }) => nicExtId)),
     })
   }
 }
 
 const emptySegment = (vpcExtId: string | undefined): Segment => ({
   ...(vpcExtId !== undefined && { vpcExtId }),
-  ...{ nics: [], attachments: [], floatingIps: [], policies: [], tunnels: [], times: [] },
+  ...{ nics: [], attachments: [], floatingIps: [], policies: [], tunnels: [], cuts: [], times: [] },
 })
 
-function share<T extends { readonly vpcExtId: string }>(
+function share<T extends { readonly vpcExtId?: string }>(
   histories: ReadonlyMap<string, History<T>>,
   listOf: (vpcExtId: string) => Period<T>[] | undefined,
-  part: (period: Period<T>) => Period<T> | undefined = (period) => period,
+  partsOf: (period: Period<T>) => readonly Period<T>[] = (period) => [period],
 ): void {
   for (const { periods } of histories.values())
-    for (const period of periods) {
-      const counted = part(period)
-      if (counted !== undefined) listOf(period.value.vpcExtId)?.push(counted)
-    }
+    for (const period of periods) listOf(period.value.vpcExtId ?? '')?.push(...partsOf(period))
 }
 
-function timesOf({ nics, attachments, floatingIps, policies, tunnels }: Segment): readonly number[] {
-  const all: readonly Period<unknown>[] = [...nics, ...attachments, ...floatingIps, ...policies, ...tunnels]
+function timesOf({ nics, attachments, floatingIps, policies, tunnels, cuts }: Segment): readonly number[] {
+  const all: readonly Period<unknown>[] = [...nics, ...attachments, ...floatingIps, ...policies, ...tunnels, ...cuts]
   const times = all.flatMap(({ from, to }) => (to === undefined ? from : [from, to]))
   return [...new Set(times)].sort((a, b) => a - b)
 }

@@ -57,7 +57,20 @@ export interface ObservedTunnel {
 }
 
 /** A mirror while it is active. */
-export type ObservedMirror = Pick<MirrorProgram, 'sources'>
+export interface ObservedMirror {
+  readonly sources: readonly (MirrorProgram['sources'][number] & {
+    /** NICs of VMs whose traffic passes the source, which is a NIC of their host. */
+    readonly carried?: readonly string[]
+  })[]
+}
+
+/** A NIC whose traffic passes a network function, which drops it while no pair serves. */
+export interface ObservedRedirection {
+  readonly nicExtId: string
+  readonly vpcExtId?: string
+  /** Ascending by their beginning. */
+  readonly served: readonly { readonly from: number; readonly to?: number }[]
+}
 
 export const flowHistory = (
   world: SimulatedWorld,
@@ -67,6 +80,7 @@ export const flowHistory = (
   readonly floatingIps: Collection<History<FloatingIpProgram>>
   readonly policies: Collection<History<PolicyProgram>>
   readonly mirrors: Collection<History<ObservedMirror>>
+  readonly redirections: Collection<History<ObservedRedirection>>
   readonly tunnels: Collection<History<ObservedTunnel>>
 } => ({
   nics: world.collection('flows.nic'),
@@ -74,6 +88,7 @@ export const flowHistory = (
   floatingIps: world.collection('flows.floating-ip'),
   policies: world.collection('flows.policy'),
   mirrors: world.collection('flows.mirror'),
+  redirections: world.collection('flows.redirection'),
   tunnels: world.collection('flows.tunnel'),
 })
 
@@ -83,6 +98,7 @@ export const historyCollections = [
   'flows.mirror',
   'flows.nic',
   'flows.policy',
+  'flows.redirection',
   'flows.tunnel',
 ] as const
 
@@ -99,11 +115,11 @@ export const periodAt = <T>(history: History<T> | undefined, time: number): Peri
   history?.periods.findLast((period) => holdsAt(period, time))
 
 /** The part of a period in which the tunnel was up. */
-export function upPart({ from, to, value }: Period<ObservedTunnel>): Period<ObservedTunnel> | undefined {
+export function upPart({ from, to, value }: Period<ObservedTunnel>): readonly Period<ObservedTunnel>[] {
   const begun = Math.max(from, value.upFrom)
   const ended = Math.min(to ?? Number.POSITIVE_INFINITY, value.upTo ?? Number.POSITIVE_INFINITY)
-  if (ended <= begun) return undefined
-  return { from: begun, value, ...(Number.isFinite(ended) && { to: ended }) }
+  if (ended <= begun) return []
+  return [{ from: begun, value, ...(Number.isFinite(ended) && { to: ended }) }]
 }
 
 export interface Observation<T> {

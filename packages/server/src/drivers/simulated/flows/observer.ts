@@ -12,6 +12,7 @@ import { policyFacts } from '../routing-policies.ts'
 import { activeMirrors } from '../traffic-mirrors.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { flowHistory, type Observation, type ObservedAttachment, type ObservedNic, record } from './history.ts'
+import { observedRedirections } from './redirections.ts'
 import { observedTunnels } from './tunnels.ts'
 
 /** Collections of facts, by what is observed in them. */
@@ -20,7 +21,11 @@ const watched = {
   attachments: ['fabric.router', 'fabric.route', 'fabric.bgp-peer', 'fabric.bgp-fault', 'hardware.faults'],
   floatingIps: ['fabric.floating-ip'],
   policies: ['fabric.policy'],
-  mirrors: ['domains', 'fabric.mirror', 'hardware.faults', 'hardware.maintenance', 'storage.full', 'storage.stalls'],
+  mirrors: [
+    ...['domains', 'fabric.mirror', 'hardware.faults', 'hardware.maintenance', 'storage.full', 'storage.stalls'],
+    ...['fabric.bridge', 'fabric.overlay-transport', 'fabric.subnet', 'hardware.nics'],
+  ],
+  redirections: ['domains', 'fabric.network-function', 'fabric.network-function-health', 'fabric.subnet'],
   tunnels: [
     ...[
       'fabric.vpn-tunnel',
@@ -81,6 +86,10 @@ export function createObserver(
     async tunnels(now, since) {
       const observed = observedTunnels(world, since)
       await record(histories.tunnels, observed, all(histories.tunnels, observed), now)
+    },
+    async redirections(now, since) {
+      const observed = observedRedirections(world, since)
+      await record(histories.redirections, observed, all(histories.redirections, observed), now)
     },
     async mirrors(now, since) {
       const observed = present(activeMirrors(world), since)

@@ -1,7 +1,7 @@
 /** Source: behaviour vmm.md 3.1, 3.4. */
 import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Domain, Domains, GuestSignal } from '../../hypervisor.ts'
+import type { Domain, Domains, GuestSignal, StoppedGuest } from '../../hypervisor.ts'
 import { phaseAt } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
@@ -57,10 +57,13 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
     },
     async stopVm(vmExtId) {
       const fact = domains.get(vmExtId)
-      if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined && fact.heldSince === undefined))
-        return
-      hosts.requireAnswer('stopVm', hosts.placesOf(fact))
-      await domains.put(vmExtId, boots.off(fact))
+      if (fact === undefined) return { isCustomizationDone: true }
+      const isOff = fact.state === 'OFF' && fact.haltedAt === undefined && fact.heldSince === undefined
+      if (!isOff) {
+        hosts.requireAnswer('stopVm', hosts.placesOf(fact))
+        await domains.put(vmExtId, boots.off(fact))
+      }
+      return stoppedGuest(boots, hosts.domain(vmExtId))
     },
     ...createSignals(world, { hosts, boots, isInstant }),
     async fenceVm(vmExtId, hostExtId) {
@@ -79,6 +82,10 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
     },
   }
 }
+
+const stoppedGuest = (boots: GuestBoots, fact: DomainFact): StoppedGuest => ({
+  isCustomizationDone: boots.hasCustomized(fact),
+})
 
 /** The power button, the reset button, and the guest's own commands. */
 function createSignals(
@@ -115,11 +122,12 @@ function createSignals(
     },
     async requestShutdown(vmExtId, through) {
       const fact = hosts.domain(vmExtId)
-      if (fact.state === 'OFF') return 'done'
-      hosts.requireAnswer('requestShutdown', hosts.placesOf(fact))
-      if (!(await isObeyed(fact, through))) return 'ignored'
-      await domains.put(vmExtId, boots.off(hosts.domain(vmExtId)))
-      return 'done'
+      if (fact.state !== 'OFF') {
+        hosts.requireAnswer('requestShutdown', hosts.placesOf(fact))
+        if (!(await isObeyed(fact, through))) return 'ignored'
+        await domains.put(vmExtId, boots.off(hosts.domain(vmExtId)))
+      }
+      return stoppedGuest(boots, hosts.domain(vmExtId))
     },
     async requestReboot(vmExtId, through, callKey) {
       const fact = hosts.domain(vmExtId)

@@ -41,10 +41,6 @@ export function createGuests(
       await disks.remove(isoDiskExtId)
     },
     ...createTools(world, { hosts, boots, isInstant }),
-    async isCustomizationDone(vmExtId) {
-      const fact = domains.get(vmExtId)
-      return fact === undefined || boots.hasCustomized(fact)
-    },
     async unaskedStates() {
       const states = new Map<string, UnaskedState>()
       for (const [extId, fact] of domains.all()) {

@@ -10,6 +10,7 @@ import { isPassing } from '../stretch-path.ts'
 import { stretchFacts } from '../stretches.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import { addressesOn, gatewayAt, has, isOnLink, isSame, isWithin, type Port, subnetAt, vpcOfRouterAt } from './ports.ts'
+import { redirect } from './redirect.ts'
 import { delivered, dropped, notRoutable, type Place, type Step, type Walk } from './walk.ts'
 
 type OnSubnet = Extract<Place, { at: 'subnet' }>
@@ -28,6 +29,8 @@ export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
     note('the packet does not pass from host to host')
     return dropped(fault)
   }
+  const redirected = redirect(walk, portsToRedirect(walk, subnetExtId, known))
+  if (redirected !== undefined) return redirected
   if (via !== undefined || known !== undefined || isOnLink(world, subnetExtId, destination)) {
     note(`hands the packet to ${formatAddress(neighbour)}`)
     return handTo(walk, { at: 'subnet', subnetExtId, ...(via && { via }) }, known)
@@ -43,6 +46,12 @@ export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
   )
   return subnet.vpcExtId === undefined ? { at: 'outside' } : { at: 'router', vpcExtId: subnet.vpcExtId }
 }
+
+/** The NIC that sends the packet, and the one that gets it, as far as they are on the subnet. */
+const portsToRedirect = ({ packet, ports }: Walk, subnetExtId: string, to: Port | undefined): readonly Port[] => [
+  ...ports.filter((port) => port.subnetExtId === subnetExtId && port.nicExtId === packet.source.nicExtId),
+  ...(to === undefined ? [] : [to]),
+]
 
 /** Why a VLAN does not carry the packet from host to host, or out of its host. */
 function linkFault({ world, ports, packet }: Walk, subnet: SubnetProgram, to: Port | undefined): string | undefined {

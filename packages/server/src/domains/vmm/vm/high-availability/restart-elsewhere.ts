@@ -12,7 +12,7 @@ import {
   type TaskOptions,
 } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
-import type { FencedGuest } from '../../../../drivers/hypervisor.ts'
+import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { defineTask } from '../../../context.ts'
 import type { Choice } from '../../../scheduling/placement.ts'
@@ -54,14 +54,14 @@ export const restartVm = defineTask<Restart>({
     {
       name: 'fence',
       progress: 30,
-      run: async (ctx, { vmExtId, fromHostExtId }): Promise<FencedGuest | undefined> => {
+      run: async (ctx, { vmExtId, fromHostExtId }): Promise<StoppedGuest | undefined> => {
         const vm = await ctx.store.get(Vm, vmExtId)
         if (vm?.powerState !== 'UNDETERMINED' || vm.host?.extId !== fromHostExtId) return undefined
         const fenced = await ctx.drivers.hypervisor.fenceVm(vmExtId, fromHostExtId)
         if (fenced?.isCustomizationDone === true) await deleteIso(ctx, vm)
         return fenced
       },
-      record: async (ctx, { vmExtId }, fenced: FencedGuest | undefined) => {
+      record: async (ctx, { vmExtId }, fenced: StoppedGuest | undefined) => {
         const vm = await ctx.store.get(Vm, vmExtId)
         if (vm === undefined || fenced?.isCustomizationDone !== true) return
         await ctx.store.observe(Vm, vmExtId, customizationOver(vm))

@@ -5,13 +5,13 @@ import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
-import type { GuestSignal, Hypervisor } from '../../../../drivers/hypervisor.ts'
+import type { GuestSignal, Hypervisor, StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireReachable } from '../../guest-tools/guest-tools.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
 import { toolsOf } from '../guest/tools-of.ts'
-import { recordOff, recordRestart, removeIso, type Stopped, stoppedGuest } from './power.ts'
+import { recordOff, recordRestart, removeIso } from './power.ts'
 
 export type PowerOptions = ValueOf<typeof GuestPowerOptions>
 type Change = 'shutdown' | 'reboot' | 'guest-shutdown' | 'guest-reboot'
@@ -40,24 +40,27 @@ const script = (change: Change): Step<Drivers, GuestPower> => ({
   },
 })
 
-async function ask(hypervisor: Hypervisor, change: Change, vmExtId: string, callKey: string): Promise<boolean> {
+async function ask(
+  hypervisor: Hypervisor,
+  change: Change,
+  vmExtId: string,
+  callKey: string,
+): Promise<StoppedGuest | 'rebooted' | 'ignored'> {
   const through: GuestSignal = change.startsWith('guest-') ? 'TOOLS' : 'ACPI'
-  const outcome = change.endsWith('shutdown')
-    ? await hypervisor.requestShutdown(vmExtId, through)
-    : await hypervisor.requestReboot(vmExtId, through, callKey)
-  return outcome === 'done'
+  if (change.endsWith('shutdown')) return hypervisor.requestShutdown(vmExtId, through)
+  return (await hypervisor.requestReboot(vmExtId, through, callKey)) === 'done' ? 'rebooted' : 'ignored'
 }
 
-/** @returns for `recordOff` @throws ApiError when the VM is not ON, or its guest does not respond */
+/** @returns for `recordOff`; undefined after a reboot @throws ApiError when the VM is not ON, or its guest does not respond */
 export async function signalAndWait(
   ctx: Pick<StepContext<Drivers>, 'drivers' | 'store' | 'callKey'>,
   vmExtId: string,
   change: Change,
-): Promise<Stopped> {
+): Promise<StoppedGuest | undefined> {
   const vm = await present(ctx.store, vmExtId, change)
-  if (!(await ask(ctx.drivers.hypervisor, change, vmExtId, ctx.callKey)))
-    throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: change })
-  return stoppedGuest(ctx, vmExtId)
+  const outcome = await ask(ctx.drivers.hypervisor, change, vmExtId, ctx.callKey)
+  if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: change })
+  return outcome === 'rebooted' ? undefined : outcome
 }
 
 function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, GuestPower> {

@@ -6,6 +6,7 @@ import { defined } from '../../../../core/defined.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { RecordContext, Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { allocationsOf, giveBack, place } from '../../../scheduling/scheduler.ts'
@@ -188,22 +189,10 @@ const beginAnew = defineTask<OfVm>({
   onUndone: endUnchanged,
 })
 
-/** Whether the guest has run its staged customisation. */
-export interface Stopped {
-  readonly isConsumed: boolean
-}
-
-async function cutPower(ctx: StepContext<Drivers>, vmExtId: string, operation: StateBound): Promise<Stopped> {
+async function cutPower(ctx: StepContext<Drivers>, vmExtId: string, operation: StateBound): Promise<StoppedGuest> {
   await present(ctx.store, vmExtId, operation)
-  await ctx.drivers.hypervisor.stopVm(vmExtId)
-  return stoppedGuest(ctx, vmExtId)
+  return ctx.drivers.hypervisor.stopVm(vmExtId)
 }
-
-/** Asked after the stop: a step that a crash repeats gets the same answer. */
-export const stoppedGuest = async (
-  { drivers }: Pick<StepContext<Drivers>, 'drivers'>,
-  vmExtId: string,
-): Promise<Stopped> => ({ isConsumed: await drivers.hypervisor.isCustomizationDone(vmExtId) })
 
 /** Input of a task with the step `removeIso`. */
 interface WithIso {
@@ -215,9 +204,9 @@ export async function recordOff(
   { vmExtId }: OfVm,
   output: unknown,
 ): Promise<{ keep: WithIso }> {
-  const { isConsumed = false } = (output as Stopped | undefined) ?? {}
+  const { isCustomizationDone = false } = (output as StoppedGuest | undefined) ?? {}
   const vm = await present(ctx.store, vmExtId)
-  await becomeOff(ctx, vm, isConsumed)
+  await becomeOff(ctx, vm, isCustomizationDone)
   return { keep: defined({ isoExtId: isoOf(vm)?.diskExtId }) }
 }
 

@@ -13,6 +13,7 @@ import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
 import { detachTargets } from '../../../addressing/lost-targets.ts'
@@ -27,7 +28,7 @@ import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
 import { refuseClash } from '../parts/devices.ts'
 import { slotsTaken } from '../parts/slots.ts'
-import { recordOff, removeIso, type Stopped, stoppedGuest } from '../power/power.ts'
+import { recordOff, removeIso } from '../power/power.ts'
 import { type Point, requirePoint, snapshotsOf } from './captured.ts'
 import { affectedPoint } from './new-point.ts'
 import { releaseChanged, takeCaptured } from './revert-nics.ts'
@@ -171,12 +172,8 @@ export const revert = defineTask<Revert>({
       progress: 20,
       seconds: [0.5, 1],
       acts: async (ctx, { vmExtId }) => (await present(ctx.store, vmExtId)).powerState !== 'OFF',
-      run: async (ctx, { vmExtId }) => {
-        const { hypervisor } = ctx.drivers
-        await hypervisor.stopVm(vmExtId)
-        return stoppedGuest(ctx, vmExtId)
-      },
-      record: async (ctx, input, output?: Stopped) => {
+      run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.stopVm(vmExtId),
+      record: async (ctx, input, output?: StoppedGuest) => {
         const { powerState } = await present(ctx.store, input.vmExtId)
         return powerState === 'OFF' ? undefined : recordOff(ctx, input, output)
       },

@@ -1,0 +1,117 @@
+/** Opens and closes alerts, and delivers their notices. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import type { Schedule, ScheduleContext } from '../../../core/time/schedules.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Transaction } from '../../../store/store.ts'
+import { type Alert, AlertNotice, type AlertTypeName, type Notice, OpenAlert } from './alert.ts'
+import { type Condition, failuresIn, shortagesIn } from './conditions.ts'
+import { type AlertReceiver, alertReceivers } from './receivers.ts'
+
+type Context = ScheduleContext<Drivers>
+
+const failureTypes: readonly AlertTypeName[] = ['DISK_FAILED', 'HOST_FAILED', 'HOST_DEGRADED', 'PROFILE_DRIFT']
+const shortageTypes: readonly AlertTypeName[] = ['STORAGE_POOL_LOW', 'STORAGE_CONTAINER_LOW']
+
+const deliveryTo = ([receiver, tell]: [string, AlertReceiver]): Schedule<Drivers> => ({
+  name: `clustermgmt.tell-alerts-to-${receiver}`,
+  everySeconds: 1,
+  watch: ({ store }, changed) => store.watch([AlertNotice], changed),
+  async run(ctx) {
+    const notices = await ctx.store.findWhere(AlertNotice, { receiver })
+    if (notices.length === 0) return
+    await tell(ctx, notices)
+    await ctx.store.transaction(async (transaction) => {
+      for (const { extId } of notices) await transaction.remove(AlertNotice, extId)
+    })
+  },
+})
+
+export const alertSchedules: readonly Schedule<Drivers>[] = [
+  {
+    name: 'clustermgmt.watch-failures',
+    everySeconds: 10,
+    watch({ drivers, store }, changed) {
+      const ends = [drivers.hardware.watch(changed), store.watch([Cluster, Host], changed)]
+      return () => {
+        for (const end of ends) end()
+      }
+    },
+    async run(ctx) {
+      const { clusters, ignored } = await judgedClusters(ctx)
+      await update(ctx, failureTypes, await failuresIn(ctx.store, ctx.drivers.hardware, clusters), ignored)
+    },
+  },
+  {
+    name: 'clustermgmt.watch-space',
+    everySeconds: 5 * 60,
+    onlyLastCounts: true,
+    async run(ctx) {
+      const { clusters, ignored } = await judgedClusters(ctx)
+      const open = new Set((await ctx.store.find(OpenAlert)).map(keyOf))
+      const isOpen = (type: AlertTypeName, entityExtId: string): boolean => open.has(keyOf({ type, entityExtId }))
+      const found: Condition[] = []
+      for (const cluster of clusters) {
+        found.push(...(await shortagesIn(ctx, cluster, isOpen)))
+        // Lets requests in between: the usage of a cluster is summed over all its disks.
+        await new Promise(setImmediate)
+      }
+      await update(ctx, shortageTypes, found, ignored)
+    },
+  },
+  ...Object.entries(alertReceivers).map(deliveryTo),
+]
+
+interface Judged {
+  readonly clusters: readonly EntityOf<typeof Cluster>[]
+  /** Alerts of unreachable clusters stay as they are. */
+  readonly ignored: ReadonlySet<string>
+}
+
+async function judgedClusters({ drivers, store }: Context): Promise<Judged> {
+  const all = await store.find(Cluster)
+  const clusters = all.filter(({ extId }) => drivers.hardware.isReachable(extId))
+  const reachable = new Set(clusters)
+  return { clusters, ignored: new Set(all.filter((one) => !reachable.has(one)).map(({ extId }) => extId)) }
+}
+
+const keyOf = ({ type, entityExtId }: Pick<Alert, 'type' | 'entityExtId'>): string => `${type}/${entityExtId}`
+
+/** Only this schedule changes alerts of these types, so that none is opened or closed twice. */
+async function update(
+  ctx: Context,
+  types: readonly AlertTypeName[],
+  found: readonly Condition[],
+  ignored: ReadonlySet<string>,
+): Promise<void> {
+  const known = (await ctx.store.find(OpenAlert)).filter(({ type }) => types.includes(type))
+  const present = new Set(found.map(keyOf))
+  const past = known.filter((alert) => !present.has(keyOf(alert)) && !ignored.has(alert.clusterExtId))
+  const open = new Set(known.map(keyOf))
+  const fresh = found.filter((condition) => !open.has(keyOf(condition)))
+  if (past.length === 0 && fresh.length === 0) return
+  const now = ctx.clock.iso()
+  await ctx.store.transaction(async (transaction) => {
+    for (const alert of past) {
+      await transaction.remove(OpenAlert, alert.extId)
+      await notify(ctx, transaction, alert, 'CLOSED')
+    }
+    for (const condition of fresh) {
+      const alert = { openedAt: now, ...condition, extId: ctx.ids.uuid() }
+      await notify(ctx, transaction, await transaction.insert(OpenAlert, alert), 'OPENED')
+    }
+  })
+}
+
+async function notify(
+  { clock, ids }: Context,
+  store: Transaction,
+  { extId: alertExtId, ...alert }: Alert,
+  change: Notice['change'],
+): Promise<void> {
+  // A removed cluster has no receivers.
+  if ((await store.get(Cluster, alert.clusterExtId)) === undefined) return
+  for (const receiver of Object.keys(alertReceivers))
+    await store.insert(AlertNotice, { ...alert, extId: ids.uuid(), receiver, alertExtId, change, time: clock.iso() })
+}

@@ -1,0 +1,67 @@
+/** Health of disks, and the end of removed ones. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
+import { Disk } from '@hyperplane/contract/clustermgmt/disk'
+import { pathOf } from '../../../core/standard.ts'
+import { parseTime } from '../../../core/time/clock.ts'
+import type { ScheduleContext } from '../../../core/time/schedules.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { equals } from '../../../odata/index.ts'
+import { type DiskRow, healthOf } from '../../storage-space/disks.ts'
+
+type Context = ScheduleContext<Drivers>
+
+export const observeDisks = {
+  name: 'clustermgmt.observe-disks',
+  everySeconds: 10,
+  watch: ({ drivers }: Context, changed: () => void): (() => void) => drivers.hardware.watch(changed),
+  async run({ drivers, store }: Context): Promise<void> {
+    const { hardware } = drivers
+    const changesOf = (disk: DiskRow): Pick<DiskRow, 'diskAdvanceConfig'> | undefined => {
+      // Disks of an unreachable cluster keep their last known state.
+      if (!hardware.isReachable(disk.clusterExtId ?? '')) return undefined
+      const host = disk.nodeExtId ?? ''
+      const drive = hardware.drivesOf(host).find(({ extId }) => extId === disk.extId)
+      const health = Object.entries(healthOf(drive, hardware.isHostUp(host)))
+      const shown: Readonly<Record<string, unknown>> = disk.diskAdvanceConfig ?? {}
+      if (health.every(([name, value]) => shown[name] === value)) return undefined
+      return { diskAdvanceConfig: { ...shown, ...Object.fromEntries(health) } }
+    }
+    const news = (await store.find(Disk)).filter((disk) => changesOf(disk) !== undefined)
+    if (news.length === 0) return
+    await store.transaction(async (transaction) => {
+      // Read again: a task may have written the state of the disk meanwhile.
+      for (const disk of await transaction.getMany(
+        Disk,
+        news.map(({ extId }) => extId),
+      )) {
+        const changes = changesOf(disk)
+        if (changes !== undefined) await transaction.observe(Disk, disk.extId, changes)
+      }
+    })
+  },
+}
+
+const staysMillis = 60_000
+
+/** Answers list a disk for a minute after its data has left. */
+export const forgetDetachable = {
+  name: 'clustermgmt.forget-detachable-disks',
+  everySeconds: 1,
+  watch: ({ store }: Context, changed: () => void): (() => void) => store.watch([Disk], changed),
+  async run({ clock, store }: Context): Promise<number | void> {
+    const detachable = await store.find(Disk, { filter: equals(pathOf(Disk, 'status'), 'DETACHABLE') })
+    const ends = detachable.map((disk) => endOf(disk))
+    const gone = detachable.filter((_, index) => (ends[index] as number) <= clock.now())
+    if (gone.length > 0)
+      await store.transaction(async (transaction) => {
+        for (const { extId } of gone) {
+          const disk = await transaction.get(Disk, extId)
+          // The disk may have been added again.
+          if (disk?.status === 'DETACHABLE') await transaction.remove(Disk, extId)
+        }
+      })
+    const left = ends.filter((end) => end > clock.now())
+    if (left.length > 0) return Math.min(...left)
+  },
+}
+
+const endOf = ({ removal }: DiskRow): number => (parseTime(removal?.detachableSince ?? '') ?? 0) + staysMillis

@@ -1,0 +1,78 @@
+/** One change of the hosts or drives of a cluster at a time. Source: behaviour clustermgmt.md 1.1 (topology lock). */
+import { arrayOf, optional, resource, uuid } from '@hyperplane/contract'
+import { Task } from '@hyperplane/contract/platform/task'
+import { ApiError } from '../../core/api-error.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
+import { HostMaintenance } from './host-maintenance.ts'
+
+/** Has the id of the cluster. Tasks that have ended hold nothing, so that none needs to release the lock. */
+export const TopologyLock = resource(
+  'internal.v1.clustermgmt.TopologyLock',
+  {
+    taskExtIds: arrayOf(uuid()),
+    /** Tasks that change the same host share the lock. */
+    sharedByHostExtId: optional(uuid()),
+  },
+  { title: 'topology lock', ofCluster: { by: 'extId' } },
+)
+
+interface Sharing {
+  /** Removals of drives of one host run together. */
+  readonly sharedByHostExtId?: string
+  /** The maintenance of another host has rules of its own. */
+  readonly besideMaintenance?: true
+}
+
+/** @throws ApiError 409 CLUSTER_BUSY, naming the task that changes the cluster */
+export async function requireIdleTopology(
+  store: Reader,
+  cluster: { readonly extId: string; readonly name: string },
+  sharing: Sharing = {},
+): Promise<void> {
+  const taskExtId =
+    (await lockHolder(store, cluster.extId, sharing)) ?? (await maintainer(store, cluster.extId, sharing))
+  if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId })
+}
+
+/** In the transaction that starts the task, after `requireIdleTopology`. */
+export async function lockTopology(
+  store: Transaction,
+  clusterExtId: string,
+  taskExtId: string,
+  { sharedByHostExtId }: Sharing = {},
+): Promise<void> {
+  const held = await store.get(TopologyLock, clusterExtId)
+  const taskExtIds = [...(await runningOf(store, held?.taskExtIds ?? [])), taskExtId]
+  const lock = { extId: clusterExtId, taskExtIds, ...(sharedByHostExtId && { sharedByHostExtId }) }
+  if (held === undefined) await store.insert(TopologyLock, lock)
+  else await store.replace(TopologyLock, lock)
+}
+
+async function lockHolder(
+  store: Reader,
+  clusterExtId: string,
+  { sharedByHostExtId }: Sharing,
+): Promise<string | undefined> {
+  const held = await store.get(TopologyLock, clusterExtId)
+  if (held === undefined) return undefined
+  if (sharedByHostExtId !== undefined && held.sharedByHostExtId === sharedByHostExtId) return undefined
+  return (await runningOf(store, held.taskExtIds))[0]
+}
+
+const ended: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED'])
+
+async function runningOf(store: Reader, taskExtIds: readonly string[]): Promise<string[]> {
+  const tasks = await store.getMany(Task, taskExtIds)
+  return tasks.filter(({ status }) => !ended.has(status)).map(({ extId }) => extId)
+}
+
+/** The task that takes a host into maintenance or out of it. */
+async function maintainer(
+  store: Reader,
+  clusterExtId: string,
+  { besideMaintenance }: Sharing,
+): Promise<string | undefined> {
+  if (besideMaintenance === true) return undefined
+  const maintenances = await store.findWhere(HostMaintenance, { clusterExtId })
+  return maintenances.find(({ taskExtId }) => taskExtId !== undefined)?.taskExtId
+}

@@ -1,0 +1,69 @@
+/** Where the data of a storage pool is. Source: behaviour clustermgmt.md 1.8, 3 (Capacity). */
+import type { EntityOf } from '@hyperplane/contract'
+import type { Host } from '@hyperplane/contract/clustermgmt/host'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { type Drive, shareAt } from '../../drivers/drives.ts'
+import { type CapacityContext, hostsOf, isWorking, poolUsage, usableBytes } from './capacity.ts'
+import { copiedBytesPerSecond } from './fault-tolerance.ts'
+
+interface Asking extends CapacityContext {
+  readonly drivers: Drivers
+}
+
+interface OfPool {
+  readonly drives: readonly Drive[]
+  readonly usedBytes: number
+  readonly hosts: number
+}
+
+async function poolOf(ctx: Asking, clusterExtId: string): Promise<OfPool> {
+  const { hardware } = ctx.drivers
+  const hosts = (await hostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
+  const { containers } = await poolUsage(ctx, clusterExtId)
+  return {
+    drives: hosts.flatMap(({ extId }) => hardware.drivesOf(extId)).filter(isWorking),
+    usedBytes: [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0),
+    hosts: hosts.length,
+  }
+}
+
+const weightAt = (drive: Drive, at: number): number => usableBytes(drive.sizeBytes) * shareAt(drive, at)
+
+/** Part of the pool's data that the drive has, among the working drives of all hosts that are up. */
+export function partOf(drive: Drive, drives: readonly Drive[], at: number): number {
+  const all = drives.reduce((sum, each) => sum + weightAt(each, at), 0)
+  return all === 0 ? 0 : weightAt(drive, at) / all
+}
+
+/** Working drives of the hosts that are up. */
+export const workingDrives = (
+  hardware: Drivers['hardware'],
+  hosts: readonly EntityOf<typeof Host>[],
+): readonly Drive[] =>
+  hosts
+    .filter(({ extId }) => hardware.isHostUp(extId))
+    .flatMap(({ extId }) => hardware.drivesOf(extId))
+    .filter(isWorking)
+
+/** Of a lost drive: the bytes that other drives have not copied yet. Reads every guest of the cluster. */
+export async function bytesToMove(
+  ctx: Asking,
+  clusterExtId: string,
+  drive: Drive,
+): Promise<{ readonly bytes: number; readonly bytesPerSecond?: number }> {
+  const { drives, usedBytes, hosts } = await poolOf(ctx, clusterExtId)
+  const now = ctx.clock.now()
+  const isHostUp = ctx.drivers.hardware.isHostUp(drive.hostExtId)
+  if (isWorking(drive) && isHostUp) return { bytes: Math.round(usedBytes * partOf(drive, drives, now)) }
+  const since = drive.fault?.since ?? ctx.drivers.hardware.conditionOf(drive.hostExtId).silentSince ?? now
+  const lost = usedBytes * partOf(drive, [...drives, drive], since)
+  const bytesPerSecond = copiedBytesPerSecond * Math.max(1, hosts)
+  return { bytes: Math.max(0, Math.round(lost - (bytesPerSecond * (now - since)) / 1000)), bytesPerSecond }
+}
+
+/** Fair share of a drive that is new in the pool. */
+export async function fairBytes(ctx: Asking, clusterExtId: string, drive: Drive): Promise<number> {
+  const { drives, usedBytes } = await poolOf(ctx, clusterExtId)
+  const whole = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)
+  return Math.round((usedBytes * usableBytes(drive.sizeBytes)) / whole)
+}

@@ -1,0 +1,92 @@
+/**
+ * Physical drives in the slots of hosts, in storage pools and outside. Source: behaviour clustermgmt.md 1.8, 3.
+ *
+ * A node that joins a cluster: `poolDrivesOf`, then `recordDisks` of domains/storage-space/disks.ts in the transaction
+ * that adds the row of the host. A node that leaves: `unpoolDrivesOf`, then `forgetDisks` with the row of the host; its
+ * drives stay in their slots. A new node has its drives from `drivesFor` of simulated/drives.ts.
+ */
+
+export type DriveTier = 'SSD_PCIE' | 'SSD_SATA' | 'DAS_SATA' | 'SSD_MEM_NVME'
+export type PartitionType = 'EXT4' | 'XFS'
+
+/** PULLED: the pool has the drive, and its slot does not. */
+export type DriveFault = 'OFFLINE' | 'BROKEN' | 'PULLED'
+
+export interface Drive {
+  readonly extId: string
+  readonly hostExtId: string
+  /** From 1. */
+  readonly slot: number
+  readonly serialNumber: string
+  readonly vendor: string
+  readonly model: string
+  readonly firmwareVersion: string
+  readonly sizeBytes: number
+  readonly tier: DriveTier
+  readonly isBootDrive: boolean
+  /** The storage pool of the host's cluster has the drive. */
+  readonly isInPool: boolean
+  /** Its data is moving to other drives; the pool does not count its capacity. */
+  readonly isLeaving: boolean
+  /** Since a time in milliseconds since 1970. */
+  readonly fault?: { readonly kind: DriveFault; readonly since: number }
+  /** Factor by which it is slower than a good drive. */
+  readonly slowdown: number
+  /** Size of the drive that was in the slot before. */
+  readonly replacedBytes?: number
+  /** Absent: the drive has its fair share of the data of the pool. */
+  readonly filling?: Filling
+}
+
+/** Part of its fair share of the pool's data that a drive has, between two times in milliseconds since 1970. */
+export interface Filling {
+  readonly from: number
+  readonly to: number
+  readonly since: number
+  readonly until: number
+}
+
+export function shareAt({ filling }: Pick<Drive, 'filling'>, at: number): number {
+  if (filling === undefined) return 1
+  const { from, to, since, until } = filling
+  if (at >= until) return to
+  return from + ((to - from) * Math.max(0, at - since)) / (until - since)
+}
+
+export interface Evacuation {
+  /** That the drive, or the copies of its data, have to move. */
+  readonly bytes: number
+  /** Of the rebuild of a lost drive; default: the rate of drives that work. */
+  readonly bytesPerSecond?: number
+}
+
+/** Calls with a cluster reject as those of `Hardware`. */
+export interface Drives {
+  /** From memory, ordered by slot. */
+  drivesOf(hostExtId: string): readonly Drive[]
+
+  partitionDrive(clusterExtId: string, driveExtId: string, type: PartitionType): Promise<void>
+  /** Resolves also for a drive of the pool. A new one is filled with `bytes` from then on. */
+  poolDrive(clusterExtId: string, driveExtId: string, bytes: number): Promise<void>
+  /** Resolves also for a drive that the pool does not have. */
+  unpoolDrive(clusterExtId: string, driveExtId: string): Promise<void>
+  /**
+   * Resolves when all data has moved. A repeated call continues with what has not moved.
+   * @param report receives the moved share of the bytes; an error of it ends the call, not the evacuation
+   */
+  evacuateDrive(
+    clusterExtId: string,
+    driveExtId: string,
+    evacuation: Evacuation,
+    report: (share: number) => Promise<void>,
+  ): Promise<void>
+  /** Moved data stays where it is. Resolves also if the drive is not being evacuated. */
+  stopEvacuation(clusterExtId: string, driveExtId: string): Promise<void>
+  /** An engaged LED goes off after 24 h. */
+  setDriveLed(clusterExtId: string, driveExtId: string, isEngaged: boolean): Promise<void>
+
+  /** All drives in the slots of a node that joins the cluster. */
+  poolDrivesOf(clusterExtId: string, hostExtId: string): Promise<void>
+  /** All drives of a node that leaves the cluster, or whose cluster is destroyed. */
+  unpoolDrivesOf(clusterExtId: string, hostExtId: string): Promise<void>
+}

@@ -1,0 +1,246 @@
+/** Drives of simulated hosts, by drive in `hardware.drives`. Source: behaviour clustermgmt.md 1.8, 3 (Durations). */
+import { derivedId } from '../../core/ids/named-id.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import {
+  type Drive,
+  type DriveFault,
+  type Drives,
+  type DriveTier,
+  type Evacuation,
+  type Filling,
+  type PartitionType,
+  shareAt,
+} from '../drives.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+/** Times in milliseconds since 1970. */
+export interface DriveFact {
+  readonly hostExtId: string
+  readonly slot: number
+  readonly serialNumber: string
+  readonly vendor: string
+  readonly model: string
+  readonly firmwareVersion: string
+  readonly sizeBytes: number
+  readonly tier: DriveTier
+  readonly isBootDrive?: true
+  readonly isInPool?: true
+  readonly partition?: PartitionType
+  readonly filling?: Filling
+  /** With the share that the drive had when it began. */
+  readonly evacuation?: Evacuation & { readonly share: number }
+  readonly fault?: { readonly kind: DriveFault; readonly since: number }
+  readonly slowdown?: number
+  readonly replacedBytes?: number
+  readonly ledEngagedUntil?: number
+}
+
+export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+
+const bytesPerSecondOfDrive = 250 * 1024 ** 2
+const bytesPerSecondOfHost = 800 * 1024 ** 2
+const reportEveryMillis = 10_000
+const ledMillis = 24 * 60 * 60 * 1000
+
+/** The catalogue of simulated drives, by tier. */
+const models = {
+  SSD_PCIE: { vendor: 'Samsung', model: 'MZWLR3T8HBLS', firmwareVersion: 'MPK93B5Q' },
+  SSD_SATA: { vendor: 'Intel', model: 'SSDSC2KG019TZ', firmwareVersion: 'XCV10132' },
+  DAS_SATA: { vendor: 'Seagate', model: 'ST4000NM002A', firmwareVersion: 'SN05' },
+  SSD_MEM_NVME: { vendor: 'Intel', model: 'SSDPE21K750GA', firmwareVersion: 'E2010650' },
+} as const
+
+export interface NewDrive {
+  readonly tier: DriveTier
+  readonly sizeBytes: number
+}
+
+/** @param extId decides the serial number */
+export const newDrive = (extId: string, hostExtId: string, slot: number, drive: NewDrive): DriveFact => ({
+  hostExtId,
+  slot,
+  serialNumber: `SN${extId.replaceAll('-', '').slice(0, 12).toUpperCase()}`,
+  ...models[drive.tier],
+  sizeBytes: drive.sizeBytes,
+  tier: drive.tier,
+})
+
+/** The drives of a new node, in its slots and in no pool; the first has the boot partition. */
+export const drivesFor = (
+  hostExtId: string,
+  drives: readonly NewDrive[],
+  idOf = (index: number): string => derivedId('drive', hostExtId, index),
+): ReadonlyMap<string, DriveFact> =>
+  new Map(
+    drives.map((drive, index) => {
+      const fact = newDrive(idOf(index), hostExtId, index + 1, drive)
+      return [idOf(index), index === 0 ? { ...fact, isBootDrive: true } : fact]
+    }),
+  )
+
+const indexes = new WeakMap<ReadonlyMap<string, DriveFact>, { byHost?: ReadonlyMap<string, readonly Drive[]> }>()
+
+/** Ordered by slot. Kept by host until a drive changes, because lists ask for each host in turn. */
+export function drivesIn(world: SimulatedWorld, hostExtId: string): readonly Drive[] {
+  const facts = driveFacts(world).all()
+  let index = indexes.get(facts)
+  if (index === undefined) {
+    const kept: { byHost?: ReadonlyMap<string, readonly Drive[]> } = {}
+    indexes.set(facts, (index = kept))
+    world.watch(['hardware.drives'], () => delete kept.byHost)
+  }
+  index.byHost ??= Map.groupBy(
+    [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
+    (drive) => drive.hostExtId,
+  )
+  return index.byHost.get(hostExtId) ?? []
+}
+
+function driveOf(extId: string, fact: DriveFact): Drive {
+  const { partition: _, evacuation, ledEngagedUntil: __, ...shown } = fact
+  return {
+    slowdown: 1,
+    ...shown,
+    extId,
+    isBootDrive: fact.isBootDrive === true,
+    isInPool: fact.isInPool === true,
+    isLeaving: evacuation !== undefined,
+  }
+}
+
+/** What moves drives in and out of the pool; `requireAnswer` is that of the hardware. */
+export function createDrives(
+  world: SimulatedWorld,
+  isInstant: boolean,
+  requireAnswer: (id: string, call: string) => void,
+): Drives {
+  const facts = driveFacts(world)
+  const { clock } = world
+  const present = (clusterExtId: string, driveExtId: string, call: string, usesHost = false): DriveFact => {
+    requireAnswer(clusterExtId, call)
+    const fact = facts.get(driveExtId)
+    if (fact === undefined || (usesHost && fact.fault?.kind === 'PULLED'))
+      throw new DriverError(`${call}: no drive ${driveExtId}`, { retryable: false })
+    if (usesHost) requireAnswer(fact.hostExtId, call)
+    return fact
+  }
+  return {
+    ...createEvacuations(world, isInstant, present),
+    ...createHostPools(world, requireAnswer),
+    drivesOf: (hostExtId) => drivesIn(world, hostExtId),
+
+    async partitionDrive(clusterExtId, driveExtId, partition) {
+      const fact = present(clusterExtId, driveExtId, 'partitionDrive', true)
+      if (fact.isInPool !== true) await facts.put(driveExtId, { ...fact, partition })
+    },
+
+    async poolDrive(clusterExtId, driveExtId, bytes) {
+      const fact = present(clusterExtId, driveExtId, 'poolDrive', true)
+      if (fact.isInPool === true) return
+      const until = clock.now() + (isInstant ? 0 : (1000 * bytes) / bytesPerSecondOfDrive)
+      const filling = { from: 0, to: 1, since: clock.now(), until }
+      await facts.put(driveExtId, { ...fact, isInPool: true, filling })
+    },
+
+    async unpoolDrive(clusterExtId, driveExtId) {
+      if (facts.get(driveExtId)?.isInPool !== true) return
+      await unpool(world, new Map([[driveExtId, present(clusterExtId, driveExtId, 'unpoolDrive')]]))
+    },
+
+    async setDriveLed(clusterExtId, driveExtId, isEngaged) {
+      const { ledEngagedUntil: _, ...fact } = present(clusterExtId, driveExtId, 'setDriveLed', true)
+      await facts.put(driveExtId, isEngaged ? { ...fact, ledEngagedUntil: clock.now() + ledMillis } : fact)
+    },
+  }
+}
+
+type Present = (clusterExtId: string, driveExtId: string, call: string) => DriveFact
+
+function createEvacuations(
+  world: SimulatedWorld,
+  isInstant: boolean,
+  present: Present,
+): Pick<Drives, 'evacuateDrive' | 'stopEvacuation'> {
+  const facts = driveFacts(world)
+  const { clock } = world
+  return {
+    async evacuateDrive(clusterExtId, driveExtId, { bytes, bytesPerSecond }, report) {
+      const begun = present(clusterExtId, driveExtId, 'evacuateDrive')
+      if (begun.evacuation === undefined) {
+        const share = shareAt(begun, clock.now())
+        const evacuation = { bytes: isInstant ? 0 : bytes, share, ...(bytesPerSecond && { bytesPerSecond }) }
+        await facts.put(driveExtId, { ...begun, evacuation })
+        await shareBandwidth(world, begun.hostExtId)
+      }
+      for (;;) {
+        const fact = present(clusterExtId, driveExtId, 'evacuateDrive')
+        const left = (fact.filling?.until ?? 0) - clock.now()
+        const { share } = fact.evacuation ?? { share: 0 }
+        await report(left <= 0 || share === 0 ? 1 : 1 - shareAt(fact, clock.now()) / share)
+        if (left <= 0) return shareBandwidth(world, fact.hostExtId)
+        await clock.sleep(Math.min(left, reportEveryMillis))
+      }
+    },
+
+    async stopEvacuation(clusterExtId, driveExtId) {
+      if (facts.get(driveExtId)?.evacuation === undefined) return
+      const { evacuation: _, ...fact } = present(clusterExtId, driveExtId, 'stopEvacuation')
+      const [share, now] = [shareAt(fact, clock.now()), clock.now()]
+      await facts.put(driveExtId, { ...fact, filling: { from: share, to: share, since: now, until: now } })
+      await shareBandwidth(world, fact.hostExtId)
+    },
+  }
+}
+
+/** Gives each drive of the host whose data moves its part of the bandwidth, from now on. */
+async function shareBandwidth(world: SimulatedWorld, hostExtId: string): Promise<void> {
+  const now = world.clock.now()
+  const moving = [...driveFacts(world).all()].filter(
+    ([, fact]) => fact.hostExtId === hostExtId && fact.evacuation !== undefined && shareAt(fact, now) > 0,
+  )
+  const usual = Math.min(bytesPerSecondOfDrive, bytesPerSecondOfHost / moving.length)
+  const planned = moving.map(([extId, fact]): [string, DriveFact] => {
+    const { bytes, share, bytesPerSecond = usual } = fact.evacuation as NonNullable<DriveFact['evacuation']>
+    const from = shareAt(fact, now)
+    const until = now + (1000 * bytes * (from / share)) / bytesPerSecond
+    return [extId, { ...fact, filling: { from, to: 0, since: now, until } }]
+  })
+  if (planned.length > 0) await driveFacts(world).putAll(new Map(planned))
+}
+
+function createHostPools(
+  world: SimulatedWorld,
+  requireAnswer: (id: string, call: string) => void,
+): Pick<Drives, 'poolDrivesOf' | 'unpoolDrivesOf'> {
+  const facts = driveFacts(world)
+  const drivesWhere = (fits: (fact: DriveFact) => boolean): Map<string, DriveFact> =>
+    new Map([...facts.all()].filter(([, fact]) => fits(fact)))
+  return {
+    async poolDrivesOf(clusterExtId, hostExtId) {
+      requireAnswer(clusterExtId, 'poolDrivesOf')
+      const outside = drivesWhere((fact) => fact.hostExtId === hostExtId && fact.isInPool !== true && !fact.fault)
+      if (outside.size > 0) await facts.putAll(pooled(outside))
+    },
+
+    async unpoolDrivesOf(clusterExtId, hostExtId) {
+      requireAnswer(clusterExtId, 'unpoolDrivesOf')
+      await unpool(
+        world,
+        drivesWhere((fact) => fact.hostExtId === hostExtId && fact.isInPool === true),
+      )
+    },
+  }
+}
+
+export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<string, DriveFact> =>
+  new Map([...drives].map(([extId, fact]) => [extId, { ...fact, isInPool: true, partition: 'EXT4' }]))
+
+/** Drives that are in a slot stay there, empty. */
+async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
+  const kept = new Map<string, DriveFact>()
+  for (const [extId, { isInPool: _, partition: __, filling: ___, evacuation: ____, ...fact }] of drives) {
+    if (fact.fault?.kind === 'PULLED') await driveFacts(world).remove(extId)
+    else kept.set(extId, fact)
+  }
+  if (kept.size > 0) await driveFacts(world).putAll(kept)
+}
