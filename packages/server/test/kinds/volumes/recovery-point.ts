@@ -1,25 +1,15 @@
 /** Requests by which suites that cover every kind revert volume groups. */
 import { VolumeGroupRecoveryPoint } from '@hyperplane/contract/volumes/recovery-point'
-import { seedId } from '../../../src/core/ids/named-id.ts'
 import { named } from '../../support/field-bases.ts'
 import { aDisk, aGroup, aRecoveryPoint, GiB, groups, postGroup, send, succeeded } from '../../support/volumes.ts'
-import { type FactOwner, type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
-export const orderCases: Readonly<Record<string, OrderCase>> = {
-  'volumes.revertVolumeGroup': {
-    path: `/config/volume-groups/${seedId('volume-group/vg-unused')}/$actions/revert`,
-    body: { volumeGroupRecoveryPointExtId: unknown },
-    broken: { volumeGroupRecoveryPointExtId: 'no id' },
-  },
-}
-
-const aRevert: FieldBase = async (app) => {
+/** Of a group as it was at its recovery point. */
+export const aRevert: FieldBase = async (app) => {
   const group = await aGroup(app, { disks: [{ diskSizeBytes: GiB }] })
   const volumeGroupRecoveryPointExtId = await aRecoveryPoint(app, group.extId)
   return { path: `${groups}/${group.extId}/$actions/revert`, body: { volumeGroupRecoveryPointExtId } }
 }
-
-export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = { 'volumes.revertVolumeGroup': [aRevert] }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   /** One disk has grown since the recovery point, one has gone, and one is new. */
