@@ -11,7 +11,4 @@ export const unimplemented: Unimplemented = {
     removeNode: 'POST /$actions/remove-node',
     validateNode: 'POST /$actions/validate-node',
   },
-  '/config/storage-containers': { clearThickProvisionedSpace: 'v4.2 clear-thick-provisioned-space' },
-  '/config/task-response': { fetchTaskResponse: 'GET /{extId}' },
-  '/stats/storage-containers': { getStorageContainerStats: 'GET /{extId}' },
 }

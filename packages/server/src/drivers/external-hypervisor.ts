@@ -18,6 +18,8 @@ export interface ExternalHypervisor extends ExternalGuests, ExternalMoves, Exter
    * @throws DriverError, final, after 30 s without an answer, or when the VM is gone or in the wrong state
    */
   changePower(vmExtId: string, change: PowerChange, callKey: string): Promise<OutsideVm>
+  /** Name of the datastore through which the VM is registered, if the management says it; from memory. */
+  datastoreOf(vmExtId: string): string | undefined
   /** Oldest first, as far back as the management remembers. */
   runs(vmExtId: string): Promise<readonly Run[]>
 }

@@ -7,6 +7,15 @@ export interface Telemetry {
    * run. Equal calls have equal results.
    */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
+  /**
+   * I/O of a disk of a volume group by VMs and external clients, each part with the host that served it; none while the
+   * group is not in use. @param hostExtIds hosts of its cluster
+   */
+  readBlockDisk(
+    disk: BlockDiskRef,
+    hostExtIds: readonly string[],
+    times: readonly number[],
+  ): Promise<readonly (readonly ServedReading[])[]>
   /** Load of the hypervisor and the controller VM; undefined while the host was down. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
   /** Drives of storage pools that worked, in the order of their slots; one list for each time. */
@@ -33,6 +42,16 @@ export interface DriveState extends Pick<Drive, 'extId' | 'sizeBytes' | 'tier'> 
   readonly slowdown: number
   /** Part of its fair share of the pool's data. */
   readonly share: number
+}
+
+export interface BlockDiskRef extends MeasuredDisk {
+  readonly volumeGroupExtId: string
+  readonly index: number
+}
+
+export interface ServedReading {
+  readonly hostExtId: string
+  readonly reading: DiskReading
 }
 
 /** A VM with so many NICs on the stretched subnet. */

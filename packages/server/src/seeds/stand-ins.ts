@@ -148,6 +148,9 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
 }
 
 export const factRules: Readonly<Record<string, readonly Rule[]>> = {
+  'blockStorage.initiators': [
+    { path: ['otherSecret', 'digest'], what: 'CHAP secrets that clients changed', instead: notThere },
+  ],
   'blockStorage.targets': [
     {
       path: ['chapDigest'],

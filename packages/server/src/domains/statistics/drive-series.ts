@@ -9,9 +9,10 @@ import type { DriveState } from '../../drivers/telemetry.ts'
 import type { ReadContext } from '../context.ts'
 import { usableBytes } from '../storage-space/capacity.ts'
 import { gridFor, type Request, typeOf } from './answers.ts'
+import { blocksOfCluster } from './blocks.ts'
 import { type Bucket, type StatType, spanOf } from './grid.ts'
 import { bucketsWithin, maximumOfAnswer, share, spanParameters, subjectsOf } from './host-series.ts'
-import { storageOver } from './host-storage.ts'
+import { storageOfHosts } from './host-storage.ts'
 import { type HostSums, sumsOfHosts } from './host-sums.ts'
 import { folded } from './series.ts'
 
@@ -97,9 +98,10 @@ export async function driveStatistics(
   const wanted = names.filter((name) => series.test(name))
   const buckets = bucketsWithin(gridFor(ctx, request, span, Math.floor(maximumOfAnswer / wanted.length)))
   const times = buckets.flatMap((bucket) => bucket.times.map((time) => time * 1000))
-  const storageAt = await storageOver(ctx, host.cluster.uuid, [host], times)
+  const storageAt = await storageOfHosts(ctx, host.cluster.uuid, [host], times)
   const subjects = await subjectsOf(ctx, host.cluster.uuid)
-  const sums = await sumsOfHosts(ctx.drivers.telemetry, [host], subjects, times, storageAt)
+  const blocks = await blocksOfCluster(ctx, host.cluster.uuid)
+  const sums = await sumsOfHosts(ctx.drivers.telemetry, [host], { subjects, blocks }, times, storageAt)
   const drives = await ctx.drivers.telemetry.readDrives(host.extId, times)
   const readings = new Map<number, Reading>()
   for (const [index, time] of times.entries()) {

@@ -94,6 +94,7 @@ export function createExternalHypervisor(
       await vms.put(vmExtId, changed)
       return changed.vm
     },
+    datastoreOf: (vmExtId) => vms.get(vmExtId)?.datastoreName,
     async runs(vmExtId) {
       const fact = vms.get(vmExtId)
       if (fact === undefined) return []

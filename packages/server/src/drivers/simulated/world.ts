@@ -28,8 +28,8 @@ export interface Collection<T> {
   get(id: string): T | undefined
   all(): ReadonlyMap<string, T>
   put(id: string, value: T): Promise<void>
-  /** Atomic. */
-  putAll(values: ReadonlyMap<string, T>): Promise<void>
+  /** Atomic, except that removals (`undefined`) become durable last. */
+  putAll(values: ReadonlyMap<string, T | undefined>): Promise<void>
   /**
    * As `put`, but resolves when written: later writes are durable with it or after it, so steps of a task share a
    * commit. If the commit fails, the old fact is restored and `lost` counts it.
