@@ -2,6 +2,7 @@
 
 export { bmcInfoOperations as 'bmc-info' } from './bmc-info.ts'
 export { clusterOperations as cluster } from './cluster.ts'
+export { clusterExpansionOperations as 'cluster-expansion' } from './cluster-expansion.ts'
 export { clusterProfileOperations as 'cluster-profile' } from './cluster-profile.ts'
 export { clusterStatsOperations as 'cluster-stats' } from './cluster-stats.ts'
 export { cvmOperations as cvm } from './cvm.ts'
@@ -23,5 +24,7 @@ export { sslCertificateOperations as 'ssl-certificate' } from './ssl-certificate
 export { storageContainerOperations as 'storage-container' } from './storage-container.ts'
 export { storageContainerStatsOperations as 'storage-container-stats' } from './storage-container-stats.ts'
 export { systemUserPasswordOperations as 'system-user-password' } from './system-user-password.ts'
+export { taskResponseOperations as 'task-response' } from './task-response.ts'
+export { unconfiguredNodeOperations as 'unconfigured-node' } from './unconfigured-node.ts'
 export { vcenterExtensionOperations as 'vcenter-extension' } from './vcenter-extension.ts'
 export { virtualNicOperations as 'virtual-nic' } from './virtual-nic.ts'

@@ -15,6 +15,7 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import type { Nodes } from '../nodes.ts'
 import { createClusterCertificates } from './cluster-certificates.ts'
 import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
@@ -241,7 +242,7 @@ function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer):
 export function createHardware(
   world: SimulatedWorld,
   { durations }: { readonly durations: 'instant' | 'natural' },
-): Hardware {
+): Omit<Hardware, keyof Nodes> {
   const datastores = world.collection<DatastoreSpec>('hardware.datastores')
   const faults = faultFacts(world)
 

@@ -10,6 +10,7 @@ import { Flows } from './flows/flows.ts'
 import { createHardware } from './hardware.ts'
 import { createHypervisor } from './hypervisor.ts'
 import { createNetworkFabric } from './network-fabric.ts'
+import { createNodes } from './nodes.ts'
 import { createObjectStore } from './object-store.ts'
 import { createOvaFiles } from './ova-files.ts'
 import { createSimulatedRemotes } from './remote-managers.ts'
@@ -33,7 +34,7 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
     contentSource: createContentSource(world, settings),
     directory: createSimulatedDirectory(world, { durations: settings.durations }),
     externalHypervisor: createExternalHypervisor(world, { durations: settings.durations }),
-    hardware: createHardware(world, settings),
+    hardware: { ...createHardware(world, settings), ...createNodes(world) },
     hypervisor: createHypervisor(world, { durations: settings.durations, networkFabric }),
     networkFabric,
     ovaFiles: createOvaFiles(world, settings),

@@ -14,7 +14,7 @@ import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
 import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
-import { hostClasses, ipv4, seedHosts } from './hosts.ts'
+import { hostClasses, ipv4, seedHosts, seedUnconfiguredNodes } from './hosts.ts'
 import { seedVcenter } from './vcenters.ts'
 
 const TiB = 1024 ** 4
@@ -88,6 +88,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedNativeCluster(ctx)
   await seedExternCluster(ctx)
   await seedCloudCluster(ctx)
+  await seedNodes(ctx)
   await seedBase(ctx)
 }
 
@@ -137,6 +138,22 @@ async function seedNativeCluster(ctx: SeedContext): Promise<void> {
     erasureCodeDelaySecs: 604_800,
     logicalAdvertisedCapacityBytes: 10 * TiB,
   })
+}
+
+/** Three nodes that wait for a cluster; the last one has to be imaged first. */
+async function seedNodes(ctx: SeedContext): Promise<void> {
+  await seedUnconfiguredNodes(
+    ctx,
+    hostClasses.native,
+    'unconfigured',
+    ['a', 'b', 'c'].map((letter, index) => ({
+      name: `hp-u01-${letter}`,
+      cvmAddress: `10.44.1.6${index + 1}`,
+      address: `10.44.1.6${index + 4}`,
+      bmcAddress: `10.44.1.6${index + 7}`,
+      ...(letter === 'c' && { hypervisorVersion: '10.0' }),
+    })),
+  )
 }
 
 async function seedExternCluster(ctx: SeedContext): Promise<void> {
