@@ -68,7 +68,9 @@ test('fields that the specification calls secret are write-only', () => {
   for (const { schema } of clustermgmt.resources) {
     for (const { path, schema: field } of walk(schema)) if (field.secret) secrets.add(path.at(-1) as string)
   }
-  assert.deepEqual([...secrets].sort(), ['authKey', 'encryptionKey', 'password', 'privKey'])
+  assert.deepEqual([...secrets].sort(), [
+    ...['authKey', 'encryptionKey', 'passphrase', 'password', 'privKey', 'privateKey'],
+  ])
 })
 
 test('a child is found below its own cluster only', () => {

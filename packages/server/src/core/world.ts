@@ -11,6 +11,7 @@ import type {
   ClientCertificates,
   Restores,
   ServiceIdentity,
+  ServiceTls,
   Snapshots,
   Tasks,
 } from './ports.ts'
@@ -38,6 +39,8 @@ export interface Services {
   readonly clientCertificates: ClientCertificates
   readonly passwords: Passwords
   readonly identity: ServiceIdentity
+  /** undefined: plain HTTP, or a world other than `default`. */
+  readonly serviceTls: ServiceTls | undefined
   publicUrl(): string
   readonly addressGuard: AddressGuard
   readonly registrationGuard: AddressGuard

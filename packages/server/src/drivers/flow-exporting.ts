@@ -9,7 +9,12 @@ export interface FlowExporting {
 
 export interface ExporterProgram {
   readonly extId: string
-  readonly collector: { readonly address: string; readonly port: number }
+  readonly collector: {
+    readonly address: string
+    readonly port: number
+    /** Default: UDP. */
+    readonly protocol?: 'TCP' | 'TLS_TCP'
+  }
   /** Without a host it is idle. */
   readonly hosts: readonly { readonly hostExtId: string; readonly families: readonly ('IPV4' | 'IPV6')[] }[]
   /** Limits each host. */
@@ -20,7 +25,7 @@ export interface ExporterProgram {
 export interface FlowCollectors {
   /** Why nothing is sent to the address; undefined: it is. */
   refusalOf(address: string): string | undefined
-  /** A lost message is no error. */
+  /** A lost message is no error; over a connection, those are lost that find none. */
   send(collector: ExporterProgram['collector'], message: Uint8Array): Promise<void>
   close(): void
 }

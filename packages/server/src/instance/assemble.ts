@@ -36,7 +36,7 @@ export function assembleInstance(opening: InstanceOptions, state: InstanceState)
   const guards = addressGuards(opening)
   const faults = opening.faults?.({ seed: world.seed, clock })
   const drivers = openDrivers({
-    ...{ config, name, localUrl, world, folder: state.filesFolder, real: machineClock, faults },
+    ...{ config, name, localUrl, world, folder: state.filesFolder, real: machineClock, faults, log },
     ...{ guard: guards.addressGuard, registrationGuard: guards.registrationGuard },
   })
   const access = createAccessControl({ store })
@@ -98,6 +98,7 @@ function worldServices(
     names: canonicalNames,
     passwords: shared.passwords,
     identity: createServiceIdentity({ store, clock }),
+    serviceTls: opening.serviceTls,
     publicUrl: () => config.publicUrl ?? opening.localUrl(),
     tags: state.tags,
     snapshots: createSnapshots({

@@ -1,6 +1,8 @@
 /** Hosts of the simulated world are simulated; all others are reached over the network. */
+
+import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
-import type { AddressGuard } from '../core/access/address-guard.ts'
+import { type AddressGuard, createAddressGuard } from '../core/access/address-guard.ts'
 import type { Faults } from '../core/faults.ts'
 import type { Clock } from '../core/time/clock.ts'
 import { amidFaults } from '../drivers/amid-faults.ts'
@@ -16,6 +18,7 @@ import { createS3ContentStore } from '../drivers/s3/content-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { createTrapSender } from '../drivers/snmp/trap-sender.ts'
 import { isSimulatedHost, webByHost } from '../drivers/web.ts'
 
 export interface DriverSettings {
@@ -28,6 +31,7 @@ export interface DriverSettings {
   readonly registrationGuard: AddressGuard
   readonly real: Clock
   readonly faults?: Faults | undefined
+  readonly log: pino.Logger
 }
 
 export function openDrivers(settings: DriverSettings): Drivers {
@@ -44,6 +48,7 @@ function chooseDrivers({
   guard,
   registrationGuard,
   real,
+  log,
 }: DriverSettings): Drivers {
   const contentStore = contentStoreOf(config, { guard, real })
   const simulated = createSimulatedDrivers(world, { folder, durations: config.durations, contentStore })
@@ -63,6 +68,10 @@ function chooseDrivers({
     }),
     remoteManagers: chooseRemotes(simulated.remoteManagers, managers),
     objectStore: objectStoreByPlace([simulated.objectStore], createS3ObjectStore({ guard, real })),
+    traps: createTrapSender({
+      guard: createAddressGuard({ allowed: config.allowAddress, isOffline: config.offline, isClosed: true }),
+      ...{ real, log },
+    }),
     web: webByHost(simulated.web, createHttpWeb({ guard, real })),
   }
 }

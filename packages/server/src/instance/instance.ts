@@ -9,14 +9,17 @@ import type { Dispatch } from '../core/pipeline/request.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
 import type { TaskRunner } from '../core/tasks/runner.ts'
 import type { WorldClock } from '../core/time/clock.ts'
+import { useStoredCertificate } from '../domains/clustermgmt/ssl-certificate/holder.ts'
 import { syncSystemRoles } from '../domains/iam/catalogue/system-roles.ts'
 import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import { createFlowCollectors } from '../drivers/flow-collectors.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
-import { createUdpCollectors } from '../drivers/udp-collectors.ts'
+import { connectSyslog } from '../drivers/syslog/index.ts'
 import { startFlowExports } from '../simulation/flow-exports.ts'
 import { startObservations } from '../simulation/observations.ts'
+import { startSyslog } from '../simulation/syslog/forwarding.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import type { Store } from '../store/store.ts'
@@ -36,18 +39,23 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const banner = await prepareStart(opening, state, assembled)
   const { store, clock, ids, world } = state
   await syncSystemRoles(store, state.tenantId)
+  await useStoredCertificate({ ...assembled.world, store, log: opening.log })
   await runner.recover()
   const stopSchedules = assembled.startSchedules()
   opened.defer(stopSchedules)
   const { drivers } = assembled
+  opened.defer(() => drivers.traps.close())
   const isInstant = opening.config.durations === 'instant'
   const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopObservations)
-  const collectors = createUdpCollectors(
-    createAddressGuard({ allowed: opening.config.allowAddress, isOffline: opening.config.offline, isClosed: true }),
-  )
+  const { allowAddress, offline } = opening.config
+  const guard = createAddressGuard({ allowed: allowAddress, isOffline: offline, isClosed: true })
+  const collectors = createFlowCollectors(guard, () => state.machineClock.now())
   const stopFlowExports = startFlowExports({ world, clock, collectors, real: state.machineClock, log: opening.log })
   opened.defer(stopFlowExports)
+  const transports = { refusalOf: guard.refusalOf, connect: connectSyslog }
+  const stopSyslog = startSyslog({ store, world, clock, transports, log: opening.log })
+  opened.defer(stopSyslog)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
   return new Instance(state, assembled, {
@@ -56,6 +64,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     stopSchedules,
     stopObservations,
     stopFlowExports,
+    stopSyslog,
     log: opening.log,
   })
 }
@@ -67,6 +76,7 @@ interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
   readonly stopObservations: () => Promise<void>
   readonly stopFlowExports: () => Promise<void>
+  readonly stopSyslog: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -89,6 +99,7 @@ export class Instance {
   readonly #stopSchedules: () => void
   readonly #stopObservations: () => Promise<void>
   readonly #stopFlowExports: () => Promise<void>
+  readonly #stopSyslog: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -109,6 +120,7 @@ export class Instance {
     this.#stopSchedules = running.stopSchedules
     this.#stopObservations = running.stopObservations
     this.#stopFlowExports = running.stopFlowExports
+    this.#stopSyslog = running.stopSyslog
     this.#log = running.log
   }
 
@@ -128,6 +140,8 @@ export class Instance {
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     await this.#stopObservations()
     await this.#stopFlowExports()
+    await this.#stopSyslog()
+    this.drivers.traps.close()
     this.clock.close()
     try {
       this.noteClock()

@@ -37,7 +37,8 @@ export function startFlowExports({ world, clock, collectors, real, log }: Option
     const families = new Map(exporter.hosts.map(({ hostExtId, families }) => [hostExtId, families]))
     const hosts = new Set([...families].flatMap(([host, of]) => (of.includes('IPV4') ? host : [])))
     for (const [host, records] of await recordsOf(flows, hosts, { from: to - batchMillis, to })) {
-      const stream = `${exporter.extId} ${exporter.collector.address} ${exporter.collector.port} ${host}`
+      const { address, port, protocol } = exporter.collector
+      const stream = `${exporter.extId} ${protocol} ${address} ${port} ${host}`
       const sequence = sequences.get(stream) ?? 0
       const limit = exporter.bitsPerSecond === undefined ? undefined : (exporter.bitsPerSecond * batchSeconds) / 8
       const observationDomain = keyOf(host) >>> 0

@@ -1,6 +1,7 @@
 /** A collector of IPFIX messages (RFC 7011) on a port of this machine, with a decoder of its own. */
 import { createSocket } from 'node:dgram'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 
 export interface Message {
   /** Seconds since 1970. */
@@ -39,16 +40,61 @@ export async function startCollector(): Promise<Collector> {
   return {
     port: (socket.address() as AddressInfo).port,
     messages,
-    async settled() {
-      let known = -1
-      while (known !== messages.length) {
-        known = messages.length
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
-      return messages
-    },
+    settled: () => settled(messages),
     close: () => socket.close(),
   }
+}
+
+export interface StreamCollector extends Omit<Collector, 'close'> {
+  /** Connections so far. */
+  readonly connections: number
+  close(): Promise<void>
+}
+
+/** Over TCP, or over TLS with a certificate. @param port default: a free one */
+export async function startStreamCollector(tls?: TlsOptions, port = 0): Promise<StreamCollector> {
+  const messages: Message[] = []
+  const sockets = new Set<Socket>()
+  let connections = 0
+  const accept = (socket: Socket): void => {
+    connections++
+    sockets.add(socket)
+    const templates = new Map<string, Template>()
+    let unread = Buffer.alloc(0)
+    socket.on('error', () => undefined)
+    socket.on('data', (data: Buffer) => {
+      unread = Buffer.concat([unread, data])
+      for (let size = 0; unread.length >= 4 && unread.length >= (size = unread.readUInt16BE(2)); ) {
+        messages.push(decoded(unread.subarray(0, size), templates))
+        unread = unread.subarray(size)
+      }
+    })
+  }
+  const server: Server = tls === undefined ? createServer(accept) : createTlsServer(tls, accept)
+  server.unref()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    messages,
+    settled: () => settled(messages),
+    get connections() {
+      return connections
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Waits until no more arrive. */
+async function settled(messages: readonly Message[]): Promise<readonly Message[]> {
+  let known = -1
+  while (known !== messages.length) {
+    known = messages.length
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return messages
 }
 
 /** @param templates those known so far, by observation domain and id @throws Error for a message that breaks RFC 7011 */

@@ -42,7 +42,7 @@ async function withHosts(
 ): Promise<ClusterRow> {
   const hosts = await hostsOf(ctx.store, cluster.extId)
   const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
-  const unreserved = capacity - (await reservedBytes(ctx.store, cluster.extId))
+  const unreserved = capacity - (await reservedBytes(ctx, cluster.extId))
   const desired = (cluster.config?.redundancyFactor ?? defaultCopies(hosts)) - 1
   const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, hosts))
   const inService = hosts.filter(

@@ -18,7 +18,9 @@ import { defineTask } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
 import { otherProfileError } from './profile-members.ts'
+import { followRsyslog } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, sections } from './settings-sections.ts'
+import { followSnmp } from './snmp/follow.ts'
 import { keepResult } from './topology/task-results.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
@@ -110,13 +112,16 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
     },
     record: async (ctx, input, results: readonly Result[]) => {
       const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
-      const applied = inClusterRow(only(prescribed(ctx.secrets, profile), input.sections))
+      const desired = only(prescribed(ctx.secrets, profile), input.sections)
+      const applied = inClusterRow(desired)
       for (const { clusterExtId, settings } of results) {
         const cluster = await ctx.store.get(Cluster, clusterExtId)
         if (cluster === undefined) continue
         if (settings !== undefined) {
           const next = sparselyUpdated(cluster, applied, ['config', 'network'])
           await ctx.store.replace(Cluster, { ...next, clusterProfileExtId: profile.extId })
+          await followRsyslog(ctx, clusterExtId, settings)
+          await followSnmp(ctx, clusterExtId, settings, desired.SNMP_SERVER_CONFIG?.users)
           await recordCompliance(ctx, clusterExtId, settings)
         } else if (cluster.clusterProfileExtId === profile.extId) {
           // The profile was changed, but this member failed to follow: report drift.

@@ -16,14 +16,15 @@ type Scope = ExporterEntity['exportScopes'][number]
 type Following = ScheduleContext<Drivers>
 
 export async function exporterProgramOf(store: Reader, exporter: ExporterEntity): Promise<ExporterProgram> {
-  const { extId, collectorIp, collectorPort, exportScopes, exportRateLimitPerNodeBps: bitsPerSecond } = exporter
+  const { extId, collectorIp, collectorPort, exportScopes, protocol } = exporter
+  const { exportRateLimitPerNodeBps: bitsPerSecond } = exporter
   const hosts = (await agentHosts(store)).flatMap(({ extId: hostExtId, cluster }) => {
     const families = familiesOf(
       exportScopes.filter(({ scopeType, uuid }) => scopeType === 'PC' || uuid === cluster?.uuid),
     )
     return families.length === 0 ? [] : [{ hostExtId: hostExtId!, families }]
   })
-  const collector = { address: collectorIp, port: collectorPort }
+  const collector = { address: collectorIp, port: collectorPort, ...(protocol !== 'UDP' && { protocol }) }
   return { extId, collector, hosts, ...(bitsPerSecond !== undefined && { bitsPerSecond }) }
 }
 

@@ -64,15 +64,12 @@ export const ipfixExporter = implement(
   },
 )
 
-function exporterFaults({ exportScopes, protocol }: ExporterBody): readonly ApiError[] {
-  const faults = exportScopes.flatMap(({ uuid }, index) =>
+const exporterFaults = ({ exportScopes }: ExporterBody): readonly ApiError[] =>
+  exportScopes.flatMap(({ uuid }, index) =>
     exportScopes.findIndex((other) => other.uuid === uuid) < index
       ? [fault(`exportScopes[${index}]/uuid`, 'expected distinct scopes')]
       : [],
   )
-  if (faults.length > 0 || protocol === 'UDP') return faults
-  return [new ApiError('NOT_IMPLEMENTED', { operation: `An IPFIX exporter with the protocol ${protocol}` })]
-}
 
 /** @throws ApiError 404 for managers and clusters that the caller cannot see */
 async function refuseUnknownScopes(

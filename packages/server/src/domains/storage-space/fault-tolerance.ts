@@ -15,7 +15,7 @@ type Level = NonNullable<
   NonNullable<NonNullable<EntityOf<typeof Cluster>['config']>['faultToleranceState']>['domainAwarenessLevel']
 >
 
-/** Of each host that is up, while copies are made again. */
+/** Each host that is up copies at this rate after a loss. */
 export const copiedBytesPerSecond = 400 * 1024 ** 2
 
 interface Asking extends CapacityContext {

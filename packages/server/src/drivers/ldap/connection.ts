@@ -1,10 +1,11 @@
 /** One connection to one LDAP server, to a checked address and within one time limit. Source: behaviour iam.md 4. */
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { connect as connectTls, getCACertificates } from 'node:tls'
+import { connect as connectTls } from 'node:tls'
 import type { Client } from 'ldapts'
 import { type AddressGuard, AddressRefusal, lookupOf } from '../../core/access/address-guard.ts'
 import { DirectoryError, tryMilliseconds } from '../directory.ts'
+import { machineAuthorities } from '../machine-authorities.ts'
 import { Answers, BadAnswer } from './answers.ts'
 import { directoryErrorOf } from './faults.ts'
 
@@ -32,7 +33,7 @@ export async function withConnection<T>(
     end.signal.throwIfAborted()
     const name = isIP(host) === 0 ? { servername: host } : {}
     socket = isSecure
-      ? connectTls({ host, port, lookup, ...name, ca: authorities() })
+      ? connectTls({ host, port, lookup, ...name, ca: machineAuthorities() })
       : connectPlain({ host, port, lookup })
     await opened(socket, isSecure ? 'secureConnect' : 'connect')
     const { Client } = await ldapts()
@@ -73,13 +74,6 @@ export function ldapUrlParts(url: string): UrlParts {
     port: port === '' ? (isSecure ? 636 : 389) : Number(port),
     isSecure,
   }
-}
-
-/** Authorities of Node and of this machine: a directory's authority is often installed on the machine only. */
-let knownAuthorities: readonly string[] | undefined
-const authorities = (): string[] => {
-  knownAuthorities ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
-  return [...knownAuthorities]
 }
 
 const opened = (socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> =>

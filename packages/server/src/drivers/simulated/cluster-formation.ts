@@ -3,6 +3,7 @@ import type { ClusterFormation } from '../cluster-formation.ts'
 import type { ClusterSettings, DatastoreSpec } from '../hardware.ts'
 import { answering, type ClusterFact, type ContainerFact } from './hardware.ts'
 import { remoteCertificate, remoteInventories, remotePasswordDigest, remoteSides } from './remote-managers.ts'
+import type { AccountFact } from './system-accounts.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** Of every new cluster. */
@@ -19,6 +20,7 @@ export function createClusterFormation(world: SimulatedWorld): ClusterFormation 
   const stops = world.collection<{ readonly holder: string }>('hardware.stops')
   const containers = world.collection<ContainerFact>('hardware.containers')
   const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+  const accounts = world.collection<AccountFact>('hardware.accounts')
   return {
     async formCluster({ extId, name, hypervisorType, version, address, nodeAddresses, managerExtId }) {
       requireAnswer(extId, 'formCluster')
@@ -46,6 +48,7 @@ export function createClusterFormation(world: SimulatedWorld): ClusterFormation 
         if (fact.clusterExtId === clusterExtId) await containers.remove(key)
       for (const [key, fact] of [...datastores.all()])
         if (fact.clusterExtId === clusterExtId) await datastores.remove(key)
+      for (const [key, fact] of [...accounts.all()]) if (fact.clusterExtId === clusterExtId) await accounts.remove(key)
       for (const facts of [stops, remoteSides(world), remoteInventories(world)]) await facts.remove(clusterExtId)
       for (const name of ['extern.clusters', 'hardware.certificates']) await world.collection(name).remove(clusterExtId)
       // Last: a repeated call finds what is left.

@@ -17,8 +17,10 @@ import {
   withDigests,
 } from '../hardware.ts'
 import type { Nodes } from '../nodes.ts'
+import { createClusterCertificates } from './cluster-certificates.ts'
 import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
+import { createSystemAccounts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -70,9 +72,6 @@ export interface DowntimeFact {
   readonly times: readonly { readonly from: number; readonly to?: number }[]
 }
 
-/** By drive. */
-export const driveSlownessFacts = (world: SimulatedWorld): Collection<SlownessFact> =>
-  world.collection('hardware.drive-slowness')
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
 
 /** By device id. */
@@ -262,8 +261,14 @@ export function createHardware(
     ...createSettings(world, requireAnswer),
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
+    ...createClusterCertificates(world, requireAnswer),
+    ...createSystemAccounts(world, requireAnswer, {
+      isSilent: (hostExtId) => faultFacts(world).get(hostExtId)?.isBmcSilent === true,
+      digest: bmcDigest,
+    }),
     ...createDrives(world, durations === 'instant', requireAnswer),
     ...createControllerVms(world, requireAnswer),
+    log: world.log.write,
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')

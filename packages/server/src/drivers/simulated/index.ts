@@ -1,6 +1,7 @@
 import type { ContentStore } from '../content-store.ts'
 import type { Drivers } from '../drivers.ts'
 import type { KnowingObjectStore } from '../object-stores.ts'
+import { noTraps } from '../traps.ts'
 import { createBlockStorage } from './block-storage.ts'
 import { createClusterFormation } from './cluster-formation.ts'
 import { createContentSource } from './content-source.ts'
@@ -41,6 +42,7 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
     objectStore: createObjectStore(world, settings),
     remoteManagers: createSimulatedRemotes(world),
     telemetry: createTelemetry(world, flows),
+    traps: noTraps,
     web: createSimulatedWeb(world, { durations: settings.durations }),
   }
 }

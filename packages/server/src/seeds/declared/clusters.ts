@@ -7,13 +7,14 @@ import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, parseAddress } from '../../core/ip-address.ts'
 import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts'
 import { sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
-import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
+import type { ClusterSettings } from '../../drivers/hardware.ts'
 import { nodeFacts } from '../../drivers/simulated/nodes.ts'
 import { seedCluster, seedContainer } from '../demo/clusters.ts'
 import { hostClasses, type SeedHost, seedHosts } from '../demo/hosts.ts'
 import { seedCloudSubnet, seedVirtualSwitch } from '../demo/networks.ts'
 import { seedHostingCluster } from '../demo/platform.ts'
 import { seedRegistrationOf } from '../demo/registrations.ts'
+import { seedVcenter } from '../demo/vcenters.ts'
 import type { DeclaredCluster } from '../format.ts'
 import { eachOf } from '../numbered.ts'
 import { bodyOf } from '../readable.ts'
@@ -146,6 +147,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
   if (hypervisorType === 'ESX') await ctx.world.collection<object>('extern.clusters').put(cluster.extId, {})
   for (const [index, subnet] of (item.cloudSubnets ?? []).entries())
     await seedCloudSubnet(ctx, { clusterExtId: cluster.extId, cloudType: item.cloudType ?? 'AWS', index, ...subnet })
+  if (vcenterAddress !== undefined) await seedVcenter(ctx, cluster.extId, vcenterAddress)
   await seedRegistrationOf(ctx, cluster)
   filling.forget()
   await fillContainers(filling, cluster, containers, path)
@@ -172,8 +174,7 @@ async function settingsOf(filling: Filling, item: DeclaredCluster, path: string)
     name: 'settings',
     ...withRandomKeys(written, filling),
   }) as object
-  const extId = item.extId ?? seedId(`cluster/${item.name}`)
-  return withDigests(extId, sectionsOf(withSettingDefaults(body)))
+  return sectionsOf(withSettingDefaults(body))
 }
 
 /** SNMP users need keys, which seeds do not contain. */

@@ -158,8 +158,6 @@ test('wrong exporters are refused', async () => {
     { exportRateLimitPerNodeBps: 999 },
   ])
     assert.equal((await create(exporterBody('bad', more))).status, 400, JSON.stringify(more))
-  for (const protocol of ['TCP', 'TLS_TCP'])
-    assert.equal((await create(exporterBody('bad', { protocol }))).status, 501, protocol)
 })
 
 test('one exporter for a collector, port and scope, also among concurrent requests and beside an update', async () => {

@@ -37,9 +37,29 @@ async function anEmptiedHost(app: TestApp): Promise<NativeCluster> {
 export const entering: RestartScenario = async (app) => askedFor('enter', await aBusyHost(app))
 export const leaving: RestartScenario = async (app) => askedFor('exit', await anEmptiedHost(app))
 
+const vcenterInfo = {
+  address: { ipv4: { value: '10.44.2.5' } },
+  credentials: { username: 'administrator', password: 'Simulated.Passw0rd' },
+}
+const ofEsx = (what: 'enter' | 'exit'): Asked => ({
+  method: 'POST',
+  path: pathOf(what, ids.extern, hostId('hp-e01-a')),
+  body: { vcenterInfo },
+})
+
+async function anEmptiedEsxHost(app: TestApp): Promise<void> {
+  const { method, path, body } = ofEsx('enter')
+  await app.task(await app.call(method, path, { body, requestId: randomUUID() }))
+}
+
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'clustermgmt.enter-host-maintenance': entering,
+  'clustermgmt.enter-esx-host-maintenance': async () => ofEsx('enter'),
   'clustermgmt.evacuate-host': emptyingHosts,
+  'clustermgmt.exit-esx-host-maintenance': async (app) => {
+    await anEmptiedEsxHost(app)
+    return ofEsx('exit')
+  },
   'clustermgmt.exit-host-maintenance': leaving,
   'clustermgmt.repopulate-host': emptyingHosts,
 }

@@ -8,7 +8,7 @@ import { Registration } from '@hyperplane/contract/platform/registration'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { SettingsChange } from '../../../drivers/hardware.ts'
+import type { ClusterSettings, SettingsChange } from '../../../drivers/hardware.ts'
 import type { NodeView } from '../../../drivers/nodes.ts'
 import type { Reader } from '../../../store/store.ts'
 import { firstContainers } from '../../containers/first-containers.ts'
@@ -23,6 +23,7 @@ import type { JoiningNode } from '../cluster-expansion/expansion.ts'
 import { joinAll, newHostsOf, poolDrives, takeAllBack } from '../cluster-expansion/join-nodes.ts'
 import { requireFreeName } from '../cluster-rules.ts'
 import { changeOf } from '../cluster-update.ts'
+import { followSnmp } from '../snmp/follow.ts'
 import { defaultSwitch } from '../topology/default-switch.ts'
 import { insertHosts, type NewHost } from '../topology/membership.ts'
 import { refuseWith } from '../topology/nodes.ts'
@@ -41,6 +42,7 @@ interface Creation {
 }
 
 const formed = 'start services'
+const configured = 'assign addresses'
 
 const forget = async ({ store, taskExtId }: RecordContext<Drivers>, { cluster }: Creation): Promise<void> => {
   await releaseNodes(store, taskExtId)
@@ -84,12 +86,11 @@ export const createCluster = defineTask<Creation>({
       undo: ({ drivers }, { cluster }) => drivers.hardware.dissolveCluster(cluster.extId),
     },
     {
-      name: 'assign addresses',
+      name: configured,
       progress: 80,
       seconds: [20, 40],
-      run: async ({ drivers, callKey }, { cluster, change }) => {
-        await drivers.hardware.writeSettings(cluster.extId, change, callKey)
-      },
+      run: ({ drivers, callKey }, { cluster, change }) =>
+        drivers.hardware.writeSettings(cluster.extId, change, callKey),
       undo: ({ drivers, callKey }, { cluster }) => drivers.hardware.takeBackSettings(cluster.extId, callKey),
     },
     {
@@ -188,6 +189,7 @@ async function recordCluster(ctx: RecordContext<Drivers>, creation: Creation, ho
   await insertHosts(ctx, cluster.extId, hosts)
   if (isNative(cluster)) await store.insert(VirtualSwitch, switchOf(ctx, creation))
   for (const container of containersOf(ctx, creation)) await store.insert(StorageContainer, container)
+  await followSnmp(ctx, cluster.extId, ctx.outputs[configured] as ClusterSettings)
 }
 
 async function recordRegistration(ctx: RecordContext<Drivers>, { cluster, nodes }: Creation): Promise<void> {

@@ -15,13 +15,8 @@ const irregular: Readonly<Record<string, string>> = {
 
 /** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
 const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
-  [/^clustermgmt.*\/clusters\/cvms$/, 'Cluster_Controller_VM', 'cluster'],
   [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
-  [/^clustermgmt.*\/clusters\/snmp$/, 'Cluster_SNMP', 'cluster'],
-  [/^clustermgmt.*\/snmp\/traps$/, 'Cluster_SNMP_Trap', 'cluster'],
-  [/^clustermgmt.*\/snmp\/users$/, 'Cluster_SNMP_User', 'cluster'],
   [/^clustermgmt.*\/ssl-certificate$/, 'Cluster_SSL_Certificate', 'cluster'],
-  [/^clustermgmt.*\/rsyslog-servers$/, 'Cluster_Rsyslog_Server', 'cluster'],
   [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
   [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
   [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],

@@ -22,6 +22,14 @@ export function brokenRules(password: string, username: string, old?: string): s
   return broken
 }
 
+/** At least 15 characters of four classes, none of them three times in a row. */
+export const isHighStrength = (password: string): boolean =>
+  [...password].length >= 15 && classesIn(password) === 4 && !/(.)\1\1/su.test(password)
+
+/** Of lower-case letters, upper-case letters, digits and other characters. */
+export const classesIn = (password: string): number =>
+  [/\p{Ll}/u, /\p{Lu}/u, /\p{Nd}/u, /[^\p{L}\p{N}\s]/u].filter((one) => one.test(password)).length
+
 export const reusedRule = `it is one of the last ${passwordHistoryLength}`
 
 export function difference(from: string, to: string): number {

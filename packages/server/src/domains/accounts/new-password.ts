@@ -3,13 +3,15 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import type { Passwords } from '../../core/access/passwords.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { brokenRules, passwordHistoryLength, reusedRule } from './password-policy.ts'
+import type { Clock } from '../../core/time/clock.ts'
+import { brokenRules, isHighStrength, passwordHistoryLength, reusedRule } from './password-policy.ts'
 
 type UserRow = EntityOf<typeof User>
 
 export interface NewPassword {
   readonly broken: readonly string[]
   readonly hash?: string
+  readonly isStrong?: boolean
   readonly replaces?: string
   readonly isOldRight?: boolean
 }
@@ -28,7 +30,8 @@ export async function checkedPassword(
   if (isOldRight === false) return { broken: [], ...comparison }
   const broken = brokenRules(password, username, old)
   if (broken.length === 0 && (await isReused(passwords, password, user))) broken.push(reusedRule)
-  return broken.length > 0 ? { broken, ...comparison } : { broken, hash: await passwords.hash(password), ...comparison }
+  if (broken.length > 0) return { broken, ...comparison }
+  return { broken, hash: await passwords.hash(password), isStrong: isHighStrength(password), ...comparison }
 }
 
 async function isReused(passwords: Passwords, password: string, user: UserRow | undefined): Promise<boolean> {
@@ -43,13 +46,19 @@ async function isReused(passwords: Passwords, password: string, user: UserRow | 
 }
 
 /** @throws ApiError 400 with every broken rule; 409 if the password changed since it was checked */
-export function withPassword(user: Pick<UserRow, 'passwordHash' | 'formerPasswordHashes'>, judged: NewPassword) {
+export function withPassword(
+  user: Pick<UserRow, 'passwordHash' | 'formerPasswordHashes'>,
+  judged: NewPassword,
+  clock: Pick<Clock, 'iso'>,
+) {
   refuseAll(judged.broken.map((rule) => new ApiError('PASSWORD_POLICY_VIOLATED', { rule })))
   if (judged.hash === undefined || judged.replaces !== user.passwordHash) {
     throw new ApiError('CONFLICT', { fault: 'The password was changed by another request at the same time. Retry.' })
   }
   return {
     passwordHash: judged.hash,
+    passwordChangedTime: clock.iso(),
+    isPasswordStrong: judged.isStrong === true,
     formerPasswordHashes: [
       judged.hash,
       ...(user.formerPasswordHashes ?? (user.passwordHash === undefined ? [] : [user.passwordHash])),

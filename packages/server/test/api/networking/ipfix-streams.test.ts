@@ -1,0 +1,89 @@
+/** IPFIX over TCP and TLS. Source: behaviour networking.md 1.17; RFC 7011, 10.4. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { createFlowCollectors } from '../../../src/drivers/flow-collectors.ts'
+import { ipfixMessages } from '../../../src/drivers/ipfix.ts'
+import { issueCertificate, makeAuthority } from '../../../src/http/certificates/make.ts'
+import { startQuietDemo } from '../../support/events.ts'
+import { startStreamCollector } from '../../support/flow-collector.ts'
+import { checkInvariants } from '../../support/invariants.ts'
+import { exporterBody, exporters } from '../../support/ipfix-exporters.ts'
+import type { TestApp } from '../../support/start-app.ts'
+import { made, removed } from '../../support/vpcs.ts'
+
+let app: TestApp
+before(async () => {
+  app = await startQuietDemo({ config: { allowAddress: ['127.0.0.0/8'] } })
+})
+afterEach(() => checkInvariants(app))
+after(() => app.close())
+
+const minute = (): Promise<unknown> => app.clock.advance(60_000 - (app.clock.now() % 60_000))
+const record = {
+  ...{ source: 1, destination: 2, sourcePort: 3, destinationPort: 4, protocol: 6, isDropped: false },
+  ...{ bytes: 5, packets: 6, from: 0, to: 60_000 },
+}
+const { message } = ipfixMessages([record], { observationDomain: 1, sequence: 0, exportedAt: 60_000 })[0]!
+const everywhere = { refusalOf: () => undefined, addressesOf: async (host: string) => [host] }
+
+test('hosts send their flows over one TCP connection to a collector', async () => {
+  const collector = await startStreamCollector()
+  await minute()
+  const body = exporterBody('tcp', { collectorIp: '127.0.0.1', collectorPort: collector.port, protocol: 'TCP' })
+  const path = await made(app, exporters, body)
+  assert.equal((await app.call('GET', path)).data.protocol, 'TCP')
+  await minute()
+  const first = (await collector.settled()).length
+  assert.ok(first > 0)
+  await minute()
+  const messages = await collector.settled()
+  assert.ok(messages.length > first && collector.connections === 1)
+  const sequences = new Map<number, number>()
+  for (const { observationDomain, sequence, records } of messages) {
+    assert.equal(sequence, sequences.get(observationDomain) ?? 0)
+    sequences.set(observationDomain, sequence + records.length)
+  }
+  await removed(app, path)
+  await collector.close()
+})
+
+test('a collector that refuses connections is asked again after 1 s, and then after 2 s', async () => {
+  const gone = await startStreamCollector()
+  const { port } = gone
+  await gone.close()
+  let now = 0
+  const collectors = createFlowCollectors(everywhere, () => now)
+  const sendAt = (time: number): Promise<void> => {
+    now = time
+    return collectors.send({ address: '127.0.0.1', port, protocol: 'TCP' }, message)
+  }
+  await sendAt(0)
+  const early = await startStreamCollector(undefined, port)
+  await sendAt(999)
+  assert.equal(early.connections, 0)
+  await early.close()
+  await sendAt(1000)
+  const back = await startStreamCollector(undefined, port)
+  await sendAt(2999)
+  assert.equal(back.connections, 0)
+  await sendAt(3000)
+  assert.equal((await back.settled()).length, 1)
+  collectors.close()
+  await back.close()
+})
+
+test('TLS needs a certificate of a known authority for the address of the collector', async () => {
+  const authority = makeAuthority(new Date())
+  const collector = await startStreamCollector(issueCertificate(authority, ['127.0.0.1'], new Date()))
+  const to = { address: '127.0.0.1', port: collector.port, protocol: 'TLS_TCP' } as const
+  const trusting = createFlowCollectors(everywhere, Date.now, () => [authority.certificate.toString()])
+  await trusting.send(to, message)
+  const [received] = await collector.settled()
+  assert.equal(received?.records[0]?.['octetDeltaCount'], 5)
+  trusting.close()
+  const others = createFlowCollectors(everywhere, Date.now, () => [])
+  await others.send(to, message)
+  assert.equal((await collector.settled()).length, 1)
+  others.close()
+  await collector.close()
+})
