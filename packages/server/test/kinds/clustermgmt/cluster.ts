@@ -20,6 +20,28 @@ const pair = {
   config: { clusterFunction: ['TWO_NODE'] },
 }
 
+const single = {
+  name: 'field-by-field',
+  nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.63') }] },
+  config: { clusterFunction: ['ONE_NODE'] },
+  network: {
+    backplane: {
+      isSegmentationEnabled: true,
+      subnet: { value: '172.16.4.0' },
+      netmask: { value: '255.255.255.0' },
+      vlanTag: 7,
+    },
+  },
+}
+
+/** The node can be in one cluster only. */
+async function destroyEarlier(app: TestApp): Promise<void> {
+  const { data = [] } = await app.call('GET', `${clustermgmt}/clusters?$limit=100`)
+  for (const { extId, nodes } of data)
+    if (JSON.stringify(nodes ?? {}).includes('"10.44.1.63"'))
+      await completed(app, 'DELETE', `${clustermgmt}/clusters/${extId}`)
+}
+
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'clustermgmt.associateCategoriesToCluster': [
     async (app) => ({
@@ -39,14 +61,10 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     },
   ],
   'clustermgmt.createCluster': [
-    async () => ({
-      path: `${clustermgmt}/clusters`,
-      body: {
-        name: named('cluster'),
-        nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.63') }] },
-        config: { clusterFunction: ['ONE_NODE'] },
-      },
-    }),
+    async (app) => {
+      await destroyEarlier(app)
+      return { path: `${clustermgmt}/clusters`, body: single }
+    },
   ],
   'clustermgmt.updateClusterById': [at(`${clustermgmt}/clusters/${ids.native}`, {})],
 }
@@ -55,6 +73,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   '* externalDataServiceIp': [address('10.44.1.201')],
   '* externalIps': [address('10.44.3.205')],
   '* fqdn': ['cluster.example.com'],
+  '* hostIp': [address('10.44.1.66')],
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
