@@ -53,9 +53,14 @@ test('preconditions are required of every PUT and of nothing else', () => {
   }
 })
 
-test('exactly update and apply of a profile can run dry', () => {
+test('updates and applications of profiles, and the beginning and end of clusters, can run dry', () => {
   const dry = clustermgmt.operations.filter(({ dryRun }) => dryRun).map(({ id }) => id)
-  assert.deepEqual(dry.sort(), ['applyClusterProfile', 'updateClusterProfileById'])
+  assert.deepEqual(dry.sort(), [
+    'applyClusterProfile',
+    'createCluster',
+    'deleteClusterById',
+    'updateClusterProfileById',
+  ])
 })
 
 test('fields that the specification calls secret are write-only', () => {

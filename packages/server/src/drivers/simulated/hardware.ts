@@ -4,6 +4,7 @@
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
+import type { ClusterFormation } from '../cluster-formation.ts'
 import {
   type BmcAccess,
   type ClusterSettings,
@@ -239,18 +240,21 @@ function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer):
   }
 }
 
-export function createHardware(
-  world: SimulatedWorld,
-  { durations }: { readonly durations: 'instant' | 'natural' },
-): Omit<Hardware, keyof Nodes> {
-  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+export function answering(world: SimulatedWorld): RequireAnswer {
   const faults = faultFacts(world)
-
-  const requireAnswer: RequireAnswer = (id, call) => {
+  return (id, call) => {
     const fault = faults.get(id)
     if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
     if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
   }
+}
+
+export function createHardware(
+  world: SimulatedWorld,
+  { durations }: { readonly durations: 'instant' | 'natural' },
+): Omit<Hardware, keyof ClusterFormation | keyof Nodes> {
+  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+  const requireAnswer = answering(world)
 
   return {
     ...createConditions(world),
@@ -259,7 +263,7 @@ export function createHardware(
     ...createMaintenance(world, requireAnswer),
     ...createClusterCertificates(world, requireAnswer),
     ...createSystemAccounts(world, requireAnswer, {
-      isSilent: (hostExtId) => faults.get(hostExtId)?.isBmcSilent === true,
+      isSilent: (hostExtId) => faultFacts(world).get(hostExtId)?.isBmcSilent === true,
       digest: bmcDigest,
     }),
     ...createDrives(world, durations === 'instant', requireAnswer),

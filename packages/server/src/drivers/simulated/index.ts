@@ -3,6 +3,7 @@ import type { Drivers } from '../drivers.ts'
 import type { KnowingObjectStore } from '../object-stores.ts'
 import { noTraps } from '../traps.ts'
 import { createBlockStorage } from './block-storage.ts'
+import { createClusterFormation } from './cluster-formation.ts'
 import { createContentSource } from './content-source.ts'
 import { createSimulatedDirectory } from './directory.ts'
 import { createExternalHypervisor } from './external-hypervisor.ts'
@@ -34,7 +35,7 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
     contentSource: createContentSource(world, settings),
     directory: createSimulatedDirectory(world, { durations: settings.durations }),
     externalHypervisor: createExternalHypervisor(world, { durations: settings.durations }),
-    hardware: { ...createHardware(world, settings), ...createNodes(world) },
+    hardware: { ...createHardware(world, settings), ...createNodes(world), ...createClusterFormation(world) },
     hypervisor: createHypervisor(world, { durations: settings.durations, networkFabric }),
     networkFabric,
     ovaFiles: createOvaFiles(world, settings),

@@ -10,7 +10,8 @@ import { followRsyslog } from '../../domains/clustermgmt/rsyslog/follow.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
 import { followSnmp } from '../../domains/clustermgmt/snmp/follow.ts'
 import { accountId, SystemAccount } from '../../domains/clustermgmt/system-accounts/accounts.ts'
-import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
+import { buildOf, softwareOf } from '../../domains/clustermgmt/topology/cluster-row.ts'
+import { containerRow } from '../../domains/containers/first-containers.ts'
 import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
@@ -229,22 +230,10 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     name,
     config: {
       clusterFunction: hosts === 1 ? ['AOS', 'ONE_NODE'] : ['AOS'],
-      clusterArch: 'X86_64',
-      clusterType: 'HYPER_CONVERGED',
+      ...softwareOf(extId, '7.3'),
       hypervisorTypes: [given.hypervisor],
-      buildInfo: buildOf('7.3'),
-      clusterSoftwareMap: [
-        { softwareType: 'NOS', version: '7.3' },
-        { softwareType: 'NCC', version: '5.2' },
-      ],
-      incarnationId: Number.parseInt(extId.slice(0, 8), 16),
-      isLts: false,
-      isPasswordRemoteLoginEnabled: true,
-      isRemoteSupportEnabled: false,
-      timezone: 'UTC',
       redundancyFactor: hosts === 1 ? 1 : 2,
       faultToleranceState: { domainAwarenessLevel: 'NODE' },
-      operationMode: 'NORMAL',
       encryptionInTransitStatus: 'DISABLED',
       ...shown.config,
     },
@@ -294,14 +283,6 @@ export async function placeSettings(
   await followSnmp(following, clusterExtId, actual, settings.SNMP_SERVER_CONFIG?.users)
 }
 
-const buildOf = (version: string) => ({
-  buildType: 'release',
-  version,
-  fullVersion: `el8.5-release-${version}-stable`,
-  commitId: seedId(`build/${version}`).replaceAll('-', ''),
-  shortCommitId: seedId(`build/${version}`).slice(0, 6),
-})
-
 export async function seedContainer(
   ctx: SeedContext,
   cluster: ClusterRow,
@@ -310,26 +291,7 @@ export async function seedContainer(
 ): Promise<EntityOf<typeof StorageContainer>> {
   const { extId = seedId(`container/${cluster.name}/${key}`) } = more
   const container = {
-    extId,
-    tenantId: ctx.tenantId,
-    name: key,
-    containerExtId: extId,
-    clusterExtId: cluster.extId,
-    clusterName: cluster.name,
-    storagePoolExtId: storagePoolOf(cluster.extId),
-    ownerExtId: ctx.adminId,
-    replicationFactor: cluster.config?.redundancyFactor ?? 2,
-    logicalExplicitReservedCapacityBytes: 0,
-    erasureCode: 'OFF',
-    isCompressionEnabled: false,
-    compressionDelaySecs: 0,
-    onDiskDedup: 'OFF',
-    cacheDeduplication: 'OFF',
-    isSoftwareEncryptionEnabled: false,
-    isEncrypted: false,
-    isNfsWhitelistInherited: true,
-    isInternal: false,
-    isMarkedForRemoval: false,
+    ...containerRow(cluster, { extId, name: key, ownerExtId: ctx.adminId }),
     ...more,
   } as EntityOf<typeof StorageContainer>
   await ctx.store.insert(StorageContainer, container)

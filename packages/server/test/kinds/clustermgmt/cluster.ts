@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { tagged } from '../../restart/asked.ts'
+import { completed, deleting, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { address, at, createdPath, named } from '../../support/field-bases.ts'
@@ -13,6 +13,12 @@ import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
 const aCategory = async (app: TestApp): Promise<string> =>
   (await createdPath(app, '/platform/v4.3/config/categories', { key: named('key'), value: named('value') })).slice(-36)
+
+const pair = {
+  name: 'branch-01',
+  nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.61') }, { controllerVmIp: ip('10.44.1.62') }] },
+  config: { clusterFunction: ['TWO_NODE'] },
+}
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'clustermgmt.associateCategoriesToCluster': [
@@ -31,6 +37,16 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       )
       return { path: `${cluster}/$actions/disassociate-categories`, body }
     },
+  ],
+  'clustermgmt.createCluster': [
+    async () => ({
+      path: `${clustermgmt}/clusters`,
+      body: {
+        name: named('cluster'),
+        nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.63') }] },
+        config: { clusterFunction: ['ONE_NODE'] },
+      },
+    }),
   ],
   'clustermgmt.updateClusterById': [at(`${clustermgmt}/clusters/${ids.native}`, {})],
 }
@@ -52,6 +68,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const config = { faultToleranceState: { desiredClusterFaultTolerance: 'CFT_2N_OR_2D' } }
     return tagged(app, 'PUT', `${clustermgmt}/clusters/${ids.cloud}`, { config })
   },
+  'clustermgmt.create-cluster': async () => ({ method: 'POST', path: `${clustermgmt}/clusters`, body: pair }),
+  'clustermgmt.destroy-cluster': async (app) => {
+    const extId = await completed(app, 'POST', `${clustermgmt}/clusters`, { body: pair })
+    return deleting(`${clustermgmt}/clusters/${extId}`)
+  },
   'clustermgmt.update-category-associations': async () => ({
     method: 'POST',
     path: `${clustermgmt}/clusters/${ids.native}/$actions/associate-categories`,
@@ -63,6 +84,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.clusters': ({ ids }) => ids('Cluster'),
+  'hardware.stops': ({ ids }) => ids('Cluster'),
 }
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {

@@ -30,7 +30,8 @@ export const expandCluster = defineTask<Expansion>({
     {
       name: 'join nodes',
       progress: 75,
-      run: (ctx, { clusterExtId, nodes }) => joinAll(ctx, clusterExtId, nodes, ctx.outputs[preChecks] as ExpansionPlan),
+      run: (ctx, { clusterExtId, nodes }) =>
+        joinAll(ctx, clusterExtId, nodes, ctx.outputs[preChecks] as ExpansionPlan, [10, 75]),
       undo: (ctx, { nodes }) => takeAllBack(ctx, nodes),
     },
     {

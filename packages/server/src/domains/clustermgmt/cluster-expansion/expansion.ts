@@ -138,7 +138,7 @@ function joining(node: NodeView, item: Item, hostName: string): JoiningNode {
 }
 
 /** `<cluster>-5`: the first number from the number of hosts on that is free; takes the name. */
-function freeName(cluster: string, names: Set<string>): string {
+export function freeName(cluster: string, names: Set<string>): string {
   const prefix = cluster
     .toLowerCase()
     .replaceAll(/[^a-z0-9.-]+/g, '-')

@@ -21,12 +21,13 @@ export async function joinAll(
   clusterExtId: string,
   nodes: readonly JoiningNode[],
   plans: Readonly<Record<string, NodePlan>>,
+  progress: readonly [from: number, to: number],
 ): Promise<void> {
   const byId = new Map(nodes.map((node) => [node.nodeUuid, node]))
   const ends = await inTurn(ctx, [...byId.keys()], {
     atOnce,
     operation,
-    progress: [10, 75],
+    progress,
     isOver: (ended) => ctx.cancelRequested() || [...ended.values()].some(({ status }) => status !== 'SUCCEEDED'),
     start: (record, nodeUuid) => {
       const { addresses, hostName: name } = byId.get(nodeUuid) as JoiningNode
