@@ -263,6 +263,20 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
       },
     ]),
   ),
+  'clustermgmt.createCluster': () =>
+    made('POST', `${clustermgmt}/clusters`, {
+      name: name(),
+      nodes: { nodeList: [{ controllerVmIp: { ipv4: { value: '10.44.1.63' } } }] },
+      config: { clusterFunction: ['ONE_NODE'] },
+      network: { smtpServer: withSmtp() },
+    }),
+  'clustermgmt.expandCluster': async () => {
+    const configParams = { hyperv: { domainDetails: { username: 'joiner', password: secret() } } }
+    const nodeList = [{ cvmIp: { ipv4: { value: '10.44.1.61' } } }]
+    await send('POST', `${clustermgmt}/clusters/${ids.native}/$actions/expand-cluster`, {
+      ...{ configParams, nodeParams: { nodeList }, shouldSkipAddNode: true },
+    })
+  },
   'clustermgmt.createClusterProfile': () => made('POST', profiles, { name: name(), ...withProfile() }),
   'clustermgmt.createSnmpUser': () => made('POST', snmpUsers, { username: name(), ...withKeys() }),
   'clustermgmt.enterHostMaintenance': () => made('POST', maintenanceOf('enter'), withVcenter()),

@@ -47,6 +47,8 @@ const factSecrets = /^(?:chapDigest|digest|password|keyDigest|passwordDigest|pas
 
 /** Every fact of the simulated infrastructure, by `collection/id`. */
 export async function factsOf(app: TestApp): Promise<ReadonlyMap<string, unknown>> {
+  // Observers of the world write facts after the instance has opened.
+  await app.clock.settled()
   const facts = new Map<string, unknown>()
   const clean = (value: any): any => {
     if (Array.isArray(value)) return value.map(clean)

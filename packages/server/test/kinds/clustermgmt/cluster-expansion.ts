@@ -3,7 +3,7 @@ import { type Asked, completed } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { at } from '../../support/field-bases.ts'
-import { type FieldBase, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+import type { FieldBase, RestartScenario } from '../kind.ts'
 import { nodeId } from './unconfigured-node.ts'
 
 const expand = `${clustermgmt}/clusters/${ids.native}/$actions/expand-cluster`
@@ -29,14 +29,6 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'clustermgmt.expandCluster': [at(expand, { ...expansion('a'), shouldSkipAddNode: true })],
   'clustermgmt.removeNode': [at(remove, { ...removal, shouldSkipRemove: true })],
-}
-
-export const orderCases: Readonly<Record<string, OrderCase>> = {
-  'clustermgmt.expandCluster': {
-    path: expand.slice(expand.indexOf('/config')),
-    body: { nodeParams: { nodeList: [{ nodeUuid: unknown }] } },
-    broken: { nodeParams: { nodeList: [{ nodeUuid: unknown }, {}] } },
-  },
 }
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {

@@ -9,7 +9,7 @@ import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { address, at, createdPath, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ip } from '../../support/vpcs.ts'
-import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
+import type { Creation, FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
 const aCategory = async (app: TestApp): Promise<string> =>
   (await createdPath(app, '/platform/v4.3/config/categories', { key: named('key'), value: named('value') })).slice(-36)
@@ -40,6 +40,14 @@ async function destroyEarlier(app: TestApp): Promise<void> {
   for (const { extId, nodes } of data)
     if (JSON.stringify(nodes ?? {}).includes('"10.44.1.63"'))
       await completed(app, 'DELETE', `${clustermgmt}/clusters/${extId}`)
+}
+
+export const creations: Readonly<Record<string, Creation>> = {
+  'clustermgmt.createCluster': {
+    path: `${clustermgmt}/clusters`,
+    body: (name) => ({ ...single, name }),
+    prepare: destroyEarlier,
+  },
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
