@@ -81,7 +81,8 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   '* externalDataServiceIp': [address('10.44.1.201')],
   '* externalIps': [address('10.44.3.205')],
   '* fqdn': ['cluster.example.com'],
-  '* hostIp': [address('10.44.1.66')],
+  'clustermgmt.createCluster network/externalAddress': [address('10.44.1.202')],
+  'clustermgmt.createCluster nodes/nodeList/hostIp': [address('10.44.1.66')],
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
