@@ -99,6 +99,8 @@ export const world = implementForWorlds(
       const isClosed = (): boolean => hosted.current !== instance
       const isOver = (): boolean => isClosed() || ctx.drivers.ending.aborted
       await waitForTasks({ store, clock, real: ctx.clock, isOver }, millisecondsWithin(query.parameters['within']))
+      // Observers write facts shortly after the change that they observe.
+      await clock.settled()
       if (isClosed()) throw worldClosedError(name)
       const seed = exportSeed({
         file: storeFiles(hosted.config.data).first,

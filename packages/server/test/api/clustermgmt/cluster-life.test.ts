@@ -118,6 +118,15 @@ test('an administrator creates a cluster of two nodes, with its hosts, disks, co
   assert.equal(settings.settings.general.name, 'branch-01')
 })
 
+test('an update of the new cluster takes its nodes as they were read, and names only what may change', async () => {
+  const { data, etag } = await app.call('GET', `${clusters}/${extId}`)
+  const body = { nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.99') }] }, network: { fqdn: 'branch.example.com' } }
+  await succeeded(app.call('PUT', `${clusters}/${extId}`, { body, ifMatch: etag as string, requestId: randomUUID() }))
+  const updated = (await app.call('GET', `${clusters}/${extId}`)).data
+  assert.deepEqual([updated.nodes, updated.network.fqdn], [data.nodes, 'branch.example.com'])
+  assert.equal((await app.call('GET', `${clusters}/${extId}/snmp`)).data.transports.length, 1)
+})
+
 test('a VM runs in the new cluster, which cannot be destroyed while it holds VMs', async () => {
   const vm = await createVm(extId)
   assert.equal((await changed(app, vm, 'power-on')).status, 'SUCCEEDED')
@@ -163,12 +172,12 @@ test('bodies that nodes cannot fulfil are refused with every fault', async () =>
     (
       await pathsOf(
         bodyOf('wrong', {
-          config: { clusterFunction: ['PRISM_CENTRAL'], operationMode: 'READ_ONLY' },
+          config: { clusterFunction: ['PRISM_CENTRAL'], operationMode: 'READ_ONLY', authorizedPublicKeyList: [] },
           network: { backplane: { isSegmentationEnabled: true } },
         }),
       )
     ).length,
-    5,
+    6,
   )
 })
 

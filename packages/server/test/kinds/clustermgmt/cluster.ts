@@ -9,7 +9,7 @@ import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { address, at, createdPath, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ip } from '../../support/vpcs.ts'
-import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
+import type { Creation, FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
 const aCategory = async (app: TestApp): Promise<string> =>
   (await createdPath(app, '/platform/v4.3/config/categories', { key: named('key'), value: named('value') })).slice(-36)
@@ -18,6 +18,36 @@ const pair = {
   name: 'branch-01',
   nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.61') }, { controllerVmIp: ip('10.44.1.62') }] },
   config: { clusterFunction: ['TWO_NODE'] },
+}
+
+const single = {
+  name: 'field-by-field',
+  nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.63') }] },
+  config: { clusterFunction: ['ONE_NODE'] },
+  network: {
+    backplane: {
+      isSegmentationEnabled: true,
+      subnet: { value: '172.16.4.0' },
+      netmask: { value: '255.255.255.0' },
+      vlanTag: 7,
+    },
+  },
+}
+
+/** The node can be in one cluster only. */
+async function destroyEarlier(app: TestApp): Promise<void> {
+  const { data = [] } = await app.call('GET', `${clustermgmt}/clusters?$limit=100`)
+  for (const { extId, nodes } of data)
+    if (JSON.stringify(nodes ?? {}).includes('"10.44.1.63"'))
+      await completed(app, 'DELETE', `${clustermgmt}/clusters/${extId}`)
+}
+
+export const creations: Readonly<Record<string, Creation>> = {
+  'clustermgmt.createCluster': {
+    path: `${clustermgmt}/clusters`,
+    body: (name) => ({ ...single, name }),
+    prepare: destroyEarlier,
+  },
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
@@ -39,14 +69,10 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     },
   ],
   'clustermgmt.createCluster': [
-    async () => ({
-      path: `${clustermgmt}/clusters`,
-      body: {
-        name: named('cluster'),
-        nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.63') }] },
-        config: { clusterFunction: ['ONE_NODE'] },
-      },
-    }),
+    async (app) => {
+      await destroyEarlier(app)
+      return { path: `${clustermgmt}/clusters`, body: single }
+    },
   ],
   'clustermgmt.updateClusterById': [at(`${clustermgmt}/clusters/${ids.native}`, {})],
 }
@@ -55,6 +81,8 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   '* externalDataServiceIp': [address('10.44.1.201')],
   '* externalIps': [address('10.44.3.205')],
   '* fqdn': ['cluster.example.com'],
+  'clustermgmt.createCluster network/externalAddress': [address('10.44.1.202')],
+  'clustermgmt.createCluster nodes/nodeList/hostIp': [address('10.44.1.66')],
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
