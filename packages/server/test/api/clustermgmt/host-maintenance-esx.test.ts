@@ -72,6 +72,17 @@ test('the management moves running VMs to other hosts, and back afterwards', asy
   assert.equal(await stateOf(), 'normal')
 })
 
+test('a request to shut down VMs that cannot migrate is ignored with a warning, and nothing else is', async () => {
+  const entered = await done('enter', { shouldShutdownNonMigratableUvms: true })
+  assert.deepEqual(
+    [entered.status, entered.warnings.map(({ message }: any) => message)],
+    ['SUCCEEDED', ['shouldShutdownNonMigratableUvms was ignored: it is for native clusters only.']],
+  )
+  await done('exit')
+  assert.equal((await done('enter')).warnings, undefined)
+  await done('exit')
+})
+
 test('when a VM fails to move, those that moved before come back', async () => {
   const [first] = running()
   const { vm, ...fact } = facts().get(first as string) as OutsideVmFact
