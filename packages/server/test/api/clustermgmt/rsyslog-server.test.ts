@@ -65,10 +65,13 @@ test('a server is stored in the settings of the cluster, changed and removed', a
     settingsOf(cluster).map(({ serverName, port }) => [serverName, port]),
     [[body.serverName, body.port]],
   )
-  assert.equal((await app.task(await putFresh(app, path, { ...body, port: 601 }))).status, 'SUCCEEDED')
+  const opened = await app.task(await putFresh(app, path, { ...body, port: 601, ipAddress: addressOf('127.0.0.1') }))
+  assert.deepEqual([opened.status, opened.warnings], ['SUCCEEDED', undefined])
   assert.equal((await app.call('GET', path)).data.port, 601)
   assert.equal(settingsOf(cluster)[0].port, 601)
-  assert.equal((await deleted(path)).status, 'SUCCEEDED')
+  assert.equal((await app.task(await putFresh(app, path, body))).warnings.length, 1)
+  const removed = await deleted(path)
+  assert.deepEqual([removed.status, removed.warnings], ['SUCCEEDED', undefined])
   assert.equal((await app.call('GET', path)).status, 404)
   assert.deepEqual([await list(cluster), settingsOf(cluster)], [[], []])
 })
@@ -313,7 +316,7 @@ test('over RELP, a line whose acknowledgement was lost is sent again', async () 
   await receiver.close()
 })
 
-test('an address that --allow-address does not open gets nothing', async () => {
+test('an address that --allow-address does not open gets nothing, and creation and update say so', async () => {
   const closed = await startApp()
   const [udp, tcp] = [await udpReceiver(), await tcpReceiver()]
   try {
@@ -323,7 +326,11 @@ test('an address that --allow-address does not open gets nothing', async () => {
     ] as const) {
       const body = bodyOf({ ipAddress: addressOf('127.0.0.1'), port, networkProtocol })
       const answer = await closed.call('POST', pathOf(ids.native), { body, requestId: randomUUID() })
-      assert.equal((await closed.task(answer)).status, 'SUCCEEDED')
+      const task = await closed.task(answer)
+      assert.equal(task.status, 'SUCCEEDED')
+      const path = `${pathOf(ids.native)}/${task.entitiesAffected[0].extId}`
+      for (const { warnings } of [task, await closed.task(await putFresh(closed, path, body))])
+        assert.match(warnings?.[0].message, /No line is sent to 127\.0\.0\.1 now: .*--allow-address/)
     }
     await anOperation(ids.native, closed)
     await new Promise((resolve) => setTimeout(resolve, 200))

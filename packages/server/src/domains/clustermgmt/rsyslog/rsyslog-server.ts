@@ -3,7 +3,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { RsyslogServer, rsyslogServerOperations } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { TaskDefinition } from '../../../core/tasks/define-task.ts'
+import type { RecordContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
@@ -12,7 +12,7 @@ import { limit, limitOf } from '../../limits.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
 import { rsyslogFaults } from '../settings-rules.ts'
-import { followRsyslog, receiverOf, type Server, type ServerRow, serverIn } from './follow.ts'
+import { addressOf, followRsyslog, receiverOf, type Server, type ServerRow, serverIn } from './follow.ts'
 
 interface OfServer {
   readonly clusterExtId: string
@@ -54,6 +54,8 @@ function changeOf(
           const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
           await followRsyslog(ctx, clusterExtId, settings)
           await recordCompliance(ctx, clusterExtId, settings)
+          const isOnCluster = settings.RSYSLOG_SERVER_CONFIG?.some(({ serverName }) => serverName === server.serverName)
+          if (isOnCluster === true) warnUnlessSent(ctx, server)
         },
       },
     ],
@@ -106,6 +108,12 @@ export const rsyslogServer = implement(
 )
 
 const serverFaults = (body: Server): ApiError[] => rsyslogFaults(body).map(([path, text]) => invalid(path, text))
+
+function warnUnlessSent(ctx: RecordContext<Drivers>, server: ServerRow): void {
+  const address = addressOf(server)
+  const refusal = ctx.services.receiverGuard.refusalOf(address)
+  if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)
+}
 
 /** @throws ApiError 409; the task finds one that another request adds meanwhile */
 async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string, server: ServerRow): Promise<void> {
