@@ -115,6 +115,24 @@ test('names and receivers are unique within a cluster, also among requests at on
   assert.match(refusal(await post(cluster, bodyOf())), /^422.*at most 10, found 11/)
 })
 
+test('a create that waits while others fill the cluster fails at the limit, and a full cluster is still updated', async () => {
+  const { extId: cluster } = await aNativeCluster(app)
+  for (let count = 1; count <= 8; count++) await made(cluster, bodyOf())
+  const full = bodyOf()
+  const path = await made(cluster, full)
+  const answers = await Promise.all([bodyOf(), bodyOf()].map((body) => post(cluster, body)))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [202, 202],
+  )
+  const tasks = await Promise.all(answers.map((answer) => app.task(answer)))
+  assert.deepEqual(tasks.map(({ status }) => status).sort(), ['FAILED', 'SUCCEEDED'])
+  const failed = tasks.find(({ status }) => status === 'FAILED')
+  assert.match(failed.errorMessages[0].message, /at most 10, found 11/)
+  assert.deepEqual([(await list(cluster)).length, settingsOf(cluster).length], [10, 10])
+  assert.equal((await app.task(await putFresh(app, path, { ...full, port: 601 }))).status, 'SUCCEEDED')
+})
+
 test('viewers read and may not write; the manager has rsyslog servers too', async () => {
   const viewer = await aUser(app, ['Cluster Viewer'])
   assert.equal((await app.call('GET', pathOf(ids.native), { as: viewer })).status, 200)
