@@ -24,8 +24,8 @@ export interface BlockDisk extends BlockDiskRef {
   readonly createdAt: number
 }
 
-/** After so many disks the event loop gets a turn. */
-const together = 20
+/** After so many readings the event loop gets a turn. */
+export const readingsInTurn = 4000
 
 export async function blocksOfCluster(ctx: ReadContext, clusterExtId: string): Promise<Blocks> {
   const containers = await ctx.store.findWhere(StorageContainer, { clusterExtId })
@@ -62,10 +62,15 @@ export async function readBlocks(
   times: readonly number[],
   visit: (index: number, part: ServedReading, disk: BlockDisk) => void,
 ): Promise<void> {
-  for (const [position, disk] of disks.entries()) {
+  let read = 0
+  for (const disk of disks) {
     const readings = await telemetry.readBlockDisk(disk, hostExtIds, times)
     for (const [index, parts] of readings.entries())
       if ((times[index] as number) > disk.createdAt) for (const part of parts) visit(index, part, disk)
-    if (position % together === together - 1) await new Promise(setImmediate)
+    read += times.length
+    if (read >= readingsInTurn) {
+      read = 0
+      await new Promise(setImmediate)
+    }
   }
 }

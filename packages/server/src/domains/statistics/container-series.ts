@@ -105,7 +105,7 @@ export async function containerStatistics(
   const storage = await storageOver(ctx, clusterExtId, times)
   const reserved = new Map(storage.containers.map((one) => [one.extId, physicallyReserved(one, ctx.drivers)]))
   const at = new Map(times.map((time, index) => [time, loads[index]]))
-  const sampled = sampledBuckets(buckets, (some) =>
+  const sampled = await sampledBuckets(buckets, (some) =>
     some.flatMap((time): ContainerSums | [] => {
       const load = at.get(time)
       return load === undefined || time <= since ? [] : { ...load, ...spaceOf(storage, container, time, reserved) }
