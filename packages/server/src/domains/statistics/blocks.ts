@@ -8,13 +8,13 @@ import type { BlockDiskRef, ServedReading, Telemetry } from '../../drivers/telem
 import { anyOf } from '../../odata/index.ts'
 import { withEffectiveFlash } from '../block-volumes/disks.ts'
 import type { ReadContext } from '../context.ts'
-import { hostsOf } from '../storage-space/capacity.ts'
+import { storageHostsOf } from '../storage-space/capacity.ts'
 
 type DiskEntity = EntityOf<typeof VolumeDisk>
 
 export interface Blocks {
   readonly disks: readonly BlockDisk[]
-  /** Hosts of their cluster. */
+  /** Hosts of their cluster that store data. */
   readonly hostExtIds: readonly string[]
 }
 
@@ -42,7 +42,7 @@ export async function blocksOf(ctx: ReadContext, clusterExtId: string, disks: re
   const groupIds = [...new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))]
   const groups = new Map((await ctx.store.getMany(VolumeGroup, groupIds)).map((group) => [group.extId, group]))
   const usages = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
-  const hosts = await hostsOf(ctx.store, clusterExtId)
+  const hosts = await storageHostsOf(ctx.store, clusterExtId)
   return {
     hostExtIds: hosts.map(({ extId }) => extId),
     disks: disks.map((disk) => {
