@@ -7,15 +7,14 @@ import {
   type Drives,
   type DriveTier,
   type Evacuation,
-  type Filling,
   type PartitionType,
   shareAt,
 } from '../drives.ts'
-import { driveDowntimes, driveSlownessFacts, noteDriveWork } from './drive-downtimes.ts'
+import { type DriveHistory, isForgotten, withFilling, workNoted } from './drive-history.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Times in milliseconds since 1970. */
-export interface DriveFact {
+export interface DriveFact extends DriveHistory {
   readonly hostExtId: string
   readonly slot: number
   readonly serialNumber: string
@@ -27,7 +26,6 @@ export interface DriveFact {
   readonly isBootDrive?: true
   readonly isInPool?: true
   readonly partition?: PartitionType
-  readonly filling?: Filling
   /** With the share that the drive had when it began. */
   readonly evacuation?: Evacuation & { readonly share: number }
   readonly fault?: { readonly kind: DriveFault; readonly since: number }
@@ -37,6 +35,9 @@ export interface DriveFact {
 }
 
 export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+
+/** Drives that have left the world, for statistics of the past. */
+export const formerDrives = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.former-drives')
 
 const bytesPerSecondOfDrive = 250 * 1024 ** 2
 const bytesPerSecondOfHost = 800 * 1024 ** 2
@@ -100,7 +101,7 @@ export function drivesIn(world: SimulatedWorld, hostExtId: string): readonly Dri
 }
 
 function driveOf(extId: string, fact: DriveFact): Drive {
-  const { partition: _, evacuation, ...shown } = fact
+  const { partition: _, outages: __, slowTimes: ___, evacuation, ...shown } = fact
   return {
     slowdown: 1,
     ...shown,
@@ -142,8 +143,7 @@ export function createDrives(
       if (fact.isInPool === true) return
       const until = clock.now() + (isInstant ? 0 : Math.ceil((1000 * bytes) / bytesPerSecondOfDrive))
       const filling = { from: 0, to: 1, since: clock.now(), until }
-      await noteDriveWork(world, driveExtId, true)
-      await facts.put(driveExtId, { ...fact, isInPool: true, filling })
+      await facts.put(driveExtId, withFilling({ ...workNoted(fact, true, clock.now()), isInPool: true }, filling))
     },
 
     async unpoolDrive(clusterExtId, driveExtId) {
@@ -177,7 +177,7 @@ function createEvacuations(
       }
       for (;;) {
         const fact = present(clusterExtId, driveExtId, 'evacuateDrive')
-        const left = (fact.filling?.until ?? 0) - clock.now()
+        const left = (fact.fillings?.at(-1)?.until ?? 0) - clock.now()
         const { share } = fact.evacuation ?? { share: 0 }
         const isOver = left < clockMillis
         await report(isOver || share === 0 ? 1 : 1 - shareAt(fact, clock.now()) / share)
@@ -191,7 +191,7 @@ function createEvacuations(
       const { evacuation: _, ...fact } = present(clusterExtId, driveExtId, 'stopEvacuation')
       const [share, now] = [shareAt(fact, clock.now()), clock.now()]
       const filling = { from: share, to: share, since: now, until: now }
-      await shareBandwidth(world, fact.hostExtId, [driveExtId, { ...fact, filling }])
+      await shareBandwidth(world, fact.hostExtId, [driveExtId, withFilling(fact, filling)])
     },
   }
 }
@@ -211,7 +211,7 @@ async function shareBandwidth(
     const { bytes, share, bytesPerSecond = usual } = fact.evacuation as NonNullable<DriveFact['evacuation']>
     const from = shareAt(fact, now)
     const until = now + Math.ceil((1000 * bytes * (from / share)) / bytesPerSecond)
-    return [extId, { ...fact, filling: { from, to: 0, since: now, until } }]
+    return [extId, withFilling(fact, { from, to: 0, since: now, until })]
   })
   if (changed.length + planned.length > 0) await driveFacts(world).putAll(new Map([...changed, ...planned]))
 }
@@ -227,8 +227,12 @@ function createHostPools(
     async poolDrivesOf(clusterExtId, hostExtId) {
       requireAnswer(clusterExtId, 'poolDrivesOf')
       const outside = drivesWhere((fact) => fact.hostExtId === hostExtId && fact.isInPool !== true && !fact.fault)
-      for (const extId of outside.keys()) await noteDriveWork(world, extId, true)
-      if (outside.size > 0) await facts.putAll(pooled(outside))
+      const now = world.clock.now()
+      const whole = { from: 1, to: 1, since: now, until: now }
+      const noted = [...outside].map(
+        ([extId, fact]) => [extId, withFilling(workNoted(fact, true, now), whole)] as const,
+      )
+      if (outside.size > 0) await facts.putAll(pooled(new Map(noted)))
     },
 
     async unpoolDrivesOf(clusterExtId, hostExtId) {
@@ -244,19 +248,23 @@ function createHostPools(
 export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<string, DriveFact> =>
   new Map([...drives].map(([extId, fact]) => [extId, { ...fact, isInPool: true, partition: 'EXT4' }]))
 
-/** With its history. */
-export async function removeDrive(world: SimulatedWorld, driveExtId: string): Promise<void> {
-  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlownessFacts(world)])
-    await facts.remove(driveExtId)
+/** A drive that has worked stays among the former drives while statistics can show it. */
+export async function removeDrives(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
+  const former = [...formerDrives(world).all(), ...[...drives].filter(([, { outages }]) => outages !== undefined)]
+  const now = world.clock.now()
+  // A crash leaves the drives in both collections, until the call is repeated.
+  await formerDrives(world).putAll(
+    new Map(former.map(([extId, fact]) => [extId, isForgotten(fact, now) ? undefined : fact])),
+  )
+  await driveFacts(world).putAll(new Map([...drives.keys()].map((extId) => [extId, undefined])))
 }
 
 /** Drives that are in a slot stay there, empty. */
 async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
-  const kept = new Map<string, DriveFact>()
-  for (const [extId, { isInPool: _, partition: __, filling: ___, evacuation: ____, ...fact }] of drives) {
-    await noteDriveWork(world, extId, false)
-    if (fact.fault?.kind === 'PULLED') await removeDrive(world, extId)
-    else kept.set(extId, fact)
-  }
+  const now = world.clock.now()
+  const [pulled, kept] = [new Map<string, DriveFact>(), new Map<string, DriveFact>()]
+  for (const [extId, { isInPool: _, partition: __, evacuation: ___, ...fact }] of drives)
+    (fact.fault?.kind === 'PULLED' ? pulled : kept).set(extId, workNoted(fact, false, now))
+  if (pulled.size > 0) await removeDrives(world, pulled)
   if (kept.size > 0) await driveFacts(world).putAll(kept)
 }

@@ -13,12 +13,20 @@ import type { Collection, SimulatedWorld } from './world.ts'
 export interface NodeFact extends NodeView {
   /** Devices of a node that is in no cluster; those of hosts are in `hardware.devices`. */
   readonly devices?: readonly HostDevice[]
+  /** Milliseconds since 1970; absent: since the world began. */
+  readonly memberSince?: number
   /** The calls of `holder` are not settled yet; absent: nothing can be taken back. */
   readonly pending?: { readonly holder: string; readonly before: NodeView }
 }
 
 /** By the id of the node, which is also that of its host. */
 export const nodeFacts = (world: SimulatedWorld): Collection<NodeFact> => world.collection('hardware.nodes')
+
+/** From then on the host counts in statistics of its cluster; never before `admitNodes`. */
+export function memberSince(world: SimulatedWorld, hostExtId: string): number {
+  const node = nodeFacts(world).get(hostExtId)
+  return node?.pending === undefined ? (node?.memberSince ?? 0) : Number.POSITIVE_INFINITY
+}
 
 /** Seconds until a node answers a discovery. */
 const answerSeconds = [1, 8] as const
@@ -53,6 +61,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
       if (hostExtId === nodeUuid) await bridgeFacts(world).remove(key)
   }
   return {
+    memberSince: (hostExtId) => memberSince(world, hostExtId),
     unconfiguredNodes: (seconds) =>
       [...nodes.all().values()]
         .filter(({ clusterExtId, nodeUuid }) => clusterExtId === undefined && !isSilent(nodeUuid))
@@ -77,7 +86,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
         if (pending?.holder !== holder) continue
         const { clusterExtId = '' } = node as NodeFact
         await deviceFacts(world).putAll(new Map(devices.map((device) => [device.extId, { ...device, clusterExtId }])))
-        await nodes.put(nodeUuid, node as NodeFact)
+        await nodes.put(nodeUuid, { ...(node as NodeFact), memberSince: world.clock.now() })
       }
     },
     async takeBackNode(nodeUuid, holder) {
@@ -90,7 +99,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
     async detachNode(nodeUuid) {
       const fact = nodes.get(nodeUuid)
       if (fact?.clusterExtId === undefined) return
-      const { clusterExtId, pending: _, ...node } = fact
+      const { clusterExtId, pending: _, memberSince: __, ...node } = fact
       const owned = [...deviceFacts(world).all().values()].filter(({ hostExtId }) => hostExtId === nodeUuid)
       // Devices are in both collections after a crash here, and the repeated call finds the rest of them.
       const devices = new Map([...(node.devices ?? []), ...owned].map((device) => [device.extId, device]))
@@ -116,7 +125,7 @@ function placeOf({ addresses: { cvm } }: NodeView): string {
   return address === undefined ? cvm : toSortable(address)
 }
 
-const viewOf = ({ devices: _, pending: __, ...view }: NodeFact): NodeView => view
+const viewOf = ({ devices: _, pending: __, memberSince: ___, ...view }: NodeFact): NodeView => view
 
 function answersAfter(world: SimulatedWorld, nodeUuid: string): number {
   const [least, most] = answerSeconds

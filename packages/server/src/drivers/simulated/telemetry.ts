@@ -11,10 +11,12 @@ import {
 import { readBalancer } from './balancer-traffic.ts'
 import { createBlockReadings } from './block-load.ts'
 import { diskReading } from './disk-load.ts'
-import { driveStates } from './drive-history.ts'
+import { holds } from './drive-history.ts'
+import { readDrives } from './drive-readings.ts'
 import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
 import { downtimeFacts, slownessFacts } from './hardware.ts'
+import { memberSince } from './nodes.ts'
 import { keyOf, noise, smooth } from './noise.ts'
 import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
@@ -39,8 +41,7 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
   const slowness = slownessFacts(world)
   const downtimes = downtimeFacts(world)
   const slowdownAt = (hostExtId: string, time: number): number =>
-    slowness.get(hostExtId)?.times.find(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)
-      ?.factor ?? 1
+    slowness.get(hostExtId)?.times.find((period) => holds(period, time))?.factor ?? 1
   const read: Telemetry['read'] = async (vm, times) => {
     const key = guestKey(world.seed, vm.extId)
     const lostAt = flows.lostBy(vm.extId)
@@ -59,13 +60,13 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
     readBlockDisk: createBlockReadings(world, slowdownAt),
     readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
     readStretch: (stretchExtId, members, times) => readStretch(world, read, stretchExtId, members, times),
-    readDrives: async (hostExtId, times) =>
-      times.map((time) => driveStates(world, hostExtId, time, slowdownAt(hostExtId, time))),
+    readDrives: async (hostExtId, times) => readDrives(world, hostExtId, times),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
       const down = downtimes.get(hostExtId)?.times ?? []
+      const since = memberSince(world, hostExtId)
       return times.map((time) => {
-        if (down.some(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)) return undefined
+        if (time <= since || down.some((period) => holds(period, time))) return undefined
         return hostReadingOf(key, time / 1000)
       })
     },

@@ -1,4 +1,5 @@
 /** Faults of hosts and clusters, and the past downtimes of hosts. Source: behaviour clustermgmt.md 3. */
+import { slownessNoted } from '../drive-history.ts'
 import { downtimeFacts, type HardwareFault, type SlownessFact } from '../hardware.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { faultOf, setFault } from './event.ts'
@@ -19,17 +20,14 @@ export async function setHostFault(
   await setFault<HardwareFault>(world, hardware, id, changes)
 }
 
-/** Of a host or drive; 1 ends it. Statistics of the past keep it. */
+/** @param factor 1 ends it */
 export async function noteSlowness(
   facts: Collection<SlownessFact>,
-  extId: string,
+  hostExtId: string,
   factor: number,
   now: number,
 ): Promise<void> {
-  const times: readonly SlownessFact['times'][number][] = facts.get(extId)?.times ?? []
-  const ended = times.map((time) => (time.to === undefined ? { ...time, to: now } : time))
-  const next = factor === 1 ? ended : [...ended, { from: now, factor }]
-  await facts.put(extId, { times: next.slice(-rememberedTimes) })
+  await facts.put(hostExtId, { times: slownessNoted(facts.get(hostExtId)?.times ?? [], factor, now) })
 }
 
 /** Keeps past downtimes: statistics must leave them out even after the host is back. */
