@@ -108,6 +108,24 @@ test('22: a removed disk migrates at its rate, is detachable, and goes; added ag
   assert.equal(await refusal(add(serialNumber, undefined, { at: slow })), '409 DISK_ALREADY_IN_USE')
 })
 
+test('the service reads only the disks of a host whose hardware has changed', async (t) => {
+  const [disk, sibling, other] = [dataDisk('b', 3), dataDisk('b', 4), dataDisk('c', 3)]
+  await happen(app, { type: 'DISK_SLOWS', disk })
+  await app.clock.advance(20_000)
+  const find = t.mock.method(app.store, 'find')
+  await happen(app, { type: 'HOST_FAILS', host: hostId('hp-n01-b') })
+  await app.clock.advance(20_000)
+  const isOnline = async (extId: string): Promise<boolean> => (await read(extId)).diskAdvanceConfig.isOnline
+  assert.deepEqual(await Promise.all([disk, sibling, other].map(isOnline)), [false, false, true])
+  const queries = find.mock.calls.filter(({ arguments: [kind] }) => kind === Disk)
+  assert.ok(queries.length > 0 && queries.every(({ arguments: [, query] }) => query?.filter !== undefined))
+  await happen(app, { type: 'HOST_RETURNS', host: hostId('hp-n01-b') })
+  await happen(app, { type: 'DISK_SPEEDS_UP', disk })
+  await app.clock.advance(20_000)
+  assert.deepEqual(await Promise.all([disk, sibling].map(isOnline)), [true, true])
+  assert.equal((await read(disk)).diskAdvanceConfig.isSuspectedUnhealthy, false)
+})
+
 test('23: a boot disk stays, and of two removals at once one is accepted', async () => {
   assert.equal(await refusal(remove(dataDisk('a', 1))), '409 DISK_REQUIRED')
   const disk = dataDisk('a', 3)
