@@ -265,6 +265,6 @@ async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFa
   const [pulled, kept] = [new Map<string, DriveFact>(), new Map<string, DriveFact>()]
   for (const [extId, { isInPool: _, partition: __, evacuation: ___, ...fact }] of drives)
     (fact.fault?.kind === 'PULLED' ? pulled : kept).set(extId, workNoted(fact, false, now))
-  if (pulled.size > 0) await removeDrives(world, pulled)
   if (kept.size > 0) await driveFacts(world).putAll(kept)
+  if (pulled.size > 0) await removeDrives(world, pulled)
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { controllerVmFacts } from '../../../src/drivers/simulated/controller-vms.ts'
 import { drivesIn } from '../../../src/drivers/simulated/drives.ts'
 import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
@@ -116,7 +117,7 @@ test('VMs run on a host that joined, and come to it when another host is emptied
   )
 })
 
-test('13. a removal is checked without being made, and removes the host when it is', async () => {
+test('13. a removal is checked without being made, and removes the host when it is', async (t) => {
   const checked = await succeeded(remove([nodeId('a')], { shouldSkipRemove: true }))
   assert.deepEqual(
     checked.entitiesAffected.map(({ rel }: any) => rel),
@@ -125,8 +126,11 @@ test('13. a removal is checked without being made, and removes the host when it 
   assert.equal(await numberOfNodes(), 5)
   // Its next cluster finds a controller VM of the default size.
   await controllerVmFacts(app.world).put(nodeId('a'), { numVcpus: 12, memorySizeBytes: 2 ** 36, isRunning: true })
+  const find = t.mock.method(app.store, 'findWhere')
   const task = await succeeded(remove([nodeId('a')]))
   assert.equal(task.operation, 'Remove Node')
+  const poolReads = find.mock.calls.filter(({ arguments: [kind] }) => kind === StorageContainer).length
+  assert.ok(poolReads > 0 && poolReads <= 4, `${poolReads} reads of the pool for 6 disks`)
   assert.equal(await numberOfNodes(), 4)
   assert.equal((await app.call('GET', `${cluster}/hosts/${nodeId('a')}`)).status, 404)
   assert.equal((await discovered()).length, 3)

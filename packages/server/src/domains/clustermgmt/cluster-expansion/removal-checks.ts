@@ -13,7 +13,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'
 import { DeviceClaim } from '../../scheduling/device-claim.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { hostCapacity, hostsOf, poolUsage, storesData } from '../../storage-space/capacity.ts'
+import { hostCapacity, hostsOf, storesData, usedBytes } from '../../storage-space/capacity.ts'
 import { defaultAwareness } from '../../storage-space/fault-tolerance.ts'
 import { defaultCopies, tooFewDomains } from '../cluster-rules.ts'
 import { refuseWith } from '../topology/nodes.ts'
@@ -64,8 +64,7 @@ export async function checkRemoval(ctx: Running, removal: Removal): Promise<void
 }
 
 async function spaceFaults(ctx: Running, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
-  const { containers } = await poolUsage(ctx, clusterExtId)
-  const used = [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0)
+  const used = await usedBytes(ctx, clusterExtId)
   const left = staying.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   const most = Math.floor((left * mostFilledPercent) / 100)
   return used <= most ? [] : [`The other hosts have room for ${most} bytes, and the cluster stores ${used}.`]

@@ -8,7 +8,7 @@ import type { Transaction } from '../../../store/store.ts'
 import { defineTask } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
-import { bytesToMove } from '../../storage-space/drive-usage.ts'
+import { evacuationsOf } from '../../storage-space/drive-usage.ts'
 import { removeHosts } from '../topology/membership.ts'
 import { checkRemoval, type Removal } from './removal-checks.ts'
 
@@ -127,10 +127,9 @@ function requireUncancelled(ctx: Running): void {
 type Migration = Readonly<Record<string, Evacuation>>
 
 async function planMigration(ctx: Running, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
-  const plan: Record<string, Evacuation> = {}
-  for (const drive of hostExtIds.flatMap((host) => ctx.drivers.hardware.drivesOf(host)))
-    if (drive.isInPool) plan[drive.extId] = await bytesToMove(ctx, clusterExtId, drive)
-  return plan
+  const drives = hostExtIds.flatMap((host) => ctx.drivers.hardware.drivesOf(host)).filter(({ isInPool }) => isInPool)
+  const evacuations = await evacuationsOf(ctx, clusterExtId, drives)
+  return Object.fromEntries(drives.map(({ extId }, index) => [extId, evacuations[index] as Evacuation]))
 }
 
 async function migrateData(ctx: Running, { clusterExtId }: Removal): Promise<void> {
