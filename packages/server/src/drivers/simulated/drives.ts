@@ -39,6 +39,7 @@ export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => worl
 /** Drives that have left the world, for statistics of the past. */
 export const formerDrives = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.former-drives')
 
+export const slotsOfHost = 24
 const bytesPerSecondOfDrive = 250 * 1024 ** 2
 const bytesPerSecondOfHost = 800 * 1024 ** 2
 const reportEveryMillis = 10_000

@@ -2,11 +2,9 @@
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { DriveFault, DriveTier } from '../../drives.ts'
 import { slownessNoted, workNoted } from '../drive-history.ts'
-import { type DriveFact, driveFacts, drivesIn, newDrive, removeDrives } from '../drives.ts'
+import { type DriveFact, driveFacts, drivesIn, newDrive, removeDrives, slotsOfHost } from '../drives.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
-
-const slotsOfHost = 24
 
 const factOf = (world: SimulatedWorld, { extId, name }: Target): DriveFact => {
   const fact = driveFacts(world).get(extId)
