@@ -194,7 +194,7 @@ async function requireEmpty(ctx: Running, { hostExtId }: Evacuating): Promise<vo
 }
 
 /** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */
-async function endEvacuation(ctx: Running, input: Evacuating): Promise<void> {
+export async function endEvacuation(ctx: Running, input: Evacuating): Promise<void> {
   await ctx.checkpoint(undefined, async ({ store }) => {
     if ((await maintenanceOf({ store }, input)) === undefined) return
     await store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
