@@ -12,8 +12,8 @@ import {
   type Evacuating,
   HostMaintenance,
   type HostOfCluster,
-  noteLeft,
   type Repopulating,
+  recordDeparture,
 } from '../../scheduling/host-maintenance.ts'
 import { memoryOf, usableMemoryBytes } from '../../scheduling/placement.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
@@ -59,7 +59,7 @@ interface Move {
 
 /** The smallest VMs leave first, each to the host with the most free memory. @throws ApiError VMM-40001 */
 async function planMoves(ctx: Running, { hostExtId, clusterExtId }: Evacuating): Promise<readonly Move[]> {
-  const room = await freeBytes(ctx, clusterExtId)
+  const room = await freeMemoryBytes(ctx, clusterExtId)
   room.delete(hostExtId)
   const moves: Move[] = []
   for (const vm of (await runningOn(ctx, clusterExtId)).filter(({ host }) => host?.extId === hostExtId)) {
@@ -76,7 +76,7 @@ async function planMoves(ctx: Running, { hostExtId, clusterExtId }: Evacuating):
 }
 
 /** By host that takes VMs. */
-async function freeBytes({ drivers, store }: Pick<Running, 'drivers' | 'store'>, clusterExtId: string) {
+async function freeMemoryBytes({ drivers, store }: Pick<Running, 'drivers' | 'store'>, clusterExtId: string) {
   const open = (await hostsOf(store, clusterExtId)).filter(
     ({ extId, maintenanceState = 'normal' }) => maintenanceState === 'normal' && drivers.hardware.isHostUp(extId),
   )
@@ -114,7 +114,7 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
     if (vm === undefined || ![input.hostExtId, to].includes(vm.host?.extId ?? '')) continue
     await ctx.drivers.externalHypervisor.moveVm(vmExtId, to)
     await ctx.checkpoint(10 + (75 * (index + 1)) / moves.length, ({ store }) =>
-      noteLeft(store, { vmExtId, hostExtId: input.hostExtId }, 'movedVmExtIds'),
+      recordDeparture(store, { vmExtId, hostExtId: input.hostExtId }, 'movedVmExtIds'),
     )
   }
   // Somebody may have powered one on, or moved it there, since the plan was made.
@@ -128,7 +128,7 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
 
 async function rollBack(ctx: Running, input: Evacuating): Promise<void> {
   await endEvacuation(ctx, input)
-  if (input.rollsBack) await returnAll(ctx, input)
+  if (input.rollsBackOnFailure) await returnAll(ctx, input)
 }
 
 export const enterEsxMaintenance = defineTask<Evacuating>({
@@ -138,9 +138,9 @@ export const enterEsxMaintenance = defineTask<Evacuating>({
     {
       name: 'mark unschedulable',
       progress: 5,
-      record: async (ctx, { hostExtId, timeoutSeconds, mayStop }) => {
+      record: async (ctx, { hostExtId, timeoutSeconds, mayShutDownVms }) => {
         await setState(ctx.store, hostExtId, 'entering_maintenance')
-        if (mayStop) ctx.warn('shouldShutdownNonMigratableUvms was ignored: it is for native clusters only.')
+        if (mayShutDownVms) ctx.warn('shouldShutdownNonMigratableUvms was ignored: it is for native clusters only.')
         return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
       },
       // Returns VMs of an earlier attempt, too, which this one continues.
@@ -219,7 +219,7 @@ async function moveBack(
   { extId, memorySizeBytes = 0 }: { readonly extId: string; readonly memorySizeBytes?: number },
   { hostExtId, clusterExtId }: HostOfCluster,
 ): Promise<string | undefined> {
-  const free = (await freeBytes({ drivers, store }, clusterExtId)).get(hostExtId) ?? 0
+  const free = (await freeMemoryBytes({ drivers, store }, clusterExtId)).get(hostExtId) ?? 0
   if (free < memorySizeBytes) return 'its host has no room any more'
   try {
     await drivers.externalHypervisor.moveVm(extId, hostExtId)
