@@ -82,8 +82,10 @@ export function createNodes(world: SimulatedWorld): Nodes {
     },
     async takeBackNode(nodeUuid, holder) {
       const { pending, ...node } = nodes.get(nodeUuid) ?? {}
+      // A node whose networking was configured, and that has not joined, is pending only if it was imaged.
+      const isFree = pending === undefined && (node as Partial<NodeFact>).clusterExtId === undefined
+      if (isFree || pending?.holder === holder) await clearNetworking(nodeUuid)
       if (pending?.holder !== holder) return
-      await clearNetworking(nodeUuid)
       const { clusterExtId: _, ...rest } = node as NodeFact
       await nodes.put(nodeUuid, { ...rest, ...pending.before })
     },
