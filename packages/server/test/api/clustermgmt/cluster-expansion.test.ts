@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { controllerVmFacts } from '../../../src/drivers/simulated/controller-vms.ts'
 import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
 import { nodeId } from '../../kinds/clustermgmt/unconfigured-node.ts'
@@ -246,6 +247,43 @@ test('an expansion and a removal that are cancelled leave everything as it was',
     const back = (await slow.call('GET', `${cluster}/hosts/${victim}`)).data
     assert.deepEqual([back.nodeStatus, back.maintenanceState], ['NORMAL', 'normal'])
     assert.deepEqual(await vmsOn(slow, victim), vmsBefore)
+    await checkInvariants(slow)
+  } finally {
+    await slow.close()
+  }
+})
+
+test('what would be bound to a host that leaves is refused, and what came in time keeps the host', async () => {
+  const slow = await startApp({ config: { durations: 'natural' } })
+  const victim = hostId('hp-n01-b')
+  const ofOneCopy = (name: string, more: object = {}): Promise<CallResult> => {
+    const body = { name, replicationFactor: 1, ...more }
+    return slow.call('POST', `${clustermgmt}/storage-containers`, {
+      body,
+      clusterId: ids.native,
+      requestId: randomUUID(),
+    })
+  }
+  try {
+    const removing = await remove([victim], {}, slow)
+    await reached(slow, removing, 45)
+    assert.equal(refusal(await ofOneCopy('too-late', { affinityHostExtId: victim })), '409 CLUSTER_BUSY')
+    const [drive] = slow.drivers.hardware.drivesOf(victim)
+    assert.equal(refusal(await ask('add-disk', { serialNumber: drive?.serialNumber }, slow)), '409 CLUSTER_BUSY')
+    const made: any[] = []
+    for (const name of ['one', 'two', 'three', 'four']) {
+      const task = await driven(slow, slow.task(await ofOneCopy(name)))
+      made.push((await slow.call('GET', `${clustermgmt}/storage-containers/${task.entitiesAffected[0].extId}`)).data)
+    }
+    assert.ok(made.every(({ affinityHostExtId }) => affinityHostExtId !== undefined && affinityHostExtId !== victim))
+    await slow.store.transaction((store) =>
+      store.update(StorageContainer, made[0].extId, { affinityHostExtId: victim } as never),
+    )
+    const kept = await driven(slow, slow.task(removing))
+    assert.equal(kept.status, 'FAILED')
+    assert.match(messagesOf(kept), /These storage containers have their only copy on "hp-n01-b": "one"/)
+    assert.equal((await slow.call('GET', `${cluster}/hosts/${victim}`)).data.nodeStatus, 'NORMAL')
+    assert.ok(slow.drivers.hardware.drivesOf(victim).every(({ isInPool, isLeaving }) => isInPool && isLeaving !== true))
     await checkInvariants(slow)
   } finally {
     await slow.close()
