@@ -81,7 +81,11 @@ export function createNodes(world: SimulatedWorld): Nodes {
       }
     },
     async takeBackNode(nodeUuid, holder) {
-      const { pending, ...node } = nodes.get(nodeUuid) ?? {}
+      const fact = nodes.get(nodeUuid)
+      // A node that was not imaged and could not join has the bridges of its cluster all the same.
+      if (fact !== undefined && fact.pending === undefined && fact.clusterExtId === undefined)
+        await clearNetworking(nodeUuid)
+      const { pending, ...node } = fact ?? {}
       if (pending?.holder !== holder) return
       await clearNetworking(nodeUuid)
       const { clusterExtId: _, ...rest } = node as NodeFact

@@ -201,6 +201,8 @@ test('one node that cannot join keeps all of them out, and all can be discovered
   const task = await done(expand(nodeList('a', 'c')))
   assert.equal(task.status, 'FAILED')
   assert.match(messagesOf(task), /could not join/)
+  for (const letter of ['a', 'c'] as const)
+    assert.deepEqual(app.drivers.networkFabric.bridges(nodeId(letter)), [], `bridges of node ${letter}`)
   assert.equal(await numberOfNodes(), 4)
   assert.equal((await discovered()).length, 3)
   await noFaults(app)
