@@ -3,10 +3,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { accountId } from '../../../src/domains/clustermgmt/system-accounts/accounts.ts'
+import { factoryPassword } from '../../../src/domains/clustermgmt/system-accounts/system-user-password.ts'
 import { controllerVmFacts } from '../../../src/drivers/simulated/controller-vms.ts'
 import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
+import { accountFacts } from '../../../src/drivers/simulated/system-accounts.ts'
+import { demoBmc } from '../../../src/seeds/demo/hosts.ts'
 import { nodeId } from '../../kinds/clustermgmt/unconfigured-node.ts'
-import { clustermgmt, hostId, ids, setFault } from '../../support/clustermgmt.ts'
+import { clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
 import { driven, reached } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
@@ -290,6 +294,36 @@ test('what would be bound to a host that leaves is refused, and what came in tim
   } finally {
     await slow.close()
   }
+})
+
+test('a node that leaves and joins again has a BMC at the address asked for, and the factory passwords', async () => {
+  const bmcPath = `${cluster}/hosts/${nodeId('a')}/bmc-info`
+  const bmcStatus = async (): Promise<string> => {
+    assert.equal((await done(putFresh(app, bmcPath, { credential: demoBmc }))).status, 'SUCCEEDED')
+    return (await app.call('GET', bmcPath)).data.status
+  }
+  await succeeded(expand([{ ...nodeList('a')[0], ipmiIp: ip('10.44.1.199') }]))
+  assert.equal((await app.call('GET', bmcPath)).data.ipAddress.ipv4.value, '10.44.1.199')
+  assert.equal(await bmcStatus(), 'VALID')
+  const root = accountId('AHV', nodeId('a'), 'root')
+  const passwords = `${clustermgmt}/system-user-passwords`
+  const rootStatus = async (): Promise<string> => (await listed(passwords)).find(({ extId }) => extId === root)?.status
+  const body = { currentPassword: factoryPassword, newPassword: 'N3w.Passw0rd' }
+  await succeeded(app.call('POST', `${passwords}/${root}/$actions/change-password`, { body, requestId: randomUUID() }))
+  assert.equal(await rootStatus(), 'SECURE')
+  assert.ok(accountFacts(app.world).get(root))
+  await succeeded(remove([nodeId('a')]))
+  assert.equal(accountFacts(app.world).get(root), undefined)
+
+  const match = { driverCall: { driver: 'hardware', method: 'poolDrivesOf' } }
+  await aFault(app, match, { error: 'SERVICE_UNAVAILABLE', arguments: { fault: 'It fails on purpose.' } }, { next: 1 })
+  assert.equal((await done(expand([{ ...nodeList('a')[0], ipmiIp: ip('10.44.1.198') }]))).status, 'FAILED')
+  await noFaults(app)
+  await succeeded(expand(nodeList('a')))
+  assert.equal((await app.call('GET', bmcPath)).data.ipAddress.ipv4.value, '10.44.1.199')
+  assert.equal(await bmcStatus(), 'VALID')
+  assert.equal(await rootStatus(), 'DEFAULT')
+  await succeeded(remove([nodeId('a')]))
 })
 
 async function vmsOn(at: TestApp, host: string): Promise<string[]> {

@@ -14,6 +14,7 @@ import { HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import type { SwitchHost, SwitchRow } from '../../scheduling/switch-bridges.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { forgetDisks, recordDisks } from '../../storage-space/disks.ts'
+import { forgetAccounts } from '../system-accounts/accounts.ts'
 import { bmcRowOf, hostRowOf } from './host-row.ts'
 import type { NodeUplinks } from './uplinks.ts'
 
@@ -78,6 +79,7 @@ export async function removeHosts(
     if (row.clusters[0]?.hosts.some((host) => gone.has(host.extId))) await changeHosts(store, row, [], gone)
   for (const hostExtId of hostExtIds) {
     await forgetDisks(store, hostExtId)
+    await forgetAccounts(store, hostExtId)
     for (const kind of [HostMaintenance, BmcInfo, Host])
       if ((await store.get(kind, hostExtId)) !== undefined) await store.remove(kind, hostExtId)
     for (const { extId } of await store.findWhere(DataStore, { hostExtId })) await store.remove(DataStore, extId)
