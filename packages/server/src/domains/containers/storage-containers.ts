@@ -13,7 +13,7 @@ import type { Reader } from '../../store/store.ts'
 import type { WriteContext } from '../context.ts'
 import { refuseReadOnly, requireReachable } from '../registrations/reachability.ts'
 import { isLeaving } from '../scheduling/host-state.ts'
-import { copiesOf, hostsOf, storagePoolOf } from '../storage-space/capacity.ts'
+import { copiesOf, storageHostsOf, storagePoolOf } from '../storage-space/capacity.ts'
 import { reductionsSince } from '../storage-space/data-reduction.ts'
 import { imageContainerName } from '../storage-space/stored-data.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './rules.ts'
@@ -90,7 +90,7 @@ export async function startContainerCreation(
 async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
   const { clusterExtId = '', affinityHostExtId } = container
   if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
-  const all = await hostsOf(store, clusterExtId)
+  const all = await storageHostsOf(store, clusterExtId)
   if (all.length < 2) return undefined
   const hosts = all.filter((host) => !isLeaving(host))
   const load = new Map(hosts.map(({ extId }) => [extId, 0]))
