@@ -4,6 +4,7 @@ import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../core/api-error.ts'
 
 export function closedBecause(host: EntityOf<typeof Host>, isUp: boolean): string | undefined {
+  if (host.hostType === 'STORAGE_ONLY') return 'storage: the host stores data and runs no VMs'
   if (!isUp) return 'unreachable: the host does not answer'
   if ((host.maintenanceState ?? 'normal') !== 'normal') return `maintenance: the host is ${host.maintenanceState}`
   if (isLeaving(host)) return `maintenance: the node is ${host.nodeStatus}`

@@ -15,7 +15,7 @@ import { clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clus
 import { driven, reached } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
-import { changed, readVm } from '../../support/native-cluster.ts'
+import { act, changed, readVm } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { ip } from '../../support/vpcs.ts'
 
@@ -224,6 +224,33 @@ test('a node that joins for computing only brings no disks and no controller VM'
   assert.deepEqual([host.hostType, host.controllerVm], ['COMPUTE_ONLY', undefined])
   assert.equal((await listed(`${clustermgmt}/disks`)).length, disks)
   await succeeded(remove([nodeId('b')]))
+})
+
+test('a node that joins never to be scheduled stores data and gets no VM', async () => {
+  const disks = (await listed(`${clustermgmt}/disks`)).length
+  const never = { configParams: { isNeverScheduleable: true } }
+  await succeeded(expand(nodeList('a'), never))
+  const host = (await app.call('GET', `${cluster}/hosts/${nodeId('a')}`)).data
+  assert.deepEqual([host.hostType, host.controllerVm.isInMaintenanceMode], ['STORAGE_ONLY', false])
+  assert.ok((await listed(`${clustermgmt}/disks`)).length > disks)
+  const status = await listed('/networking/v4.3/config/node-schedulable-statuses?$filter=isNeverSchedulable eq true')
+  assert.deepEqual(
+    status.map(({ extId }) => extId),
+    [nodeId('a')],
+  )
+  const vm = (await vmsOn(app, hostId('hp-n01-b')))[0] as string
+  const moved = await act(app, vm, 'migrate-to-host', { host: { extId: nodeId('a') } })
+  assert.match(String(moved.errors?.[0]?.message), /runs no VMs/)
+  const path = `/clustermgmt/v4.2/operations/clusters/${ids.native}/hosts/${hostId('hp-n01-b')}/$actions`
+  const maintain = (action: string): Promise<any> =>
+    succeeded(app.call('POST', `${path}/${action}-host-maintenance`, { body: {}, requestId: randomUUID() }))
+  await maintain('enter')
+  assert.deepEqual(await vmsOn(app, nodeId('a')), [])
+  await maintain('exit')
+  await succeeded(remove([nodeId('a')]))
+
+  assert.equal((await ask('expand-cluster', { nodeParams: { computeNodeList: nodeList('b') }, ...never })).status, 400)
+  assert.equal((await expand(nodeList('a'), { configParams: { shouldSkipDiscovery: true } })).status, 400)
 })
 
 test('a host that joined for computing only is no loss of storage in maintenance, and gives the pool no disks', async () => {

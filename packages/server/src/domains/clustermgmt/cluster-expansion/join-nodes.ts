@@ -58,8 +58,8 @@ export async function takeAllBack(ctx: Running, nodes: readonly JoiningNode[]): 
 }
 
 export async function poolDrives(ctx: Running, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
-  for (const { nodeUuid, isComputeOnly } of nodes)
-    if (!isComputeOnly) await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
+  for (const { nodeUuid, hostType } of nodes)
+    if (hostType !== 'COMPUTE_ONLY') await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
 }
 
 /** @throws DriverError, retryable, when a node does not answer */
@@ -68,8 +68,8 @@ export const newHostsOf = (
   nodes: readonly JoiningNode[],
   plans: Readonly<Record<string, NodePlan>>,
 ): NewHost[] =>
-  nodes.map(({ nodeUuid, hostName, isComputeOnly }) => {
+  nodes.map(({ nodeUuid, hostName, hostType }) => {
     const node = requireNode(drivers, nodeUuid)
     const drives = drivers.hardware.drivesOf(nodeUuid)
-    return { node, hostName, isComputeOnly, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
+    return { node, hostName, hostType, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
   })

@@ -15,7 +15,7 @@ import type { SwitchHost, SwitchRow } from '../../scheduling/switch-bridges.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { forgetDisks, recordDisks } from '../../storage-space/disks.ts'
 import { forgetAccounts } from '../system-accounts/accounts.ts'
-import { bmcRowOf, hostRowOf } from './host-row.ts'
+import { bmcRowOf, type HostType, hostRowOf } from './host-row.ts'
 import type { NodeUplinks } from './uplinks.ts'
 
 interface Writing {
@@ -27,7 +27,7 @@ export interface NewHost {
   /** With the addresses that it has in the cluster. */
   readonly node: NodeView
   readonly hostName: string
-  readonly isComputeOnly: boolean
+  readonly hostType: HostType
   readonly uplinks: readonly NodeUplinks[]
   readonly drives: readonly Drive[]
 }
@@ -39,8 +39,8 @@ export async function insertHosts(
 ): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) throw new Error(`hosts of the cluster ${clusterExtId}, which is not there`)
-  for (const { node, hostName, isComputeOnly, drives } of hosts) {
-    const of = { tenantId: cluster.tenantId, cluster, hostName, bootedAt: clock.now(), isComputeOnly }
+  for (const { node, hostName, hostType, drives } of hosts) {
+    const of = { tenantId: cluster.tenantId, cluster, hostName, bootedAt: clock.now(), hostType }
     await store.insert(Host, hostRowOf(node, of))
     await recordDisks(store, node.nodeUuid, drives)
     const bmc = bmcRowOf(node, of)
