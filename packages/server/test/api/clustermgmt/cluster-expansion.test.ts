@@ -153,6 +153,26 @@ test('13. a removal that leaves too few hosts is refused by the checks, with eve
   assert.equal(unknown.errors?.length, 2)
 })
 
+test('13. a removal that leaves room for the data but not for the reservations is refused', async () => {
+  const fresh = await startApp()
+  const containers = `${clustermgmt}/storage-containers`
+  const reserve = (bytes: number): Promise<CallResult> => {
+    const body = { name: 'reserved', logicalExplicitReservedCapacityBytes: bytes }
+    return fresh.call('POST', containers, { body, clusterId: ids.native, requestId: randomUUID() })
+  }
+  const check = (): Promise<any> => done(remove([hostId('hp-n01-b')], { shouldSkipRemove: true }, fresh), fresh)
+  try {
+    assert.equal((await check()).status, 'SUCCEEDED')
+    const { available } = (await reserve(2 ** 50)).errors?.[0]?.argumentsMap ?? {}
+    await succeeded(reserve(Math.floor((Number(available) * 0.95) / 2)), fresh)
+    const task = await check()
+    assert.equal(task.status, 'FAILED')
+    assert.match(messagesOf(task), /have room for \d+ bytes, and the cluster stores or reserves \d+/)
+  } finally {
+    await fresh.close()
+  }
+})
+
 test('a node with another hypervisor version is imaged, and keeps the version of the cluster', async () => {
   const refused = await done(expand(nodeList('c'), { configParams: { shouldSkipImaging: true } }))
   assert.match(messagesOf(refused), /has to be imaged/)

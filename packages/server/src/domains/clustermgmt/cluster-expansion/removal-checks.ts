@@ -66,11 +66,11 @@ export async function checkRemoval(ctx: Running, removal: Removal): Promise<void
 }
 
 async function spaceFaults(ctx: Running, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
-  const { containers } = await poolUsage(ctx, clusterExtId)
-  const used = [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0)
+  const { takenBytes } = await poolUsage(ctx, clusterExtId)
   const left = staying.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   const most = Math.floor((left * mostFilledPercent) / 100)
-  return used <= most ? [] : [`The other hosts have room for ${most} bytes, and the cluster stores ${used}.`]
+  if (takenBytes <= most) return []
+  return [`The other hosts have room for ${most} bytes, and the cluster stores or reserves ${takenBytes}.`]
 }
 
 /** What is bound to the hosts, and cannot leave with their VMs. */
