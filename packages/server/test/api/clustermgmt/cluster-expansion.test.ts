@@ -7,7 +7,7 @@ import { accountId } from '../../../src/domains/clustermgmt/system-accounts/acco
 import { factoryPassword } from '../../../src/domains/clustermgmt/system-accounts/system-user-password.ts'
 import { controllerVmFacts } from '../../../src/drivers/simulated/controller-vms.ts'
 import { drivesIn } from '../../../src/drivers/simulated/drives.ts'
-import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
+import { type NodeFact, nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
 import { accountFacts } from '../../../src/drivers/simulated/system-accounts.ts'
 import { demoBmc } from '../../../src/seeds/demo/hosts.ts'
 import { nodeId } from '../../kinds/clustermgmt/unconfigured-node.ts'
@@ -207,6 +207,32 @@ test('the checks of an expansion name every obstacle at once', async () => {
   assert.equal(refusal(await expand([{ nodeUuid: randomUUID() }])), '404 ENTITY_NOT_FOUND')
   assert.equal((await expand([])).status, 400)
   assert.equal((await expand([nodeList('a')[0] as object, nodeList('a')[0] as object])).status, 400)
+})
+
+test('a block is in the rack that an expansion names, and its units show the racks', async () => {
+  const { block } = nodeFacts(app.world).get(nodeId('c')) as NodeFact
+  const inRack = (rackName: string, more: object = {}) =>
+    ask('expand-cluster', {
+      nodeParams: { nodeList: nodeList('c'), blockList: [{ blockId: block.serialNumber, rackName, ...more }] },
+      configParams: { shouldValidateRackAwareness: true },
+    })
+  assert.equal((await inRack('rack-7', { rackName: undefined })).status, 400)
+  const other = await done(inRack('rack-7', { blockId: 'BL0' }))
+  assert.match(messagesOf(other), /blockId: expected BL\w+; found BL0/)
+  assert.match(messagesOf(other), /expected the rackName of block/)
+  await succeeded(inRack('rack-7'))
+  const units = async (): Promise<any[]> => (await app.call('GET', `${cluster}/rackable-units`)).data
+  const racks = new Map((await units()).map(({ serial, rack }) => [serial, rack]))
+  const rack = racks.get(block.serialNumber)
+  assert.match(rack.uuid, /^[0-9a-f-]{36}$/)
+  const { nodes } = (await units()).find(({ rack }) => rack !== undefined)
+  assert.deepEqual(
+    nodes.map(({ uuid, position, svmId }: any) => [uuid, position, svmId]),
+    [[nodeId('c'), 3, rack.id]],
+  )
+  assert.deepEqual([...racks.values()].filter(Boolean), [rack])
+  await succeeded(remove([nodeId('c')]))
+  assert.ok((await units()).every(({ rack }) => rack === undefined))
 })
 
 test('12. of two expansions that name the same node at once, one is accepted', async () => {

@@ -75,6 +75,11 @@ export function expansionFaults(body: ExpansionBody): ApiError[] {
         ? [invalid(`${path}/hypervisorHostname`, 'expected a name that no other node of the request has')]
         : []),
     ]),
+    ...(nodeParams.blockList ?? []).flatMap((block, index) =>
+      (['blockId', 'rackName'] as const)
+        .filter((field) => block[field] === undefined)
+        .map((field) => invalid(`nodeParams/blockList[${index}]/${field}`, 'is required')),
+    ),
     ...optionFaults(body),
     ...hypervFaults(nodeParams, configParams),
   ]

@@ -56,6 +56,8 @@ export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof 
     blockSerial: block.serialNumber,
     nodeSerial: node.serialNumber,
     rackableUnitUuid: block.extId,
+    position: node.position,
+    ...(block.rackName === undefined ? {} : { rackName: block.rackName }),
     hasCsr: false,
     isDegraded: false,
     isHardwareVirtualized: false,

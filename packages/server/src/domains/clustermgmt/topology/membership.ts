@@ -1,4 +1,5 @@
 /** The rows by which a node is a host of its cluster, written and removed together. Source: behaviour clustermgmt.md 1.3. */
+import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -18,6 +19,13 @@ import { forgetAccounts } from '../system-accounts/accounts.ts'
 import { bmcRowOf, type HostType, hostRowOf } from './host-row.ts'
 import type { NodeUplinks } from './uplinks.ts'
 
+/** As in requests. */
+interface BlockItem {
+  /** Serial number. */
+  readonly blockId?: string | undefined
+  readonly rackName?: string | undefined
+}
+
 interface Writing {
   readonly store: Transaction
   readonly clock: Clock
@@ -36,6 +44,7 @@ export async function insertHosts(
   { store, clock }: Writing,
   clusterExtId: string,
   hosts: readonly NewHost[],
+  racks: readonly BlockItem[] = [],
 ): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) throw new Error(`hosts of the cluster ${clusterExtId}, which is not there`)
@@ -46,6 +55,7 @@ export async function insertHosts(
     const bmc = bmcRowOf(node, of)
     if (bmc !== undefined) await store.insert(BmcInfo, bmc)
   }
+  await nameRacks(store, clusterExtId, racks)
   for (const row of await store.findWhere(VirtualSwitch, { clusterExtId })) {
     const added = hosts.flatMap(({ node, uplinks }) => {
       const own = uplinks.find(({ switchExtId }) => switchExtId === row.extId)
@@ -55,6 +65,27 @@ export async function insertHosts(
   }
   await settled(store, clusterExtId)
 }
+
+/** All hosts of a block are in one rack. */
+async function nameRacks(store: Transaction, clusterExtId: string, given: readonly BlockItem[]): Promise<void> {
+  const hosts = await hostsOf(store, clusterExtId)
+  const racks = racksOf(hosts, given)
+  for (const { extId, blockSerial, rackName } of hosts) {
+    const named = racks.get(blockSerial)
+    if (named !== rackName) await store.update(Host, extId, { rackName: named })
+  }
+}
+
+/** Racks by serial number of their blocks. @param given these come first */
+export const racksOf = (
+  hosts: readonly Pick<EntityOf<typeof Host>, 'blockSerial' | 'rackName'>[],
+  given: readonly BlockItem[],
+): ReadonlyMap<string | undefined, string> =>
+  new Map(
+    [...hosts.map(({ blockSerial, rackName }) => ({ blockId: blockSerial, rackName })), ...given].flatMap(
+      ({ blockId, rackName }) => (rackName === undefined ? [] : [[blockId, rackName] as const]),
+    ),
+  )
 
 /** As a host of the virtual switch, on which its other hosts have the bridge `like`. */
 export const switchHostOf = (
