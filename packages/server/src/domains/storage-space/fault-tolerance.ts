@@ -18,7 +18,7 @@ type Level = NonNullable<
 /** Each host that is up copies at this rate after a loss. */
 export const copiedBytesPerSecond = 400 * 1024 ** 2
 
-interface Asking extends CapacityContext {
+interface ToleranceContext extends CapacityContext {
   readonly drivers: Drivers
 }
 
@@ -40,7 +40,7 @@ export const blockOrRackOf = (host: HostRow, level: 'BLOCK' | 'RACK'): string =>
  * @param hosts those that store data
  */
 export async function currentFaultTolerance(
-  ctx: Asking,
+  ctx: ToleranceContext,
   cluster: EntityOf<typeof Cluster>,
   hosts: readonly HostRow[],
 ): Promise<number> {

@@ -31,7 +31,7 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
   if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
   const bundle = bundleFor(ctx.drivers, clusterExtId)
   const switches = await switchesOf(ctx, clusterExtId)
-  const usual = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches
+  const switchesToJoin = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches
   const faults: string[] = []
   const plans: Record<string, NodePlan> = {}
   const found = new Map(nodes.map(({ nodeUuid }) => [nodeUuid, ctx.drivers.hardware.nodeOf(nodeUuid)]))
@@ -42,7 +42,13 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
       continue
     }
     const networks = skipsNetworking ? [] : joining.networks
-    const { uplinks, faults: own } = planUplinks(ctx, usual, node.nodeUuid, networks, `${joining.path}/networks`)
+    const { uplinks, faults: own } = planUplinks(
+      ctx,
+      switchesToJoin,
+      node.nodeUuid,
+      networks,
+      `${joining.path}/networks`,
+    )
     plans[node.nodeUuid] = { isImaged: needsImaging(node, bundle), uplinks }
     faults.push(...own, ...nodeFaults(expansion, joining, node, bundle))
   }
@@ -52,8 +58,8 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
     ...(await nameFaults(ctx, expansion)),
     ...(await rackFaults(ctx, cluster, present, expansion)),
   )
-  const isKnown = Object.keys(plans).length === nodes.length
-  if (!skipsChecks || !isKnown) refuseWith(faults)
+  const areAllFound = Object.keys(plans).length === nodes.length
+  if (!skipsChecks || !areAllFound) refuseWith(faults)
   return plans
 }
 

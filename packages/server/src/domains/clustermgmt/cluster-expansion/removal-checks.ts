@@ -80,7 +80,7 @@ export async function bondFaults(
   leaving: readonly HostRow[],
 ): Promise<string[]> {
   const vms = await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
-  const known = new Map(vms.map((vm) => [vm.extId, vm]))
+  const vmsById = new Map(vms.map((vm) => [vm.extId, vm]))
   const extern = await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
   const claims = await store.findWhere(DeviceClaim, { clusterExtId })
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
@@ -96,7 +96,7 @@ export async function bondFaults(
     const stored = containers.filter(({ affinityHostExtId }) => affinityHostExtId === host).map(({ name }) => name)
     if (stored.length > 0)
       faults.push(`These storage containers have their only copy on "${hostName}": ${names(stored)}.`)
-    const owners = claims.filter(({ hostExtId }) => hostExtId === host).map(({ vmExtId }) => known.get(vmExtId)?.name)
+    const owners = claims.filter(({ hostExtId }) => hostExtId === host).map(({ vmExtId }) => vmsById.get(vmExtId)?.name)
     if (owners.length > 0) faults.push(`These VMs have devices of "${hostName}": ${names(owners)}.`)
     const outside = extern.filter((vm) => vm.host?.extId === host).map(({ name }) => name)
     if (outside.length > 0) faults.push(`These external VMs run on "${hostName}": ${names(outside)}.`)
