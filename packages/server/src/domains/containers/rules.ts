@@ -5,9 +5,9 @@ import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
-import { clusterLosesHost, isLeaving } from '../scheduling/host-state.ts'
 import { type CapacityContext, copiesOf, poolCapacity, poolUsage, storageHostsOf } from '../storage-space/capacity.ts'
 import { canDeduplicate, smallestForDeduplication } from '../storage-space/controller-vm-memory.ts'
+import { clusterLosesHost, isLeaving } from '../storage-space/leaving-hosts.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 

@@ -1,7 +1,7 @@
 /** Source: behaviour vmm.md 3.2; networking.md 1.5 (gateway nodes). */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
-import { ApiError } from '../../core/api-error.ts'
+import { isLeaving } from '../storage-space/leaving-hosts.ts'
 
 export function closedBecause(host: EntityOf<typeof Host>, isUp: boolean): string | undefined {
   if (host.hostType === 'STORAGE_ONLY') return 'storage: the host stores data and runs no VMs'
@@ -10,10 +10,3 @@ export function closedBecause(host: EntityOf<typeof Host>, isUp: boolean): strin
   if (isLeaving(host)) return `maintenance: the node is ${host.nodeStatus}`
   return undefined
 }
-
-/** A task removes the host from its cluster: nothing new is bound to it. */
-export const isLeaving = ({ nodeStatus = 'NORMAL' }: Pick<EntityOf<typeof Host>, 'nodeStatus'>): boolean =>
-  nodeStatus !== 'NORMAL'
-
-export const clusterLosesHost = ({ name }: { readonly name: string }): ApiError =>
-  new ApiError('CLUSTER_BUSY', { name, taskExtId: 'that removes the host' })

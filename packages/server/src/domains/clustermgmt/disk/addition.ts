@@ -12,10 +12,10 @@ import type { Drive, PartitionType } from '../../../drivers/drives.ts'
 import { isManager } from '../../containers/storage-containers.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
-import { clusterLosesHost, isLeaving } from '../../scheduling/host-state.ts'
 import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { type DiskRow, recordDisks } from '../../storage-space/disks.ts'
 import { fairBytes } from '../../storage-space/drive-usage.ts'
+import { clusterLosesHost, isLeaving } from '../../storage-space/leaving-hosts.ts'
 import { changeDisk, driveOf, type OfDisk } from './removal.ts'
 
 type Body = ValueOf<typeof DiskAdditionSpec>
