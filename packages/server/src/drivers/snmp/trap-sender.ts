@@ -126,6 +126,14 @@ function withEngineTime(session: Session, engineTime: () => number): Session {
 function withoutThrowing(session: Session): Session {
   // An answer that is no SNMP: the inform is repeated.
   session.on('error', () => undefined)
+  // The library throws at a V3 message or a report within a V2 session, after it has forgotten the request.
+  session.dgram.removeAllListeners('message').on('message', (bytes: Buffer) => {
+    try {
+      session.onMsg(bytes)
+    } catch (error) {
+      session.emit('refused', error)
+    }
+  })
   return session
 }
 
@@ -157,6 +165,7 @@ function sent(session: Session, { isInform }: TrapReceiver, { oid, upTime, value
   const options = { upTime: Math.max(1, Math.floor(upTime) % maximumTicks) }
   return new Promise((resolve, reject) => {
     const done = (error: Error | null): void => (error === null || error === undefined ? resolve() : reject(error))
+    session.on('refused', ({ message }: Error) => reject(new Error(`its answer cannot be processed: ${message}`)))
     if (isInform) session.inform(oid, varbinds, options, done)
     else session.trap(oid, varbinds, options, done)
   })
