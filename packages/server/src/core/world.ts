@@ -44,6 +44,8 @@ export interface Services {
   publicUrl(): string
   readonly addressGuard: AddressGuard
   readonly registrationGuard: AddressGuard
+  /** Of receivers of traps, log lines and flows: only what `--allow-address` opens. */
+  readonly receiverGuard: AddressGuard
   readonly snapshots: Snapshots
   readonly restores: Restores
   readonly tier: Tier

@@ -2,7 +2,7 @@
 
 import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
-import { type AddressGuard, createAddressGuard } from '../core/access/address-guard.ts'
+import type { AddressGuard } from '../core/access/address-guard.ts'
 import type { Faults } from '../core/faults.ts'
 import type { Clock } from '../core/time/clock.ts'
 import { amidFaults } from '../drivers/amid-faults.ts'
@@ -29,6 +29,7 @@ export interface DriverSettings {
   readonly folder: string
   readonly guard: AddressGuard
   readonly registrationGuard: AddressGuard
+  readonly receiverGuard: AddressGuard
   readonly real: Clock
   readonly faults?: Faults | undefined
   readonly log: pino.Logger
@@ -47,6 +48,7 @@ function chooseDrivers({
   folder,
   guard,
   registrationGuard,
+  receiverGuard,
   real,
   log,
 }: DriverSettings): Drivers {
@@ -68,10 +70,7 @@ function chooseDrivers({
     }),
     remoteManagers: chooseRemotes(simulated.remoteManagers, managers),
     objectStore: objectStoreByPlace([simulated.objectStore], createS3ObjectStore({ guard, real })),
-    traps: createTrapSender({
-      guard: createAddressGuard({ allowed: config.allowAddress, isOffline: config.offline, isClosed: true }),
-      ...{ real, log },
-    }),
+    traps: createTrapSender({ guard: receiverGuard, real, log }),
     web: webByHost(simulated.web, createHttpWeb({ guard, real })),
   }
 }

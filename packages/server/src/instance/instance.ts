@@ -2,7 +2,6 @@
 
 import { User } from '@hyperplane/contract/iam/user'
 import type { pino } from 'pino'
-import { createAddressGuard } from '../core/access/address-guard.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import { createRequestIds } from '../core/ids/request-ids.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
@@ -48,8 +47,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const isInstant = opening.config.durations === 'instant'
   const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopObservations)
-  const { allowAddress, offline } = opening.config
-  const guard = createAddressGuard({ allowed: allowAddress, isOffline: offline, isClosed: true })
+  const guard = assembled.world.services.receiverGuard
   const collectors = createFlowCollectors(guard, () => state.machineClock.now())
   const stopFlowExports = startFlowExports({ world, clock, collectors, real: state.machineClock, log: opening.log })
   opened.defer(stopFlowExports)

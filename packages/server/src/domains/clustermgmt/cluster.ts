@@ -11,7 +11,7 @@ import { implement, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { requireNotDestroyed } from '../scheduling/topology.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
-import { hostsOf } from '../storage-space/capacity.ts'
+import { storageHostsOf } from '../storage-space/capacity.ts'
 import { AlertNotice, OpenAlert } from './alerts/alert.ts'
 import { alertSchedules } from './alerts/watch.ts'
 import { addressFaults, requireFreeAddresses } from './cluster-addresses.ts'
@@ -42,7 +42,7 @@ export const cluster = implement(
       await requireNotDestroyed(ctx.store, stored)
       const given = withKeptSecrets(body, stored)
       const next = sparselyUpdated(stored, given, ['config', 'network'])
-      const hosts = await hostsOf(ctx.store, stored.extId)
+      const hosts = await storageHostsOf(ctx.store, stored.extId)
       refuseAll([
         ...createOnlyFaults(given, stored),
         ...(isManager(stored) ? managerFaults(given, stored) : []),

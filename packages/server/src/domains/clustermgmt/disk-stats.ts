@@ -4,7 +4,7 @@ import { DiskStats, diskStatsOperations } from '@hyperplane/contract/clustermgmt
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { implement } from '../context.ts'
 import { driveStatistics } from '../statistics/drive-series.ts'
-import { hostsOf } from '../storage-space/capacity.ts'
+import { storageHostsOf } from '../storage-space/capacity.ts'
 import { defaultCopies } from './cluster-rules.ts'
 
 export const diskStats = implement(diskStatsOperations, {
@@ -12,7 +12,7 @@ export const diskStats = implement(diskStatsOperations, {
     const { extId, clusterExtId = '', nodeExtId = '' } = ctx.target
     const host = await ctx.store.get(Host, nodeExtId)
     const cluster = await ctx.store.get(Cluster, clusterExtId)
-    const copies = cluster?.config?.redundancyFactor ?? defaultCopies(await hostsOf(ctx.store, clusterExtId))
+    const copies = cluster?.config?.redundancyFactor ?? defaultCopies(await storageHostsOf(ctx.store, clusterExtId))
     if (host === undefined) return { extId }
     return driveStatistics(ctx, request, { extId, host, copies, names: Object.keys(DiskStats.schema.fields) })
   },

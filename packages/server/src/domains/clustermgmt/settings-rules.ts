@@ -29,7 +29,7 @@ export interface Settings {
   readonly rsyslogServerList?: readonly ValueOf<typeof RsyslogServer>[]
 }
 
-const maximumRsyslogServers = 10
+export const maximumRsyslogServers = 10
 const defaultSmtpPorts: Readonly<Record<string, number>> = { PLAIN: 25, STARTTLS: 587, SSL: 465 }
 
 /** @param prefix of all paths: `network/` or empty */

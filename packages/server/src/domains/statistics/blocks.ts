@@ -8,13 +8,13 @@ import type { BlockDiskRef, ServedReading, Telemetry } from '../../drivers/telem
 import { anyOf } from '../../odata/index.ts'
 import { withEffectiveFlash } from '../block-volumes/disks.ts'
 import type { ReadContext } from '../context.ts'
-import { hostsOf } from '../storage-space/capacity.ts'
+import { storageHostsOf } from '../storage-space/capacity.ts'
 
 type DiskEntity = EntityOf<typeof VolumeDisk>
 
 export interface Blocks {
   readonly disks: readonly BlockDisk[]
-  /** Hosts of their cluster. */
+  /** Hosts of their cluster that store data. */
   readonly hostExtIds: readonly string[]
 }
 
@@ -24,8 +24,8 @@ export interface BlockDisk extends BlockDiskRef {
   readonly createdAt: number
 }
 
-/** After so many disks the event loop gets a turn. */
-const together = 20
+/** After so many readings the event loop gets a turn. */
+export const readingsInTurn = 4000
 
 export async function blocksOfCluster(ctx: ReadContext, clusterExtId: string): Promise<Blocks> {
   const containers = await ctx.store.findWhere(StorageContainer, { clusterExtId })
@@ -42,7 +42,7 @@ export async function blocksOf(ctx: ReadContext, clusterExtId: string, disks: re
   const groupIds = [...new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))]
   const groups = new Map((await ctx.store.getMany(VolumeGroup, groupIds)).map((group) => [group.extId, group]))
   const usages = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
-  const hosts = await hostsOf(ctx.store, clusterExtId)
+  const hosts = await storageHostsOf(ctx.store, clusterExtId)
   return {
     hostExtIds: hosts.map(({ extId }) => extId),
     disks: disks.map((disk) => {
@@ -62,10 +62,15 @@ export async function readBlocks(
   times: readonly number[],
   visit: (index: number, part: ServedReading, disk: BlockDisk) => void,
 ): Promise<void> {
-  for (const [position, disk] of disks.entries()) {
+  let read = 0
+  for (const disk of disks) {
     const readings = await telemetry.readBlockDisk(disk, hostExtIds, times)
     for (const [index, parts] of readings.entries())
       if ((times[index] as number) > disk.createdAt) for (const part of parts) visit(index, part, disk)
-    if (position % together === together - 1) await new Promise(setImmediate)
+    read += times.length
+    if (read >= readingsInTurn) {
+      read = 0
+      await new Promise(setImmediate)
+    }
   }
 }

@@ -103,13 +103,12 @@ export async function containerStatistics(
   const times = timesOf(buckets)
   const loads = await loadsOf(ctx, clusterExtId, extId, times)
   const storage = await storageOver(ctx, clusterExtId, times)
+  const reserved = new Map(storage.containers.map((one) => [one.extId, physicallyReserved(one, ctx.drivers)]))
   const at = new Map(times.map((time, index) => [time, loads[index]]))
-  const sampled = sampledBuckets(buckets, (some) =>
+  const sampled = await sampledBuckets(buckets, (some) =>
     some.flatMap((time): ContainerSums | [] => {
       const load = at.get(time)
-      return load === undefined || time <= since
-        ? []
-        : { ...load, ...spaceOf(storage, container, time, (one) => physicallyReserved(one, ctx.drivers)) }
+      return load === undefined || time <= since ? [] : { ...load, ...spaceOf(storage, container, time, reserved) }
     }),
   )
   const series: Record<string, readonly TimeValue[]> = {}
@@ -125,21 +124,21 @@ function spaceOf(
   { containers, capacityBytes, at }: StorageOver,
   container: Container,
   time: number,
-  reservedOf: (container: Container) => number,
+  reservedOf: ReadonlyMap<string, number>,
 ) {
   const all = at(time)
   const sums = all.get(container.extId) ?? noData
   let [taken, otherReservedBytes, otherUnreservedBytes] = [0, 0, 0]
   for (const other of containers) {
     const { physicalBytes } = all.get(other.extId) ?? noData
-    const reserved = reservedOf(other)
+    const reserved = reservedOf.get(other.extId) ?? 0
     taken += Math.max(physicalBytes, reserved)
     if (other.extId === container.extId) continue
     otherReservedBytes += reserved
     otherUnreservedBytes += Math.max(0, physicalBytes - reserved)
   }
   const copies = copiesOf(container)
-  const reservedBytes = reservedOf(container)
+  const reservedBytes = reservedOf.get(container.extId) ?? 0
   const { logicalAdvertisedCapacityBytes: advertised = Number.POSITIVE_INFINITY } = container
   const unused = Math.max(0, reservedBytes - sums.physicalBytes)
   const freeOfPool = Math.max(0, capacityBytes - taken) + unused

@@ -13,15 +13,18 @@ export interface SampledBucket<S> extends Bucket {
   readonly mean: S | undefined
 }
 
-/** @param meanOf default: of each number */
-export function sampledBuckets<S extends object>(
+/** The event loop gets a turn before each bucket. */
+export async function sampledBuckets<S extends object>(
   buckets: readonly Bucket[],
   sumsAt: (times: readonly number[]) => readonly S[],
-): readonly SampledBucket<S>[] {
-  return buckets.map((bucket) => {
+): Promise<readonly SampledBucket<S>[]> {
+  const sampled: SampledBucket<S>[] = []
+  for (const bucket of buckets) {
+    await new Promise(setImmediate)
     const sums = sumsAt(bucket.times.map((time) => time * 1000))
-    return { ...bucket, sums, mean: meanOfSums(sums) }
-  })
+    sampled.push({ ...bucket, sums, mean: meanOfSums(sums) })
+  }
+  return sampled
 }
 
 /** Averages sums before deriving figures, so that shares and latencies stay consistent. */

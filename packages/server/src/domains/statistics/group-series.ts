@@ -86,6 +86,7 @@ async function sample(
   const sampled: SampledBucket<BlockSums>[] = []
   let next = 0
   for (const bucket of buckets) {
+    await new Promise(setImmediate)
     const first = next
     next += bucket.times.length
     const indexes = bucket.times.flatMap((time, index) => (time * 1000 > since ? first + index : []))

@@ -164,7 +164,7 @@ async function sample(
   const at = new Map(times.map((time, index) => [time, sums[index]]))
   const sumsAt = (some: readonly number[]): HostSums[] => some.flatMap((time) => at.get(time) ?? [])
   return {
-    buckets: sampledBuckets(buckets, sumsAt),
+    buckets: await sampledBuckets(buckets, sumsAt),
     slots: new Map(slots.map((slot) => [slot, meanOfSums(sumsAt(timesOfSlot(slot)))])),
   }
 }

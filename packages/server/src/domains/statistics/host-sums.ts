@@ -2,7 +2,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { HostReading, Telemetry } from '../../drivers/telemetry.ts'
 import { memoryOf, systemMemoryBytes } from '../scheduling/placement.ts'
-import { type Blocks, readBlocks } from './blocks.ts'
+import { type Blocks, readBlocks, readingsInTurn } from './blocks.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
 import { isPresent, type Subject } from './series.ts'
 
@@ -28,8 +28,7 @@ export type StorageOfHosts = Pick<
   'capacityBytes' | 'copiedBytes' | 'logicalBytes' | 'physicalBytes' | 'reclaimableBytes' | 'usageBytes'
 >
 
-/** After so many readings the event loop gets a turn. */
-const readingsInTurn = 4000
+/** After so many times the event loop gets a turn. */
 const timesInTurn = 500
 
 export const noStorage: StorageOfHosts = {

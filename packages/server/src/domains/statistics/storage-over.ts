@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { ReadContext } from '../context.ts'
-import { hostCapacity, hostsOf } from '../storage-space/capacity.ts'
+import { hostCapacity, storageHostsOf } from '../storage-space/capacity.ts'
 import { added, type DataSums, noData, type StoredData, storedData, sumsOfData } from '../storage-space/stored-data.ts'
 
 export type Container = EntityOf<typeof StorageContainer>
@@ -28,7 +28,7 @@ export async function storageOver(
   clusterExtId: string,
   times: readonly number[],
 ): Promise<StorageOver> {
-  const hosts = await hostsOf(ctx.store, clusterExtId)
+  const hosts = await storageHostsOf(ctx.store, clusterExtId)
   const containers = await ctx.store.findWhere(StorageContainer, { clusterExtId })
   const byId = new Map(containers.map((container) => [container.extId, container]))
   const [first, last] = [(times[0] ?? 0) / dayMillis, (times.at(-1) ?? 0) / dayMillis]

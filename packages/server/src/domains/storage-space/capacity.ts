@@ -82,6 +82,13 @@ export async function hostsOf(store: Reader, clusterExtId: string): Promise<Enti
   return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
 }
 
+/** Hosts of type COMPUTE_ONLY give CPUs and memory alone. */
+export const storesData = ({ hostType }: { readonly hostType?: unknown }): boolean => hostType !== 'COMPUTE_ONLY'
+
+/** They have controller VMs, and their drives are the pool. */
+export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> =>
+  (await hostsOf(store, clusterExtId)).filter(storesData)
+
 export async function poolCapacity({ store, drivers }: Counting, clusterExtId: string): Promise<number> {
   return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host, drivers.hardware), 0)
 }
@@ -98,7 +105,7 @@ export async function reservedBytes(
 export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Promise<PoolUsage> {
   const { store } = ctx
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
-  const hosts = await hostsOf(store, clusterExtId)
+  const hosts = await storageHostsOf(store, clusterExtId)
   const now = ctx.clock.now()
   const written = await sumsOfContainers(ctx, clusterExtId, containers, { hosts: hosts.length, now })
   const usage = new Map<string, ContainerUsage>()

@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { type Drive, shareAt } from '../../drivers/drives.ts'
-import { type CapacityContext, hostsOf, isWorking, poolUsage, usableBytes } from './capacity.ts'
+import { type CapacityContext, isWorking, poolUsage, storageHostsOf, usableBytes } from './capacity.ts'
 import { copiedBytesPerSecond } from './fault-tolerance.ts'
 
 interface Asking extends CapacityContext {
@@ -18,7 +18,7 @@ interface OfPool {
 
 async function poolOf(ctx: Asking, clusterExtId: string): Promise<OfPool> {
   const { hardware } = ctx.drivers
-  const hosts = (await hostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
+  const hosts = (await storageHostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
   const { containers } = await poolUsage(ctx, clusterExtId)
   return {
     drives: workingDrives(hardware, hosts),

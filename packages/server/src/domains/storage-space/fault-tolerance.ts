@@ -35,7 +35,10 @@ export const defaultAwareness = (hosts: readonly unknown[]): Level => (hosts.len
 export const blocksOf = (hosts: readonly HostRow[]): ReadonlySet<string | undefined> =>
   new Set(hosts.map((host) => host.blockSerial))
 
-/** Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies. */
+/**
+ * Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies.
+ * @param hosts those that store data
+ */
 export async function currentFaultTolerance(
   ctx: Asking,
   cluster: EntityOf<typeof Cluster>,

@@ -14,7 +14,12 @@ import type { SimulatedWorld } from './world.ts'
 
 const hydrationBytesPerMilli = (300 * 1024 * 1024) / 1000
 
-export function createImages(world: SimulatedWorld): BlockImages {
+export const createImages = (world: SimulatedWorld): BlockImages => ({
+  ...createSnapshots(world),
+  ...createReverts(world),
+})
+
+function createReverts(world: SimulatedWorld): Omit<BlockImages, keyof Snapshots> {
   const disks = blockDiskFacts(world)
   const images = imageFacts(world)
   const targets = targetFacts(world)
@@ -27,47 +32,6 @@ export function createImages(world: SimulatedWorld): BlockImages {
     return target
   }
   return {
-    async snapshotBlocks(wanted) {
-      const taken = new Map<string, BlockDiskFact>()
-      const layered = new Map<string, BlockDiskFact>()
-      for (const { imageExtId, diskExtId } of wanted) {
-        const disk = disks.get(diskExtId)
-        if (disk === undefined) throw new DriverError(`no volume disk ${diskExtId}`, { retryable: false })
-        answers.require(disk.clusterExtId, 'snapshotBlocks')
-        if (isOver(disk, imageExtId)) continue
-        const present = settled(world, disk)
-        const { fills: _, ...image } = present
-        const kept = images.get(imageExtId) ?? { ...image, since: now(), createdAt: now() }
-        taken.set(imageExtId, kept)
-        const source = { kind: 'image', extId: imageExtId } as const
-        layered.set(diskExtId, { ...present, source, sharedBytes: kept.writtenBytes })
-      }
-      await images.putAll(taken)
-      await disks.putAll(layered)
-    },
-    async deleteImage(imageExtId) {
-      const image = images.get(imageExtId)
-      if (image === undefined) return
-      answers.require(image.clusterExtId, 'deleteImage')
-      const { source, sharedBytes } = image
-      for (const facts of [disks, images]) {
-        const upon = [...facts.all()].filter(([, fact]) => isOver(fact, imageExtId))
-        const rebased = upon.map(([extId, { source: _, ...fact }]): [string, BlockDiskFact] => [
-          extId,
-          { ...fact, ...(source === undefined ? {} : { source }), sharedBytes },
-        ])
-        if (rebased.length > 0) await facts.putAll(new Map(rebased))
-      }
-      await images.remove(imageExtId)
-    },
-    imagesIn: (containerExtId) =>
-      [...images.all()].flatMap(([extId, image]) => {
-        if (image.containerExtId !== containerExtId) return []
-        const { writtenBytes, sharedBytes, createdAt } = image
-        const uniqueBytes = hasSource(world, image) ? Math.max(0, writtenBytes - sharedBytes) : writtenBytes
-        return { extId, writtenBytes, uniqueBytes, ...(createdAt === undefined ? {} : { createdAt }) }
-      }),
-
     async suspendTarget(volumeGroupExtId) {
       const target = targetOf(volumeGroupExtId, 'suspendTarget')
       if (target.suspendedSince === undefined) await targets.put(volumeGroupExtId, { ...target, suspendedSince: now() })
@@ -109,6 +73,57 @@ export function createImages(world: SimulatedWorld): BlockImages {
       if (hydration !== undefined) await targets.put(volumeGroupExtId, target)
     },
     hydrationOf: (volumeGroupExtId, at = now()) => hydrationAt(targets.get(volumeGroupExtId)?.hydration, at),
+  }
+}
+
+type Snapshots = Pick<BlockImages, 'deleteImage' | 'imagesIn' | 'snapshotBlocks'>
+
+function createSnapshots(world: SimulatedWorld): Snapshots {
+  const disks = blockDiskFacts(world)
+  const images = imageFacts(world)
+  const answers = createAnswers(world)
+  const now = (): number => world.clock.now()
+  return {
+    async snapshotBlocks(wanted) {
+      const taken = new Map<string, BlockDiskFact>()
+      const layered = new Map<string, BlockDiskFact>()
+      for (const { imageExtId, diskExtId } of wanted) {
+        const disk = disks.get(diskExtId)
+        if (disk === undefined) throw new DriverError(`no volume disk ${diskExtId}`, { retryable: false })
+        answers.require(disk.clusterExtId, 'snapshotBlocks')
+        if (isOver(disk, imageExtId)) continue
+        const present = settled(world, disk)
+        const { fills: _, ...image } = present
+        const kept = images.get(imageExtId) ?? { ...image, since: now(), createdAt: now() }
+        taken.set(imageExtId, kept)
+        const source = { kind: 'image', extId: imageExtId } as const
+        layered.set(diskExtId, { ...present, source, sharedBytes: kept.writtenBytes })
+      }
+      await images.putAll(taken)
+      await disks.putAll(layered)
+    },
+    async deleteImage(imageExtId) {
+      const image = images.get(imageExtId)
+      if (image === undefined) return
+      answers.require(image.clusterExtId, 'deleteImage')
+      const { source, sharedBytes } = image
+      for (const facts of [disks, images]) {
+        const upon = [...facts.all()].filter(([, fact]) => isOver(fact, imageExtId))
+        const rebased = upon.map(([extId, { source: _, ...fact }]): [string, BlockDiskFact] => [
+          extId,
+          { ...fact, ...(source === undefined ? {} : { source }), sharedBytes },
+        ])
+        if (rebased.length > 0) await facts.putAll(new Map(rebased))
+      }
+      await images.remove(imageExtId)
+    },
+    imagesIn: (containerExtId) =>
+      [...images.all()].flatMap(([extId, image]) => {
+        if (image.containerExtId !== containerExtId) return []
+        const { writtenBytes, sharedBytes, createdAt } = image
+        const uniqueBytes = hasSource(world, image) ? Math.max(0, writtenBytes - sharedBytes) : writtenBytes
+        return { extId, writtenBytes, uniqueBytes, ...(createdAt === undefined ? {} : { createdAt }) }
+      }),
   }
 }
 

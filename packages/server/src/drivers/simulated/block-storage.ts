@@ -61,12 +61,7 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
       }
       if (changed.size > 0) await disks.putAll(changed)
     },
-    thickDisksIn: (containerExtId) =>
-      new Map(
-        [...disks.all()].flatMap(([extId, disk]) =>
-          disk.isThick === true && disk.containerExtId === containerExtId ? [[extId, disk.sizeBytes] as const] : [],
-        ),
-      ),
+    thickDisksIn: thickDisksOf(world),
     async resizeDisk(diskExtId, sizeBytes) {
       await disks.put(diskExtId, { ...settled(world, diskOf(diskExtId, 'resizeDisk')), sizeBytes })
     },
@@ -84,6 +79,27 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
       return usages
     },
   }
+}
+
+/** Kept by container until a disk changes, because statistics ask for each container in turn. */
+function thickDisksOf(world: SimulatedWorld): BlockStorage['thickDisksIn'] {
+  let byContainer: ReadonlyMap<string, ReadonlyMap<string, number>> | undefined
+  world.watch(['blockStorage.disks'], () => (byContainer = undefined))
+  return (containerExtId) => {
+    byContainer ??= thickDisks(blockDiskFacts(world).all())
+    return byContainer.get(containerExtId) ?? new Map()
+  }
+}
+
+function thickDisks(disks: ReadonlyMap<string, BlockDiskFact>): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const thick = [...disks].filter(([, { isThick }]) => isThick === true)
+  const byContainer = Map.groupBy(thick, ([, { containerExtId }]) => containerExtId)
+  return new Map(
+    [...byContainer].map(([container, own]) => [
+      container,
+      new Map(own.map(([extId, disk]) => [extId, disk.sizeBytes])),
+    ]),
+  )
 }
 
 function usageAt(world: SimulatedWorld, disk: BlockDiskFact, at: number): DiskUsage {

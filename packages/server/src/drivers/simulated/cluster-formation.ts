@@ -50,7 +50,8 @@ export function createClusterFormation(world: SimulatedWorld): ClusterFormation 
         if (fact.clusterExtId === clusterExtId) await datastores.remove(key)
       for (const [key, fact] of [...accounts.all()]) if (fact.clusterExtId === clusterExtId) await accounts.remove(key)
       for (const facts of [stops, remoteSides(world), remoteInventories(world)]) await facts.remove(clusterExtId)
-      for (const name of ['extern.clusters', 'hardware.certificates']) await world.collection(name).remove(clusterExtId)
+      for (const name of ['extern.clusters', 'extern.vcenters', 'hardware.certificates'])
+        await world.collection(name).remove(clusterExtId)
       // Last: a repeated call finds what is left.
       await clusters.remove(clusterExtId)
     },

@@ -1,13 +1,8 @@
 import type { ExternalMoves } from '../external-moves.ts'
-import { secretDigest } from '../hardware.ts'
 import { final, type OutsideVmFact, runOf } from './external-facts.ts'
 import type { HardwareFault } from './hardware.ts'
+import { isVcenterLogin, vcenterFacts } from './management-extensions.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
-
-/** Of `extern.clusters`. Without `access` every credential is accepted. */
-export interface ManagementFact {
-  readonly access?: { readonly address: string; readonly username: string; readonly passwordDigest: string }
-}
 
 interface Moving {
   readonly vms: Collection<OutsideVmFact>
@@ -18,19 +13,15 @@ interface Moving {
 
 const bytesPerSecond = 1.2 * 1024 ** 3
 
-export const managementDigest = (clusterExtId: string, password: string): string =>
-  secretDigest(`management/${clusterExtId}`, password)
-
 export function createExternalMoves(world: SimulatedWorld, { vms, isConnected, reached, pass }: Moving): ExternalMoves {
   return {
-    async signIn(clusterExtId, { address, username, password }) {
-      const fact = world.collection<ManagementFact>('extern.clusters').get(clusterExtId)
-      if (fact === undefined || !isConnected(clusterExtId)) return 'silent'
-      const { access } = fact
-      if (access === undefined) return 'accepted'
-      if (access.address !== address) return 'silent'
-      const fits = access.username === username && access.passwordDigest === managementDigest(clusterExtId, password)
-      return fits ? 'accepted' : 'refused'
+    async signIn(clusterExtId, { address, ...login }) {
+      const isKnown = world.collection('extern.clusters').get(clusterExtId) !== undefined
+      if (!isKnown || !isConnected(clusterExtId)) return 'silent'
+      const vcenter = vcenterFacts(world).get(clusterExtId)
+      if (vcenter === undefined) return 'accepted'
+      if (vcenter.address !== address || vcenter.port !== login.port) return 'silent'
+      return isVcenterLogin(clusterExtId, vcenter, login) ? 'accepted' : 'refused'
     },
     async moveVm(vmExtId, hostExtId) {
       const { vm } = await reached(vmExtId)

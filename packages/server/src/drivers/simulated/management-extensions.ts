@@ -5,6 +5,7 @@ import { final } from './external-facts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface VcenterFact {
+  readonly address: string
   readonly username: string
   readonly passwordDigest: string
   readonly port: number
@@ -15,6 +16,12 @@ export const vcenterFacts = (world: SimulatedWorld): Collection<VcenterFact> => 
 
 export const vcenterDigest = (clusterExtId: string, password: string): string =>
   secretDigest(`vcenter/${clusterExtId}`, password)
+
+export const isVcenterLogin = (
+  clusterExtId: string,
+  fact: VcenterFact,
+  { username, password }: Pick<ManagementLogin, 'username' | 'password'>,
+): boolean => fact.username === username && fact.passwordDigest === vcenterDigest(clusterExtId, password)
 
 /** @param reach rejects when the management of the cluster does not answer */
 export function createManagementExtensions(
@@ -27,9 +34,7 @@ export function createManagementExtensions(
     if (fact?.hasExtension === hasExtension) return
     await reach(clusterExtId)
     if (fact === undefined || fact.port !== login.port) throw final(`nothing answers on port ${login.port}`)
-    const isRight =
-      fact.username === login.username && fact.passwordDigest === vcenterDigest(clusterExtId, login.password)
-    if (!isRight) throw final('invalid credentials')
+    if (!isVcenterLogin(clusterExtId, fact, login)) throw final('invalid credentials')
     await facts.put(clusterExtId, { ...fact, hasExtension })
   }
   return {

@@ -20,5 +20,6 @@ export async function seedVcenter(ctx: SeedContext, clusterExtId: string, ipAddr
   } as EntityOf<typeof VcenterExtension>)
   const { username, password, port } = vcenterLogin
   const passwordDigest = vcenterDigest(clusterExtId, password)
-  await vcenterFacts(ctx.world).put(clusterExtId, { username, passwordDigest, port, hasExtension: true })
+  const fact = { address: ipAddress, port, username, passwordDigest, hasExtension: true }
+  await vcenterFacts(ctx.world).put(clusterExtId, fact)
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { controllerVmFacts } from '../../../src/drivers/simulated/controller-vms.ts'
+import { drivesIn } from '../../../src/drivers/simulated/drives.ts'
 import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
 import { nodeId } from '../../kinds/clustermgmt/unconfigured-node.ts'
 import { clustermgmt, hostId, ids, setFault } from '../../support/clustermgmt.ts'
@@ -215,6 +216,26 @@ test('a node that joins for computing only brings no disks and no controller VM'
   const host = (await app.call('GET', `${cluster}/hosts/${nodeId('b')}`)).data
   assert.deepEqual([host.hostType, host.controllerVm], ['COMPUTE_ONLY', undefined])
   assert.equal((await listed(`${clustermgmt}/disks`)).length, disks)
+  await succeeded(remove([nodeId('b')]))
+})
+
+test('a host that joined for computing only is no loss of storage in maintenance, and gives the pool no disks', async () => {
+  const tolerance = async (): Promise<number> =>
+    (await app.call('GET', cluster)).data.config.faultToleranceState.currentMaxFaultTolerance
+  const maintain = (host: string, action: 'enter' | 'exit'): Promise<any> => {
+    const path = `/clustermgmt/v4.2/operations/clusters/${ids.native}/hosts/${host}/$actions`
+    return succeeded(app.call('POST', `${path}/${action}-host-maintenance`, { body: {}, requestId: randomUUID() }))
+  }
+  await succeeded(ask('expand-cluster', { nodeParams: { computeNodeList: nodeList('b') } }))
+  assert.equal(await tolerance(), 1)
+  await maintain(nodeId('b'), 'enter')
+  assert.equal(await tolerance(), 1)
+  await maintain(hostId('hp-n01-a'), 'enter')
+  assert.equal(await tolerance(), 0)
+  await maintain(hostId('hp-n01-a'), 'exit')
+  await maintain(nodeId('b'), 'exit')
+  const serialNumber = drivesIn(app.world, nodeId('b'))[0]?.serialNumber
+  assert.equal(refusal(await ask('add-disk', { serialNumber })), '404 ENTITY_NOT_FOUND')
   await succeeded(remove([nodeId('b')]))
 })
 

@@ -192,6 +192,26 @@ test('the last SSD and the last disk of a host stay', async () => {
   assert.match((await remove(second.uuid)).errors?.[0]?.message ?? '', /last working disk/)
 })
 
+test('disks that work stay with their host while it is down, and any other one can leave it', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 3, drives: [SSD, SSD, HDD, HDD] })
+  const [boot, ssd, hdd] = await disksOf(cluster)
+  await happen(app, { type: 'DISK_FAILS', disk: ssd.serialId })
+  await happen(app, { type: 'HOST_FAILS', host: cluster.hostExtIds[0] as string })
+  assert.match((await remove(boot.uuid)).errors?.[0]?.message ?? '', /boots from it/)
+  await done(remove(ssd.uuid))
+  await done(remove(hdd.uuid))
+})
+
+test('the last SSD and the last disk of a host that is down stay', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 3, drives: [SSD, SSD, HDD] })
+  const [first, second, third] = await disksOf(cluster)
+  await happen(app, { type: 'DISK_FAILS', disk: first.serialId })
+  await happen(app, { type: 'HOST_FAILS', host: cluster.hostExtIds[0] as string })
+  assert.match((await remove(second.uuid)).errors?.[0]?.message ?? '', /last working SSD/)
+  await happen(app, { type: 'DISK_FAILS', disk: third.serialId })
+  assert.match((await remove(second.uuid)).errors?.[0]?.message ?? '', /last working disk/)
+})
+
 test('a disk stays if its data has no room on the others', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3, drives: [SSD, SSD] })
   await happen(app, { type: 'CONTAINER_FILLS', container: cluster.containerExtId, percent: 90 })

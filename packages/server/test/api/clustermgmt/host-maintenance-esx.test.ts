@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import type { OutsideVmFact } from '../../../src/drivers/simulated/external-facts.ts'
-import { type ManagementFact, managementDigest } from '../../../src/drivers/simulated/external-moves.ts'
+import { vcenterLogin } from '../../../src/seeds/demo/vcenters.ts'
 import { advance, clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
+import { happen } from '../../support/events.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { GiB } from '../../support/native-cluster.ts'
@@ -13,8 +14,6 @@ import { type CallResult, startApp, type TestApp } from '../../support/start-app
 let app: TestApp
 before(async () => {
   app = await startApp()
-  const access = { address: '10.44.2.5', username: 'admin', passwordDigest: managementDigest(ids.extern, 'Right.1') }
-  await app.world.collection<ManagementFact>('extern.clusters').put(ids.extern, { access })
 })
 afterEach(async () => {
   await noFaults(app)
@@ -23,8 +22,8 @@ afterEach(async () => {
 after(() => app.close())
 
 const host = hostId('hp-e01-a')
-const vcenter = (password = 'Right.1', address = '10.44.2.5') => ({
-  vcenterInfo: { address: { ipv4: { value: address } }, credentials: { username: 'admin', password } },
+const vcenter = (login: object = {}, address = '10.44.2.5') => ({
+  vcenterInfo: { address: { ipv4: { value: address } }, credentials: { ...vcenterLogin, ...login } },
 })
 const ask = (what: 'enter' | 'exit', body: object): Promise<CallResult> =>
   app.call(
@@ -43,11 +42,12 @@ const hostOf = (vm: string): string | undefined => facts().get(vm)?.vm.host?.ext
 
 test('the vCenter must be named, answer at its address, and accept the credentials', async () => {
   assert.match(JSON.stringify((await ask('enter', {})).errors), /vcenterInfo.*is required for hosts of ESX clusters/)
-  const refused = await ask('enter', vcenter('Wrong.1'))
+  const refused = await ask('enter', vcenter({ password: 'Wrong.1' }))
   assert.deepEqual([refused.status, JSON.stringify(refused).includes('Wrong.1')], [400, false])
   assert.match(JSON.stringify(refused.errors), /which refuses these/)
-  const silent = await ask('enter', vcenter('Right.1', '10.44.2.6'))
-  assert.equal(silent.status, 409)
+  assert.equal((await ask('enter', vcenter({ username: 'admin' }))).status, 400)
+  for (const elsewhere of [vcenter({}, '10.44.2.6'), vcenter({ port: 8443 })])
+    assert.match(JSON.stringify((await ask('enter', elsewhere)).errors), /does not answer at vcenterInfo/)
   assert.equal(await stateOf(), 'normal')
 })
 
@@ -56,7 +56,7 @@ test('the management moves running VMs to other hosts, and back afterwards', asy
   assert.ok(vms.length > 0)
   const entered = await done('enter')
   assert.equal(entered.status, 'SUCCEEDED', JSON.stringify(entered.errorMessages))
-  assert.ok(!JSON.stringify(entered).includes('Right.1'))
+  assert.ok(!JSON.stringify(entered).includes(vcenterLogin.password))
   assert.equal(await stateOf(), 'in_maintenance')
   const details = new Map(entered.completionDetails.map(({ name, value }: any) => [name, value]))
   assert.deepEqual(new Set(details.get('vmExtIds') as string[]), new Set(vms))
@@ -70,6 +70,17 @@ test('the management moves running VMs to other hosts, and back afterwards', asy
   assert.deepEqual([exited.status, exited.warnings], ['SUCCEEDED', undefined])
   assert.deepEqual(running().sort(), vms.sort())
   assert.equal(await stateOf(), 'normal')
+})
+
+test('a request to shut down VMs that cannot migrate is ignored with a warning, and nothing else is', async () => {
+  const entered = await done('enter', { shouldShutdownNonMigratableUvms: true })
+  assert.deepEqual(
+    [entered.status, entered.warnings.map(({ message }: any) => message)],
+    ['SUCCEEDED', ['shouldShutdownNonMigratableUvms was ignored: it is for native clusters only.']],
+  )
+  await done('exit')
+  assert.equal((await done('enter')).warnings, undefined)
+  await done('exit')
 })
 
 test('when a VM fails to move, those that moved before come back', async () => {
@@ -133,5 +144,17 @@ test('a management that is lost after the sign-in ends the task, and keeps no ho
   assert.equal(exited.status, 'SUCCEEDED')
   assert.match(JSON.stringify(exited.warnings), /stay where they are: the vCenter does not answer/)
   await faults.remove(ids.extern)
+  assert.equal(await stateOf(), 'normal')
+})
+
+test('a vCenter without a declared login accepts every one, and one whose password changed refuses the old one', async () => {
+  const vcenters = app.world.collection<object>('extern.vcenters')
+  const declared = vcenters.get(ids.extern) as object
+  await vcenters.remove(ids.extern)
+  const anyone = vcenter({ username: 'anyone', password: 'Any.1' }, '10.44.2.6')
+  for (const what of ['enter', 'exit'] as const) assert.equal((await done(what, anyone)).status, 'SUCCEEDED')
+  await vcenters.put(ids.extern, declared)
+  await happen(app, { type: 'EXTERNAL_MANAGEMENT_CHANGES_PASSWORD', cluster: 'hp-extern-01' })
+  assert.match(JSON.stringify((await ask('enter', vcenter())).errors), /which refuses these/)
   assert.equal(await stateOf(), 'normal')
 })

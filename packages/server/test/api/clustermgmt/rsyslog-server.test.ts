@@ -65,10 +65,13 @@ test('a server is stored in the settings of the cluster, changed and removed', a
     settingsOf(cluster).map(({ serverName, port }) => [serverName, port]),
     [[body.serverName, body.port]],
   )
-  assert.equal((await app.task(await putFresh(app, path, { ...body, port: 601 }))).status, 'SUCCEEDED')
+  const opened = await app.task(await putFresh(app, path, { ...body, port: 601, ipAddress: addressOf('127.0.0.1') }))
+  assert.deepEqual([opened.status, opened.warnings], ['SUCCEEDED', undefined])
   assert.equal((await app.call('GET', path)).data.port, 601)
   assert.equal(settingsOf(cluster)[0].port, 601)
-  assert.equal((await deleted(path)).status, 'SUCCEEDED')
+  assert.equal((await app.task(await putFresh(app, path, body))).warnings.length, 1)
+  const removed = await deleted(path)
+  assert.deepEqual([removed.status, removed.warnings], ['SUCCEEDED', undefined])
   assert.equal((await app.call('GET', path)).status, 404)
   assert.deepEqual([await list(cluster), settingsOf(cluster)], [[], []])
 })
@@ -110,6 +113,24 @@ test('names and receivers are unique within a cluster, also among requests at on
   await made(elsewhere, body)
   for (let count = 3; count <= 10; count++) await made(cluster, bodyOf())
   assert.match(refusal(await post(cluster, bodyOf())), /^422.*at most 10, found 11/)
+})
+
+test('a create that waits while others fill the cluster fails at the limit, and a full cluster is still updated', async () => {
+  const { extId: cluster } = await aNativeCluster(app)
+  for (let count = 1; count <= 8; count++) await made(cluster, bodyOf())
+  const full = bodyOf()
+  const path = await made(cluster, full)
+  const answers = await Promise.all([bodyOf(), bodyOf()].map((body) => post(cluster, body)))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [202, 202],
+  )
+  const tasks = await Promise.all(answers.map((answer) => app.task(answer)))
+  assert.deepEqual(tasks.map(({ status }) => status).sort(), ['FAILED', 'SUCCEEDED'])
+  const failed = tasks.find(({ status }) => status === 'FAILED')
+  assert.match(failed.errorMessages[0].message, /at most 10, found 11/)
+  assert.deepEqual([(await list(cluster)).length, settingsOf(cluster).length], [10, 10])
+  assert.equal((await app.task(await putFresh(app, path, { ...full, port: 601 }))).status, 'SUCCEEDED')
 })
 
 test('viewers read and may not write; the manager has rsyslog servers too', async () => {
@@ -313,7 +334,7 @@ test('over RELP, a line whose acknowledgement was lost is sent again', async () 
   await receiver.close()
 })
 
-test('an address that --allow-address does not open gets nothing', async () => {
+test('an address that --allow-address does not open gets nothing, and creation and update say so', async () => {
   const closed = await startApp()
   const [udp, tcp] = [await udpReceiver(), await tcpReceiver()]
   try {
@@ -323,7 +344,11 @@ test('an address that --allow-address does not open gets nothing', async () => {
     ] as const) {
       const body = bodyOf({ ipAddress: addressOf('127.0.0.1'), port, networkProtocol })
       const answer = await closed.call('POST', pathOf(ids.native), { body, requestId: randomUUID() })
-      assert.equal((await closed.task(answer)).status, 'SUCCEEDED')
+      const task = await closed.task(answer)
+      assert.equal(task.status, 'SUCCEEDED')
+      const path = `${pathOf(ids.native)}/${task.entitiesAffected[0].extId}`
+      for (const { warnings } of [task, await closed.task(await putFresh(closed, path, body))])
+        assert.match(warnings?.[0].message, /No line is sent to 127\.0\.0\.1 now: .*--allow-address/)
     }
     await anOperation(ids.native, closed)
     await new Promise((resolve) => setTimeout(resolve, 200))

@@ -104,7 +104,7 @@ test('a body without a password or with an impossible port is 400, and a cluster
   assert.equal((await app.call('GET', `${list}/${seedId('nothing')}`)).status, 404)
 })
 
-test('a cluster that names its management server shows whether that is registered', async () => {
+test('a cluster that names its management server shows whether that is registered, and takes it along when it ends', async () => {
   const seeded = await startApp({
     config: {
       seed: {
@@ -121,5 +121,11 @@ test('a cluster that names its management server shows whether that is registere
   const at = `${list}/${extension.extId}/$actions/unregister`
   await seeded.task(await seeded.call('POST', at, { body: vcenterLogin, requestId: requestId() }))
   assert.deepEqual([(await server()).isRegistered, (await server()).isInUse], [false, false])
+
+  const cluster = `${clustermgmt}/clusters/${extension.clusterExtId}`
+  const task = await seeded.task(await seeded.call('DELETE', cluster, { requestId: requestId() }))
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  assert.equal((await seeded.call('GET', list)).total, 0)
+  assert.deepEqual([...seeded.world.collection('extern.vcenters').all()], [])
   await seeded.close()
 })

@@ -1,5 +1,6 @@
 /** Requests by which suites that cover every kind reach the maintenance of hosts. */
 import { randomUUID } from 'node:crypto'
+import { vcenterLogin } from '../../../src/seeds/demo/vcenters.ts'
 import type { Asked } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { hostId, ids } from '../../support/clustermgmt.ts'
@@ -39,7 +40,7 @@ export const leaving: RestartScenario = async (app) => askedFor('exit', await an
 
 const vcenterInfo = {
   address: { ipv4: { value: '10.44.2.5' } },
-  credentials: { username: 'administrator', password: 'Simulated.Passw0rd' },
+  credentials: vcenterLogin,
 }
 const ofEsx = (what: 'enter' | 'exit'): Asked => ({
   method: 'POST',

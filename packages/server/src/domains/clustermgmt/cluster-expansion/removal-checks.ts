@@ -13,7 +13,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'
 import { DeviceClaim } from '../../scheduling/device-claim.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { hostCapacity, hostsOf, poolUsage } from '../../storage-space/capacity.ts'
+import { hostCapacity, hostsOf, poolUsage, storesData } from '../../storage-space/capacity.ts'
 import { defaultAwareness } from '../../storage-space/fault-tolerance.ts'
 import { defaultCopies, tooFewDomains } from '../cluster-rules.ts'
 import { refuseWith } from '../topology/nodes.ts'
@@ -41,13 +41,14 @@ export async function checkRemoval(ctx: Running, removal: Removal): Promise<void
   const hosts = await hostsOf(ctx.store, clusterExtId)
   const leaving = hosts.filter(({ extId }) => hostExtIds.includes(extId))
   const staying = hosts.filter(({ extId }) => !hostExtIds.includes(extId))
+  const storing = staying.filter(storesData)
   const bonds = await bondFaults(ctx, removal, leaving)
-  if (staying.length === 0) bonds.unshift('nodeUuids: a cluster keeps one host at least; destroy the cluster instead')
+  if (storing.length === 0) bonds.unshift('nodeUuids: a cluster keeps one host at least; destroy the cluster instead')
   if (skipsChecks) return refuseWith(bonds)
   const { config = {} } = cluster
-  const level = config.faultToleranceState?.domainAwarenessLevel ?? defaultAwareness(hosts)
-  const copies = config.redundancyFactor ?? defaultCopies(hosts)
-  const tooFew = tooFewDomains(copies, level, config.clusterFunction ?? [], staying, ctx.drivers.hardware)
+  const level = config.faultToleranceState?.domainAwarenessLevel ?? defaultAwareness(hosts.filter(storesData))
+  const copies = config.redundancyFactor ?? defaultCopies(hosts.filter(storesData))
+  const tooFew = tooFewDomains(copies, level, config.clusterFunction ?? [], storing, ctx.drivers.hardware)
   const silent = hosts.filter(({ extId }) => !ctx.drivers.hardware.isHostUp(extId))
   const adding = skips.shouldSkipAddCheck === true ? [] : await ctx.store.findWhere(NodeReservation, { clusterExtId })
   refuseWith([

@@ -144,8 +144,9 @@ export const enterEsxMaintenance = defineTask<Evacuating>({
     {
       name: 'mark unschedulable',
       progress: 5,
-      record: async (ctx, { hostExtId, timeoutSeconds }) => {
+      record: async (ctx, { hostExtId, timeoutSeconds, mayStop }) => {
         await setState(ctx.store, hostExtId, 'entering_maintenance')
+        if (mayStop) ctx.warn('shouldShutdownNonMigratableUvms was ignored: it is for native clusters only.')
         return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
       },
       // Returns VMs of an earlier attempt, too, which this one continues.

@@ -15,7 +15,7 @@ import { requireReachable } from '../../registrations/reachability.ts'
 import { requireVcenter } from '../../registrations/vcenter.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import { requireIdleTopology, TopologyLock } from '../../scheduling/topology.ts'
-import { hostsOf } from '../../storage-space/capacity.ts'
+import { storageHostsOf, storesData } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
 import { enterMaintenance, evacuateHost } from './enter.ts'
 import { enterEsxMaintenance, exitEsxMaintenance, isEsx, requireSignIn, type SignIn, signIn } from './esx.ts'
@@ -70,7 +70,7 @@ async function enter(ctx: Context, body: Entering, signedIn: SignIn | undefined)
       timeoutSeconds: body.timeoutSeconds ?? 7200,
       rollsBack: body.shouldRollbackOnFailure !== false,
       mayStop: body.shouldShutdownNonMigratableUvms === true,
-      ignoresVcenter: body.vcenterInfo !== undefined,
+      ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
     },
     taskOf('Enter Host Maintenance', host),
   )
@@ -88,7 +88,7 @@ async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): 
     hostExtId: host.extId,
     clusterExtId: cluster.extId,
     timeoutSeconds: body.timeoutSeconds ?? 7200,
-    ignoresVcenter: body.vcenterInfo !== undefined,
+    ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
   }
   const task = await ctx.startTask(
     isEsx(cluster) ? exitEsxMaintenance : exitMaintenance,
@@ -133,12 +133,13 @@ async function requireIdle(
 /** @throws ApiError 409 when the cluster is to keep all of its other hosts */
 async function requireTolerance(ctx: Context, cluster: EntityOf<typeof Cluster>): Promise<void> {
   const host = ctx.target
+  if (!storesData(host)) return
   const refuse = (reason: string): never => {
     throw new ApiError('CLUSTER_CANNOT_TOLERATE', { name: cluster.name, host: host.hostName, reason })
   }
   const entering = await ctx.store.findWhere(HostMaintenance, { clusterExtId: cluster.extId })
   const away = new Set(entering.map(({ extId }) => extId))
-  const hosts = (await hostsOf(ctx.store, cluster.extId)).map((each): HostEntity => {
+  const hosts = (await storageHostsOf(ctx.store, cluster.extId)).map((each): HostEntity => {
     if (each.extId === host.extId) return { ...each, maintenanceState: 'normal' }
     return away.has(each.extId) ? { ...each, maintenanceState: 'entering_maintenance' } : each
   })

@@ -29,6 +29,10 @@ export function serverIn(row: Server): Server {
 export const receiverOf = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Omit<Server, 'serverName'>): string =>
   [ipv4?.value ?? '', ipv6?.value ?? '', port, networkProtocol].join(' ')
 
+/** Receives the lines. */
+export const addressOf = ({ ipAddress: { ipv4, ipv6 } }: Pick<Server, 'ipAddress'>): string =>
+  ipv4?.value ?? ipv6?.value ?? ''
+
 type Write = (store: Transaction) => Promise<unknown>
 
 /** The writes after which the rows agree with the settings. */

@@ -3,7 +3,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { RsyslogServer, rsyslogServerOperations } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { TaskDefinition } from '../../../core/tasks/define-task.ts'
+import type { RecordContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
@@ -11,15 +11,21 @@ import { defineTask, implement, parentOf, type WriteContext } from '../../contex
 import { limit, limitOf } from '../../limits.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
-import { rsyslogFaults } from '../settings-rules.ts'
-import { followRsyslog, receiverOf, type Server, type ServerRow, serverIn } from './follow.ts'
+import { maximumRsyslogServers, rsyslogFaults } from '../settings-rules.ts'
+import { addressOf, followRsyslog, receiverOf, type Server, type ServerRow, serverIn } from './follow.ts'
 
 interface OfServer {
   readonly clusterExtId: string
   readonly server: ServerRow
 }
 
-const maximumServers = limit('rsyslog servers of a cluster', 10)
+const maximumServers = limit('rsyslog servers of a cluster', maximumRsyslogServers)
+
+/** @throws ApiError 422 */
+function requireRoom(ctx: Pick<WriteContext, 'services'>, found: number): void {
+  const maximum = limitOf(ctx, maximumServers)
+  if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: maximumServers.name, maximum, found })
+}
 
 const without = (servers: readonly Server[], { serverName }: ServerRow): readonly Server[] =>
   servers.filter((other) => other.serverName !== serverName)
@@ -38,11 +44,13 @@ function changeOf(
         name: 'apply to the cluster',
         progress: 90,
         seconds: [1, 3],
-        run: async ({ drivers: { hardware }, callKey }, { clusterExtId, server }) => {
+        run: async (ctx, { clusterExtId, server }) => {
+          const { hardware } = ctx.drivers
           const { RSYSLOG_SERVER_CONFIG: present = [] } = await hardware.readSettings(clusterExtId)
           const servers = next(present, server)
+          if (servers.length > present.length) requireRoom(ctx, servers.length)
           const change = { RSYSLOG_SERVER_CONFIG: servers.length === 0 ? null : servers }
-          return hardware.writeSettings(clusterExtId, change, callKey)
+          return hardware.writeSettings(clusterExtId, change, ctx.callKey)
         },
         undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
       },
@@ -54,6 +62,8 @@ function changeOf(
           const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
           await followRsyslog(ctx, clusterExtId, settings)
           await recordCompliance(ctx, clusterExtId, settings)
+          const isOnCluster = settings.RSYSLOG_SERVER_CONFIG?.some(({ serverName }) => serverName === server.serverName)
+          if (isOnCluster === true) warnUnlessSent(ctx, server)
         },
       },
     ],
@@ -77,9 +87,7 @@ export const rsyslogServer = implement(
   {
     async createRsyslogServer(ctx, { body }) {
       const { extId: clusterExtId } = parentOf(ctx, 'clusterExtId', Cluster)
-      const found = (await ctx.store.findWhere(RsyslogServer, { clusterExtId })).length + 1
-      const maximum = limitOf(ctx, maximumServers)
-      if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: maximumServers.name, maximum, found })
+      requireRoom(ctx, (await ctx.store.findWhere(RsyslogServer, { clusterExtId })).length + 1)
       const row = created(ctx, RsyslogServer, body, { clusterExtId, receiver: receiverOf(body) })
       const server = await ctx.store.insert(RsyslogServer, row, { pending: true })
       return start(ctx, createServer, 'Create Rsyslog Server', server)
@@ -106,6 +114,12 @@ export const rsyslogServer = implement(
 )
 
 const serverFaults = (body: Server): ApiError[] => rsyslogFaults(body).map(([path, text]) => invalid(path, text))
+
+function warnUnlessSent(ctx: RecordContext<Drivers>, server: ServerRow): void {
+  const address = addressOf(server)
+  const refusal = ctx.services.receiverGuard.refusalOf(address)
+  if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)
+}
 
 /** @throws ApiError 409; the task finds one that another request adds meanwhile */
 async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string, server: ServerRow): Promise<void> {
