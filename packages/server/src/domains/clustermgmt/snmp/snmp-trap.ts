@@ -5,6 +5,7 @@ import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
 import { implement } from '../../context.ts'
 import { trapFaults, withCommunity } from '../settings-rules.ts'
 import { receiverOf, type Section, type TrapRow, trapIn, withTrap } from './section.ts'
@@ -46,6 +47,7 @@ const createTrap = snmpChange<OfTrap>({
 
 const updateTrap = snmpChange<OfTrap>({
   operation: 'Update SNMP Trap',
+  current: withStoredKey,
   ...put,
   async record(ctx, { trap }) {
     await ctx.store.replace(SnmpTrap, trap)
@@ -55,10 +57,11 @@ const updateTrap = snmpChange<OfTrap>({
 
 const deleteTrap = snmpChange<OfTrap>({
   operation: 'Delete SNMP Trap',
-  faults: (present, { trap }) => requireTrap(present, trap.extId, receiverOf(trap)),
-  next: (present, { trap }) => ({
+  current: withStoredKey,
+  faults: (present, { trap, before = '' }) => requireTrap(present, trap.extId, before),
+  next: (present, { before }) => ({
     ...present,
-    traps: present.traps.filter((other) => receiverOf(other) !== receiverOf(trap)),
+    traps: present.traps.filter((other) => receiverOf(other) !== before),
   }),
 })
 
@@ -82,8 +85,11 @@ export const snmpTrap = implement(
       return startSnmpChange(ctx, clusterInPath(ctx), updateTrap, input, affected(trap))
     },
 
-    deleteSnmpTrapById: (ctx) =>
-      startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, { trap: ctx.target }, affected(ctx.target)),
+    deleteSnmpTrapById(ctx) {
+      const trap = ctx.target
+      const input = { trap, before: receiverOf(trap) }
+      return startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, input, affected(trap))
+    },
   },
   {
     rules: { createSnmpTrap: bodyFaults, updateSnmpTrapById: bodyFaults },
@@ -106,8 +112,16 @@ function warnUnlessSent(ctx: RecordContext<Drivers>, trap: TrapRow): void {
   if (refusal !== undefined) ctx.warn(`No trap is sent to ${address} now: ${refusal}.`)
 }
 
-/** Somebody may have removed the trap at the cluster. */
-function requireTrap({ traps }: Section, extId: string, key: string): ApiError[] {
-  if (traps.some((other) => receiverOf(other) === key)) return []
-  return [new ApiError('ENTITY_NOT_FOUND', { kind: SnmpTrap.title, id: extId, attribute: 'extId' })]
+/** An earlier task may have changed the key of the trap, or deleted the trap. */
+async function withStoredKey(store: Reader, { trap }: OfTrap): Promise<OfTrap> {
+  const stored = await store.get(SnmpTrap, trap.extId)
+  if (stored === undefined) throw noTrap(trap.extId)
+  return { trap, before: receiverOf(stored) }
 }
+
+/** Somebody may have removed the trap at the cluster. */
+const requireTrap = ({ traps }: Section, extId: string, key: string): ApiError[] =>
+  traps.some((other) => receiverOf(other) === key) ? [] : [noTrap(extId)]
+
+const noTrap = (extId: string): ApiError =>
+  new ApiError('ENTITY_NOT_FOUND', { kind: SnmpTrap.title, id: extId, attribute: 'extId' })
