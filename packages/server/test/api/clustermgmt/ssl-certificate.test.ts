@@ -9,6 +9,7 @@ import {
   X509Certificate,
 } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { SSLCertificate } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import { drawsFrom } from '../../../src/core/ids/draws.ts'
 import type { CertificateFact } from '../../../src/drivers/simulated/cluster-certificates.ts'
 import { integer, octets, oid, sequence } from '../../../src/http/certificates/der.ts'
@@ -344,4 +345,14 @@ test('49 the certificate is unknown to v4.0', async () => {
   assert.equal((await app.call('GET', v40)).status, 404)
   assert.equal((await app.call('PUT', v40, { body: {} })).errors[0]?.code, 'PLAT-10001')
   assert.equal((await app.call('GET', pathOf(ids.baseline))).status, 404)
+})
+
+test('the key of another cluster stays there; the one of the manager is kept, sealed', async () => {
+  const keyOf = async (cluster: string): Promise<unknown> => {
+    const task = await app.task(await put(pairOf(await issue()), pathOf(cluster)))
+    assert.equal(task.status, 'SUCCEEDED')
+    return (await app.store.get(SSLCertificate, cluster))?.privateKey
+  }
+  assert.equal(await keyOf(ids.native), undefined)
+  assert.deepEqual(Object.keys((await keyOf(ids.manager)) as object), ['$sealed'])
 })

@@ -11,7 +11,8 @@ import { canonicalJson } from '../../../core/idempotency.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import { type ClusterSettings, secretDigest } from '../../../drivers/hardware.ts'
-import { type Reader, type Transaction, UniqueViolation } from '../../../store/store.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
+import { insertUnlessReserved } from '../reserved-names.ts'
 import {
   receiverOf,
   type Section,
@@ -160,17 +161,4 @@ function writesOf<R extends AnyResource, Entry>(
       return [(store) => (row === undefined ? insertUnlessReserved(store, kind, entity) : store.replace(kind, entity))]
     }),
   ]
-}
-
-/** A request that waits for its task may have reserved the name: then that task fails, and the monitor inserts the row. */
-async function insertUnlessReserved<R extends AnyResource>(
-  store: Transaction,
-  kind: R,
-  entity: EntityOf<R>,
-): Promise<void> {
-  try {
-    await store.insert(kind, entity)
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error
-  }
 }
