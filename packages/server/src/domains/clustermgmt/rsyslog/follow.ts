@@ -27,7 +27,7 @@ export function serverIn(row: Server): Server {
   return { serverName, ipAddress, port, networkProtocol, ...(modules && { modules }) }
 }
 
-export const receiverOf = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Omit<Server, 'serverName'>): string =>
+export const endpointKey = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Omit<Server, 'serverName'>): string =>
   [ipv4?.value ?? '', ipv6?.value ?? '', port, networkProtocol].join(' ')
 
 /** Receives the lines. */
@@ -48,14 +48,14 @@ export async function rsyslogWrites(
   const present = new Set(servers.map(({ serverName }) => serverName))
   const moved = servers.flatMap((server) => {
     const row = rows.get(server.serverName)
-    return row === undefined || row.receiver === receiverOf(server) ? [] : [row.extId]
+    return row === undefined || row.receiver === endpointKey(server) ? [] : [row.extId]
   })
   const removals = [...rows.values()].filter(({ serverName }) => !present.has(serverName))
   const puts = servers.flatMap((server): Write[] => {
     const row = rows.get(server.serverName)
     if (row !== undefined && canonicalJson(serverIn(row)) === canonicalJson(serverIn(server))) return []
     const extId = row?.extId ?? idOf(server.serverName)
-    const next: ServerRow = { ...serverIn(server), extId, tenantId, clusterExtId, receiver: receiverOf(server) }
+    const next: ServerRow = { ...serverIn(server), extId, tenantId, clusterExtId, receiver: endpointKey(server) }
     return [
       (transaction) =>
         row === undefined

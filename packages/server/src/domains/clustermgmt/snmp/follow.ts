@@ -1,6 +1,6 @@
 /**
  * The rows follow the SNMP settings of the cluster, whoever changed those: this API, a profile, or somebody at the cluster. A
- * cluster tells only digests of keys, so the rows keep those keys whose digests agree.
+ * cluster shows only digests of keys, so the rows keep those keys whose digests agree.
  */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
@@ -14,12 +14,12 @@ import { type ClusterSettings, secretDigest } from '../../../drivers/hardware.ts
 import type { Reader, Transaction } from '../../../store/store.ts'
 import { insertUnlessReserved } from '../reserved-names.ts'
 import {
-  receiverOf,
   type Section,
   sectionIn,
   type Trap,
   type TrapRow,
   trapIn,
+  trapKey,
   type User,
   type UserRow,
 } from './section.ts'
@@ -122,11 +122,11 @@ async function trapWrites(ctx: Following, clusterExtId: string, actual: readonly
   return writesOf(SnmpTrap, ctx, clusterExtId, {
     rows,
     actual,
-    keyOf: receiverOf,
+    keyOf: trapKey,
     next: (trap, row) =>
       row !== undefined && canonicalJson(trapIn(row)) === canonicalJson(trapIn(trap))
         ? undefined
-        : ({ ...trapIn(trap), receiver: receiverOf(trap) } as TrapRow),
+        : ({ ...trapIn(trap), receiver: trapKey(trap) } as TrapRow),
   })
 }
 

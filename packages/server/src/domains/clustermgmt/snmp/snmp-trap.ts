@@ -8,7 +8,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { implement } from '../../context.ts'
 import { trapFaults, withCommunity } from '../settings-rules.ts'
-import { receiverOf, type Section, type TrapRow, trapIn, withTrap } from './section.ts'
+import { type Section, type TrapRow, trapIn, trapKey, withTrap } from './section.ts'
 import { addressOf } from './send-traps.ts'
 import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
 
@@ -28,7 +28,7 @@ const put = {
   faults: (present: Section, { trap, before }: OfTrap): ApiError[] => [
     ...(before === undefined ? [] : requireTrap(present, trap.extId, before)),
     ...userFaults(present, trap),
-    ...(receiverOf(trap) !== before && present.traps.some((other) => receiverOf(other) === receiverOf(trap))
+    ...(trapKey(trap) !== before && present.traps.some((other) => trapKey(other) === trapKey(trap))
       ? [new ApiError('SNMP_TRAP_EXISTS', {})]
       : []),
   ],
@@ -61,7 +61,7 @@ const deleteTrap = snmpChange<OfTrap>({
   faults: (present, { trap, before = '' }) => requireTrap(present, trap.extId, before),
   next: (present, { before }) => ({
     ...present,
-    traps: present.traps.filter((other) => receiverOf(other) !== before),
+    traps: present.traps.filter((other) => trapKey(other) !== before),
   }),
 })
 
@@ -71,7 +71,7 @@ export const snmpTrap = implement(
     async createSnmpTrap(ctx, { body }) {
       const cluster = clusterInPath(ctx)
       const given = withCommunity(body)
-      const own = { clusterExtId: cluster.extId, receiver: receiverOf(given) }
+      const own = { clusterExtId: cluster.extId, receiver: trapKey(given) }
       const trap = await ctx.store.insert(SnmpTrap, created(ctx, SnmpTrap, given, own), { pending: true })
       return startSnmpChange(ctx, cluster, createTrap, { trap }, affected(trap))
     },
@@ -79,15 +79,15 @@ export const snmpTrap = implement(
     async updateSnmpTrapById(ctx, { body }) {
       const stored = ctx.target
       const given = withCommunity(body)
-      const trap = { ...replaced(SnmpTrap, stored, given, ctx.version), receiver: receiverOf(given) }
+      const trap = { ...replaced(SnmpTrap, stored, given, ctx.version), receiver: trapKey(given) }
       await ctx.store.touch(SnmpTrap, trap.extId)
-      const input = { trap, before: receiverOf(stored) }
+      const input = { trap, before: trapKey(stored) }
       return startSnmpChange(ctx, clusterInPath(ctx), updateTrap, input, affected(trap))
     },
 
     deleteSnmpTrapById(ctx) {
       const trap = ctx.target
-      const input = { trap, before: receiverOf(trap) }
+      const input = { trap, before: trapKey(trap) }
       return startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, input, affected(trap))
     },
   },
@@ -116,12 +116,12 @@ function warnUnlessSent(ctx: RecordContext<Drivers>, trap: TrapRow): void {
 async function withStoredKey(store: Reader, { trap }: OfTrap): Promise<OfTrap> {
   const stored = await store.get(SnmpTrap, trap.extId)
   if (stored === undefined) throw noTrap(trap.extId)
-  return { trap, before: receiverOf(stored) }
+  return { trap, before: trapKey(stored) }
 }
 
 /** Somebody may have removed the trap at the cluster. */
 const requireTrap = ({ traps }: Section, extId: string, key: string): ApiError[] =>
-  traps.some((other) => receiverOf(other) === key) ? [] : [noTrap(extId)]
+  traps.some((other) => trapKey(other) === key) ? [] : [noTrap(extId)]
 
 const noTrap = (extId: string): ApiError =>
   new ApiError('ENTITY_NOT_FOUND', { kind: SnmpTrap.title, id: extId, attribute: 'extId' })
