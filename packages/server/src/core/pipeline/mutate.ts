@@ -51,6 +51,8 @@ class Mutation<D> {
   readonly #machinery: MutationMachinery<D>
   readonly #call: Call
   #prepared: { readonly prepared?: unknown } = {}
+  /** Found before `prepare`, which it made needless; it may expire before the transaction. */
+  #replay: Reply | undefined
   readonly #requestId: string | undefined
   readonly #fingerprint: string
   readonly #afterCommit: (() => void)[] = []
@@ -86,7 +88,8 @@ class Mutation<D> {
   /** Slow work, perhaps outside: only for requests that are not refused or replayed without it. */
   async prepare(prepare: AnyPrepare): Promise<void> {
     const { store } = this.#machinery
-    if ((await this.#admit(store)) !== undefined) return
+    this.#replay = await this.#admit(store)
+    if (this.#replay !== undefined) return
     const ctx = readContext(this.#machinery, { ...this.#call, warnings: [] }, store, noTargets)
     this.#prepared = { prepared: await prepare(ctx, watchedInput(this.#call.request.trace, this.#call.input)) }
   }
@@ -94,7 +97,7 @@ class Mutation<D> {
   async work(transaction: Transaction): Promise<Reply | TwoPhaseEffect> {
     const { handlers } = this.#machinery
     const { operation } = this.#call
-    const remembered = await this.#admit(transaction)
+    const remembered = this.#replay ?? (await this.#admit(transaction))
     if (remembered !== undefined) return remembered
     const ctx = this.#contextOf(transaction)
     const handler = handlers.get(operation.key)
