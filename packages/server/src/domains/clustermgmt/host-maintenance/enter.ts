@@ -16,7 +16,7 @@ import {
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
-import { type Evacuation, mostErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { type Evacuation, isTooLate, mostErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
 import { forEachVm, operations, returnMoved, startStopped, underWay } from './vms.ts'
 
@@ -144,9 +144,7 @@ const planned = (ctx: Running): Evacuation => ctx.outputs['plan'] as Evacuation
 const maintenanceOf = (ctx: Pick<Running, 'store'>, { hostExtId }: Evacuating) =>
   ctx.store.get(HostMaintenance, hostExtId)
 
-const isTooLate = (ctx: Running): boolean =>
-  ctx.clock.now() >= (ctx.outputs['mark unschedulable'] as { readonly until: number }).until
-const endsEarly = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx)
+const endsEarly = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx, 'mark unschedulable')
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
 /** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAll` */
@@ -170,7 +168,7 @@ async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Evacuatin
   ctx.stopping.throwIfAborted()
   if (ctx.cancelRequested()) throw new CancelAccepted()
   const name = await nameOf(ctx.store, hostExtId)
-  if (isTooLate(ctx))
+  if (isTooLate(ctx, 'mark unschedulable'))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
   const staying: string[] = []
   const further: TaskEnd['errorMessages'][number][] = []
