@@ -23,14 +23,14 @@ type Context = ScheduleContext<Drivers>
 const failureTypes: readonly AlertTypeName[] = ['DISK_FAILED', 'HOST_FAILED', 'HOST_DEGRADED', 'PROFILE_DRIFT']
 const shortageTypes: readonly AlertTypeName[] = ['STORAGE_POOL_LOW', 'STORAGE_CONTAINER_LOW']
 
-const deliveryTo = ([receiver, tell]: [string, AlertReceiver]): Schedule<Drivers> => ({
-  name: `clustermgmt.tell-alerts-to-${receiver}`,
+const deliveryTo = ([receiver, deliver]: [string, AlertReceiver]): Schedule<Drivers> => ({
+  name: `clustermgmt.deliver-alerts-to-${receiver}`,
   everySeconds: 1,
   watch: ({ store }, changed) => store.watch([AlertNotice], changed),
   async run(ctx) {
     const notices = await ctx.store.findWhere(AlertNotice, { receiver })
     if (notices.length === 0) return
-    await tell(ctx, notices)
+    await deliver(ctx, notices)
     await ctx.store.transaction(async (transaction) => {
       for (const { extId } of notices) await transaction.remove(AlertNotice, extId)
     })
@@ -94,10 +94,10 @@ async function update(
   found: readonly Condition[],
   ignored: ReadonlySet<string>,
 ): Promise<void> {
-  const known = (await ctx.store.find(OpenAlert)).filter(({ type }) => types.includes(type))
+  const stored = (await ctx.store.find(OpenAlert)).filter(({ type }) => types.includes(type))
   const present = new Set(found.map(keyOf))
-  const past = known.filter((alert) => !present.has(keyOf(alert)) && !ignored.has(alert.clusterExtId))
-  const open = new Set(known.map(keyOf))
+  const past = stored.filter((alert) => !present.has(keyOf(alert)) && !ignored.has(alert.clusterExtId))
+  const open = new Set(stored.map(keyOf))
   const fresh = found.filter((condition) => !open.has(keyOf(condition)))
   if (past.length === 0 && fresh.length === 0) return
   const now = ctx.clock.iso()

@@ -16,7 +16,7 @@ import {
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
-import { type Evacuation, maximumErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { type Evacuation, isTooLate, maximumErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
 import { forEachVm, operations, returnMoved, startStopped, waitForBegunSubtasks } from './vms.ts'
 
@@ -144,9 +144,7 @@ const planned = (ctx: Running): Evacuation => ctx.outputs['plan'] as Evacuation
 const maintenanceOf = (ctx: Pick<Running, 'store'>, { hostExtId }: Evacuating) =>
   ctx.store.get(HostMaintenance, hostExtId)
 
-const isTooLate = (ctx: Running): boolean =>
-  ctx.clock.now() >= (ctx.outputs['mark unschedulable'] as { readonly until: number }).until
-const isCanceledOrTooLate = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx)
+const isCanceledOrTooLate = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx, 'mark unschedulable')
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
 /** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAllLeft` */
@@ -170,7 +168,7 @@ async function requireAllLeft(ctx: Running, { hostExtId, timeoutSeconds }: Evacu
   ctx.stopping.throwIfAborted()
   if (ctx.cancelRequested()) throw new CancelAccepted()
   const name = await nameOf(ctx.store, hostExtId)
-  if (isTooLate(ctx))
+  if (isTooLate(ctx, 'mark unschedulable'))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
   const staying: string[] = []
   const further: TaskEnd['errorMessages'][number][] = []

@@ -8,6 +8,7 @@ import { defineTask } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { unusedVcenterInfo } from './enter.ts'
+import { isTooLate } from './plan.ts'
 import { setState } from './states.ts'
 import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
 
@@ -36,7 +37,7 @@ const repopulationSteps: readonly Step<Drivers, Repopulating>[] = [
     name: 'return VMs',
     progress: 90,
     run: async (ctx, { hostExtId }) =>
-      failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx) })),
+      failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx, 'schedulable') })),
     record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'stays on its present host'),
   },
   {
@@ -45,7 +46,8 @@ const repopulationSteps: readonly Step<Drivers, Repopulating>[] = [
     run: async (ctx, input) => start(ctx, input, false),
     record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
       await warnOfFailed(ctx, new Map(failed), 'could not be started again')
-      if (isTooLate(ctx)) ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
+      if (isTooLate(ctx, 'schedulable'))
+        ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
       await ctx.store.remove(HostMaintenance, hostExtId)
     },
   },
@@ -71,13 +73,10 @@ export const repopulateHost = defineTask<Repopulating>({
   steps: repopulationSteps,
 })
 
-const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>): boolean =>
-  ctx.clock.now() >= (ctx.outputs['schedulable'] as { readonly until: number }).until
-
 const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
   [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
 
 async function start(ctx: Running, { hostExtId }: Repopulating, areAgents: boolean): Promise<Failed> {
   const isWanted = ({ isAgentVm = false }: VmEntity): boolean => isAgentVm === areAgents
-  return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx) }))
+  return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx, 'schedulable') }))
 }

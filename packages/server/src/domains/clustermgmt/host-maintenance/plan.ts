@@ -3,6 +3,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
@@ -115,3 +116,9 @@ export const maximumErrors = 100
 
 export const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
+
+/** Whether the time of the request is over. @param step its output has the end of that time */
+export const isTooLate = (
+  { clock, outputs }: Pick<StepContext<Drivers>, 'clock' | 'outputs'>,
+  step: 'mark unschedulable' | 'schedulable',
+): boolean => clock.now() >= (outputs[step] as { readonly until: number }).until

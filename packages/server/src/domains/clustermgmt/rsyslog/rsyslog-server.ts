@@ -12,7 +12,7 @@ import { limit, limitOf } from '../../limits.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
 import { maximumRsyslogServers, rsyslogFaults } from '../settings-rules.ts'
-import { addressOf, followRsyslog, receiverOf, type Server, type ServerRow, serverIn } from './follow.ts'
+import { addressOf, endpointKey, followRsyslog, type Server, type ServerRow, serverIn } from './follow.ts'
 
 interface OfServer {
   readonly clusterExtId: string
@@ -108,7 +108,7 @@ const isAmong = (servers: readonly Server[], { serverName }: ServerRow): boolean
   servers.some((other) => other.serverName === serverName)
 
 const receiverFaults = (present: readonly Server[], server: ServerRow): ApiError[] =>
-  without(present, server).some((other) => receiverOf(other) === receiverOf(server))
+  without(present, server).some((other) => endpointKey(other) === endpointKey(server))
     ? [alreadyExists(receiverFields)]
     : []
 
@@ -123,14 +123,14 @@ export const rsyslogServer = implement(
     async createRsyslogServer(ctx, { body }) {
       const { extId: clusterExtId } = parentOf(ctx, 'clusterExtId', Cluster)
       requireRoom(ctx, (await ctx.store.findWhere(RsyslogServer, { clusterExtId })).length + 1)
-      const row = created(ctx, RsyslogServer, body, { clusterExtId, receiver: receiverOf(body) })
+      const row = created(ctx, RsyslogServer, body, { clusterExtId, receiver: endpointKey(body) })
       const server = await ctx.store.insert(RsyslogServer, row, { pending: true })
       return start(ctx, createServer, 'Create Rsyslog Server', server)
     },
 
     async updateRsyslogServerById(ctx, { body }) {
       const next = replaced(RsyslogServer, ctx.target, body, ctx.version)
-      const server = { ...next, receiver: receiverOf(next) }
+      const server = { ...next, receiver: endpointKey(next) }
       await requireFreeReceiver(ctx, parentOf(ctx, 'clusterExtId', Cluster).extId, server)
       await ctx.store.touch(RsyslogServer, server.extId)
       return start(ctx, updateServer, 'Update Rsyslog Server', server)
@@ -158,7 +158,7 @@ function warnUnlessSent(ctx: RecordContext<Drivers>, server: ServerRow): void {
 
 /** @throws ApiError 409 */
 async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string, server: ServerRow): Promise<void> {
-  const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: receiverOf(server) })
+  const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: endpointKey(server) })
   if (other === undefined || other.extId === server.extId) return
   throw alreadyExists(receiverFields)
 }
