@@ -5,6 +5,7 @@ import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { SharedGpu } from '../../drivers/hardware.ts'
 import { defaultControllerVmBytes, largestControllerVmBytes } from '../storage-space/controller-vm-memory.ts'
 import { canCarry } from './host-devices.ts'
+import { type DividedNic, type FunctionWish, takeFunctions } from './virtual-functions.ts'
 
 const GiB = 1024 ** 3
 /** Each host keeps memory for the hypervisor and for its controller VM. */
@@ -30,6 +31,8 @@ export interface HostCandidate {
   /** Types of the virtual GPUs that VMs on the host have. */
   readonly heldVirtualGpus?: readonly number[]
   readonly categoryExtIds?: readonly string[]
+  /** With the virtual functions that no VM has. */
+  readonly dividedNics?: readonly DividedNic[]
 }
 
 export interface Allocation {
@@ -51,6 +54,7 @@ export interface Demand {
   readonly deviceHostExtId?: string
   /** Device ids of their types. */
   readonly virtualGpus?: readonly number[]
+  readonly virtualFunctions?: readonly FunctionWish[]
   /** The VM may run only on hosts with one of these categories. */
   readonly hostAffinity?: HostAffinity
   readonly lastHostExtId?: string
@@ -143,11 +147,24 @@ export class Choices {
 
   take(demand: Demand, hostExtId: string): void {
     addLoad(this.#loads, { ...demand, hostExtId })
-    const { virtualGpus = [] } = demand
+    const { virtualGpus = [], virtualFunctions = [] } = demand
+    if (virtualFunctions.length > 0)
+      this.#hosts = this.#hosts.map((host) =>
+        host.extId === hostExtId ? withoutFunctions(host, virtualFunctions) : host,
+      )
     if (virtualGpus.length === 0) return
     this.#hosts = this.#hosts.map((host) =>
       host.extId === hostExtId ? { ...host, heldVirtualGpus: [...(host.heldVirtualGpus ?? []), ...virtualGpus] } : host,
     )
+  }
+}
+
+function withoutFunctions(host: HostCandidate, wishes: readonly FunctionWish[]): HostCandidate {
+  const taken = takeFunctions(host.dividedNics ?? [], wishes) ?? []
+  const usedOf = (extId: string): number => taken.filter(({ hostNicExtId }) => hostNicExtId === extId).length
+  return {
+    ...host,
+    dividedNics: (host.dividedNics ?? []).map((nic) => ({ ...nic, free: nic.free - usedOf(nic.hostNicExtId) })),
   }
 }
 
@@ -209,6 +226,10 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   const { virtualGpus = [] } = demand
   if (virtualGpus.length > 0 && !canCarry(host.sharedGpus ?? [], [...(host.heldVirtualGpus ?? []), ...virtualGpus])) {
     return 'GPU: no capacity for the virtual GPUs of the VM'
+  }
+  const { virtualFunctions = [] } = demand
+  if (virtualFunctions.length > 0 && takeFunctions(host.dividedNics ?? [], virtualFunctions) === undefined) {
+    return 'network: no free virtual function of a host NIC with the NIC profile'
   }
   if (demand.hostAffinity !== undefined && !admits(host, demand.hostAffinity)) {
     const { policyName } = demand.hostAffinity

@@ -13,7 +13,7 @@ import { filesOf, hasPassthrough, isMovable, type VmEntity } from '../../virtual
 
 interface Planning {
   readonly store: Reader
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
 interface OfHost {

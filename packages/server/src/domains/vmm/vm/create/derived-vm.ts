@@ -18,6 +18,7 @@ import {
   type VmEntity,
   vcpusOf,
 } from '../../../virtual-machines/entity.ts'
+import { pairOf, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { nicFaults, readNic } from '../parts/nics.ts'
 import { misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
@@ -164,9 +165,13 @@ function driveLike({ extId, diskAddress, backingInfo }: CdRomEntity): CdRomEntit
   return { extId, diskAddress, backingInfo: content }
 }
 
-export function nicLike({ extId, backingInfo, networkInfo }: NicEntity): NicEntity {
+export function nicLike(nic: NicEntity): NicEntity {
+  const { extId, backingInfo, networkInfo } = nic
   const { macAddress: _mac, ...backing } = backingInfo ?? {}
   const { ipv4Config, ...network } = networkInfo ?? {}
   const held = ipv4Config?.ipAddress !== undefined || ipv4Config?.shouldAssignIp === true
-  return { extId, backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
+  const virtualFunction = virtualFunctionOf(nic)
+  const addressed = { ...network, ipv4Config: { shouldAssignIp: held } }
+  if (virtualFunction !== undefined) return { extId, ...pairOf(virtualFunction, backing, addressed) } as NicEntity
+  return { extId, backingInfo: backing, networkInfo: addressed } as NicEntity
 }

@@ -15,6 +15,7 @@ import { apcConfigOf } from '../../../scheduling/cpu-models.ts'
 import type { FileBacking, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
+import { pairFaults, requireProfile } from '../../../virtual-machines/virtual-functions.ts'
 import { nvramPath, sizedNvram, withFirmware, withMachineType } from '../firmware.ts'
 import { described, deviceConstraints } from '../parts/devices.ts'
 import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
@@ -53,6 +54,7 @@ export function creationFaults(body: VmBody): ApiError[] {
   return [
     ...configurationFaults(config),
     ...misplaced(slotWishes(config)),
+    ...(body.nics ?? []).flatMap((nic, index) => pairFaults(nic, `nics[${index}]/`)),
     ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(config))),
   ]
 }
@@ -66,6 +68,7 @@ export async function planVm(
 ): Promise<PlannedVm> {
   const config = withMachineType(body)
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
+  for (const [index, nic] of nics.entries()) await requireProfile(ctx.store, nic, `nics[${index}]/`)
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
   const files = await withSources(ctx, filesGiven(body), contents)

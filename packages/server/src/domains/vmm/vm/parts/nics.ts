@@ -31,6 +31,14 @@ import { limit, limitOf } from '../../../limits.ts'
 import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { chosenMacPrefix, MacLease } from '../../../virtual-machines/mac-lease.ts'
+import {
+  emulatedNetworkType,
+  emulatedType,
+  pairOf,
+  type VirtualFunction,
+  virtualFunctionModel,
+  virtualFunctionOf,
+} from '../../../virtual-machines/virtual-functions.ts'
 
 export const maximumNics = limit('nicsOfSubnet', 10_000)
 
@@ -47,22 +55,22 @@ export interface EthernetNic extends NicEntity {
 
 export type NicBody = Pick<NicEntity, 'backingInfo' | 'networkInfo' | 'nicBackingInfo' | 'nicNetworkInfo'>
 
-const emulatedType = 'vmm.v4.ahv.config.VirtualEthernetNic'
-const emulatedNetworkType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
-
-/** Virtual Ethernet: neither SR-IOV nor offload. */
-export const isEmulated = (nic: NicBody): boolean =>
-  (nic.nicBackingInfo?.$objectType ?? emulatedType) === emulatedType &&
-  (nic.nicNetworkInfo?.$objectType ?? emulatedNetworkType) === emulatedNetworkType
-
-/** Sets both pairs of fields. Both are stored, because filters of lists may use either. */
-export function nicOf(extId: string, backing: Backing, network: Network): EthernetNic {
+/**
+ * Sets both pairs of fields. Both are stored, because filters of lists and the rules below may use either; the older pair of
+ * a NIC with a virtual function is not shown.
+ */
+export function nicOf(
+  extId: string,
+  backing: Backing,
+  network: Network,
+  virtualFunction?: VirtualFunction,
+): EthernetNic {
   const { $objectType: _backing, ...plainBacking } = backing
   const { $objectType: _network, ...plainNetwork } = network
+  const older = { extId, backingInfo: plainBacking, networkInfo: plainNetwork }
+  if (virtualFunction !== undefined) return { ...older, ...pairOf(virtualFunction, plainBacking, plainNetwork) }
   return {
-    extId,
-    backingInfo: plainBacking,
-    networkInfo: plainNetwork,
+    ...older,
     nicBackingInfo: { $objectType: emulatedType, ...plainBacking },
     nicNetworkInfo: { $objectType: emulatedNetworkType, ...plainNetwork },
   }
@@ -75,7 +83,7 @@ export const pairsAreEqual: Invariant = {
     for await (const vm of rowsOf(store, Vm)) {
       for (const nic of ethernetNicsOf(vm)) {
         const { extId, backingInfo, networkInfo } = nic
-        if (!isEmulated(nic) || isDeepStrictEqual({ ...nic }, nicOf(extId, backingInfo, networkInfo))) continue
+        if (isDeepStrictEqual({ ...nic }, nicOf(extId, backingInfo, networkInfo, virtualFunctionOf(nic)))) continue
         yield {
           about: [vm.extId],
           fault: `the NIC ${extId} of the VM "${vm.name}" differs between its pairs of fields`,
@@ -101,15 +109,24 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
   const {
     ipv4Info: _seen,
     ipv6Info: _seenToo,
+    vlanId: _vlan,
     ...given
-  }: Network & { readonly ipv6Info?: unknown } = body.nicNetworkInfo ?? body.networkInfo ?? {}
+  }: Network & { readonly ipv6Info?: unknown; readonly vlanId?: unknown } = body.nicNetworkInfo ??
+  body.networkInfo ??
+  {}
   const network: Network = { nicType: 'NORMAL_NIC', vlanMode: 'ACCESS', shouldAllowUnknownMacs: false, ...given }
   const { networkFunctionNicType, ...others } = network
   const isFunction = network.nicType === 'NETWORK_FUNCTION_NIC'
+  const { macAddress } = backing
+  const virtualFunction = virtualFunctionOf(body)
   return nicOf(
     newId(),
-    { ...backing, ...(backing.macAddress === undefined ? {} : { macAddress: canonicalMac(backing.macAddress) }) },
+    {
+      ...(virtualFunction === undefined ? backing : { ...virtualFunctionModel, isConnected: backing.isConnected! }),
+      ...(macAddress === undefined ? {} : { macAddress: canonicalMac(macAddress) }),
+    },
     isFunction ? { ...others, networkFunctionNicType: networkFunctionNicType ?? 'INGRESS' } : others,
+    virtualFunction,
   )
 }
 
@@ -126,7 +143,9 @@ export function nicFaults(nic: NicBody, at: string, vcpus = Number.POSITIVE_INFI
   if (numQueues > vcpus) faults.push(fault(`${at}nicBackingInfo/numQueues`, `at most the vCPUs (${vcpus})`, numQueues))
   const inNetwork = `${at}nicNetworkInfo`
   const subnet = network.subnet?.extId
-  const needsSubnet = network.nicType === 'NORMAL_NIC' || network.nicType === 'DIRECT_NIC'
+  const isSriov = virtualFunctionOf(nic)?.type === 'SRIOV'
+  const needsSubnet = !isSriov && (network.nicType === 'NORMAL_NIC' || network.nicType === 'DIRECT_NIC')
+  if (isSriov && subnet !== undefined) faults.push(fault(`${inNetwork}/subnet`, 'no subnet for an SR-IOV NIC', subnet))
   if (needsSubnet && subnet === undefined) faults.push(fault(`${inNetwork}/subnet`, 'a subnet', undefined))
   if (network.nicType === 'SPAN_DESTINATION_NIC' && subnet !== undefined) {
     faults.push(fault(`${inNetwork}/subnet`, 'no subnet for a SPAN destination', subnet))
@@ -179,7 +198,7 @@ export async function takeMac(
     vmExtId,
     ...(subnetExtId === undefined ? {} : { subnetExtId }),
   })
-  return nicOf(nicExtId, { ...nic.backingInfo, macAddress }, nic.networkInfo)
+  return nicOf(nicExtId, { ...nic.backingInfo, macAddress }, nic.networkInfo, virtualFunctionOf(nic))
 }
 
 export const macInUse = (macAddress: string): ApiError =>
@@ -268,7 +287,8 @@ export async function withHeld(store: Reader, nic: EthernetNic): Promise<Etherne
     leases.filter((lease) => lease.kind === kind).map((lease) => formatAddress(addressOf(lease)))
   const [primary] = values('ASSIGNED')
   const secondary = values('ASSIGNED_SECONDARY')
-  if (primary === undefined && secondary.length === 0) return nicOf(nic.extId, nic.backingInfo, network)
+  if (primary === undefined && secondary.length === 0)
+    return nicOf(nic.extId, nic.backingInfo, network, virtualFunctionOf(nic))
   const shown = (value: string): { value: string; prefixLength: number } => ({
     value,
     prefixLength: (asked?.ipAddress?.value === value ? asked.ipAddress.prefixLength : undefined) ?? 32,
@@ -278,7 +298,7 @@ export async function withHeld(store: Reader, nic: EthernetNic): Promise<Etherne
     ...(primary === undefined ? {} : { ipAddress: shown(primary) }),
     ...(secondary.length === 0 ? {} : { secondaryIpAddressList: secondary.map(shown) }),
   }
-  return nicOf(nic.extId, nic.backingInfo, { ...network, ipv4Config })
+  return nicOf(nic.extId, nic.backingInfo, { ...network, ipv4Config }, virtualFunctionOf(nic))
 }
 
 export async function releaseNics(store: Transaction, vmExtId: string, nics: readonly NicEntity[]): Promise<void> {

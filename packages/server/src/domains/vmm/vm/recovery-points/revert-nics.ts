@@ -8,6 +8,7 @@ import type { Transaction } from '../../../../store/store.ts'
 import { releaseHolder } from '../../../addressing/leases.ts'
 import type { NicEntity } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
+import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { type EthernetNic, nicOf, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
 
 type Recording = RecordContext<Drivers>
@@ -57,17 +58,19 @@ async function takeOne(ctx: Recording, vmExtId: string, nic: EthernetNic): Promi
   const leased = await takeMac(
     ctx,
     vmExtId,
-    nicOf(nic.extId, isMacTaken ? backing : nic.backingInfo, {
-      ...network,
-      ipv4Config: { shouldAssignIp: ipAddress !== undefined },
-    }),
+    nicOf(
+      nic.extId,
+      isMacTaken ? backing : nic.backingInfo,
+      { ...network, ipv4Config: { shouldAssignIp: ipAddress !== undefined } },
+      virtualFunctionOf(nic),
+    ),
   )
   const wishes = [
     ...(ipAddress === undefined ? [] : [{ ipAddress }]),
     ...secondaryIpAddressList.map((each) => ({ secondaryIpAddressList: [each] })),
   ]
   for (const wish of wishes) {
-    const asking = nicOf(nic.extId, leased.backingInfo, { ...network, ipv4Config: wish })
+    const asking = nicOf(nic.extId, leased.backingInfo, { ...network, ipv4Config: wish }, virtualFunctionOf(nic))
     try {
       await takeAskedAddresses(ctx, asking, `vm/nics/${nic.extId}`)
     } catch (error) {
