@@ -7,7 +7,16 @@ import { dirname, join, relative, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 
-const drivers = ['drivers', 'drivers/folder', 'drivers/http', 'drivers/ldap', 'drivers/remote', 'drivers/s3']
+const drivers = [
+  'drivers',
+  'drivers/folder',
+  'drivers/http',
+  'drivers/ldap',
+  'drivers/remote',
+  'drivers/s3',
+  'drivers/snmp',
+  'drivers/syslog',
+]
 const underDomains = ['contract', 'odata', 'store', 'core', 'drivers', 'archive', 'domains/base']
 
 /** Themes hold code that several namespaces share. They import no namespace, but themes above them in this list. */
@@ -50,6 +59,8 @@ const server: Readonly<Record<string, readonly string[]>> = {
   'drivers/ldap': ['core', 'drivers'],
   'drivers/remote': ['contract', 'client', 'core', 'drivers'],
   'drivers/s3': ['core', 'drivers'],
+  'drivers/snmp': ['core', 'drivers'],
+  'drivers/syslog': ['core', 'drivers'],
   'drivers/simulated': ['contract', 'core', 'store', 'drivers'],
   archive: ['contract', 'core', 'drivers'],
   'domains/base': ['contract', 'store', 'core', 'drivers'],

@@ -29,8 +29,8 @@ interface Unbuilt {
 }
 
 const unbuilt: readonly Unbuilt[] = textOf('packages/server/test/golden/unimplemented.txt')
-  .trim()
   .split('\n')
+  .filter((line) => line !== '')
   .map((line) => {
     const [key = '', call = ''] = line.split(' | ')
     const [method = '', path = ''] = call.split(' ')

@@ -6,6 +6,7 @@ const folder = resolve(import.meta.dirname, '../docs/how-to')
 export const pages: readonly string[] = [
   'build-a-two-tier-vpc.md',
   'practise-operations.md',
+  'service-a-cluster.md',
   'test-against-hyperplane.md',
 ].map((name) => join(folder, name))
 

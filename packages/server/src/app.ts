@@ -14,6 +14,7 @@ import { createWorldCertificates } from './http/certificates/worlds.ts'
 import type { Site } from './http/exchange.ts'
 import { createPages, type Pages } from './http/pages.ts'
 import { createApiServer } from './http/server.ts'
+import { ServiceCertificate } from './http/service-certificate.ts'
 import type { AppOptions } from './instance/app-options.ts'
 import type { Instance } from './instance/instance.ts'
 import { createShared, type Shared } from './instance/process-wide.ts'
@@ -72,10 +73,13 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
   const scheme = config.http ? 'http' : 'https'
   const state = { port: config.port, isListening: false, isClosing: false }
 
+  const certificate = config.http
+    ? undefined
+    : new ServiceCertificate(loadCertificate(config, new Date(real.now())), config.tlsCert !== undefined)
   const control =
     config.control === 'off' ? undefined : new Control({ config, options, folder, shared, log, real, home: () => home })
   const worlds: Worlds = createWorlds({
-    ...{ config, options, folder, shared, log },
+    ...{ config, options, folder, shared, log, serviceTls: certificate },
     localUrl: (name) => `${scheme}://${name === defaultWorld ? '' : `${name}.`}localhost:${state.port}`,
     controlOf: (world) => control?.ofWorld(world),
     async onOpen({ current }) {
@@ -99,10 +103,11 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
   })
   const server = createApiServer({
     ...{ host: config.host, port: config.port, names: config.names, publicUrl: config.publicUrl },
-    tls: config.http ? undefined : { ...loadCertificate(config, new Date(real.now())), certificateOf },
+    tls: certificate && { ...certificate.current, certificateOf },
     worldSite: (name) => sites.get(name),
     ...{ controlSite, pages: pages.answer, observe: pages.observe, log, setTimer: real.setTimer },
   })
+  certificate?.attach(server)
   const authorities = new ClientAuthorities(worlds, server, log, isClosing)
 
   return createAppObject(

@@ -1,5 +1,5 @@
 import { names } from '../names.ts'
-import { action, get, list, perSecond, resource, update } from '../operation.ts'
+import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN, IPv4Address } from '../shapes.ts'
 import { hypervisorType } from './host.ts'
@@ -122,12 +122,12 @@ export const ClusterNetworkReference = s.object('clustermgmt.v4.config.ClusterNe
 
 const NodeReference = s.object('clustermgmt.v4.config.NodeReference', {
   numberOfNodes: s.readOnly(s.integer()),
-  nodeList: s.readOnly(
+  nodeList: s.optional(
     s.arrayOf(
       s.object('clustermgmt.v4.config.NodeListItemReference', {
         nodeUuid: s.readOnly(s.uuid()),
-        controllerVmIp: s.readOnly(IPAddress),
-        hostIp: s.readOnly(IPAddress),
+        controllerVmIp: s.optional(IPAddress),
+        hostIp: s.optional(IPAddress),
       }),
       { maxItems: 1024 },
     ),
@@ -144,7 +144,8 @@ export const Cluster = resource(
     name: s.text({ minLength: 1, maxLength: 75 }),
     config: s.optional(ClusterConfigReference),
     network: s.optional(ClusterNetworkReference),
-    nodes: s.readOnly(NodeReference),
+    // Nodes of a new cluster; an update ignores them.
+    nodes: s.optional(NodeReference),
     // Name of a new cluster's default container; not stored.
     containerName: s.immutable(s.optional(s.text({ maxLength: 64 }))),
     categories: s.readOnly(s.arrayOf(s.referenceTo('Category'), { maxItems: 1024 })),
@@ -212,6 +213,18 @@ export const clusterOperations = {
     apply: filter,
   }),
   getClusterById: get('/config/clusters/{extId}', Cluster, { ...view, expand }),
+  createCluster: create('/config/clusters', Cluster, {
+    roles: clusterAdmins,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+    dryRun: true,
+  }),
+  deleteClusterById: remove('/config/clusters/{extId}', Cluster, {
+    roles: clusterAdmins,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+    dryRun: true,
+  }),
   updateClusterById: update('/config/clusters/{extId}', Cluster, {
     roles: [...clusterAdmins, 'Backup Admin'],
     rateLimit: perSecond(1),

@@ -24,7 +24,7 @@ export const Cvm = resource(
   },
   {
     title: 'controller VM',
-    iamNoun: 'CVM',
+    iamNoun: 'Cluster_Controller_VM',
     derived: true,
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
     rel: 'clustermgmt:config:cvm',
@@ -54,7 +54,7 @@ export const cvmOperations = {
     roles: clusterAdmins,
     rateLimit: perSecond(1),
     versions: ['v4.2'],
-    iam: 'Reconfigure_CVM',
+    iam: 'Reconfigure_Cluster_Controller_VM',
     envelope: 'clustermgmt.v4.config.ReconfigureCvmsApiResponse',
     of: Cluster,
     body: CvmReconfigurationSpec,

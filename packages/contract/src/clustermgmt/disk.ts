@@ -72,7 +72,7 @@ export const Disk = resource(
         }),
       ),
     },
-    indexed: ['nodeExtId'],
+    indexed: ['nodeExtId', 'status'],
     iam: { name: 'disk', attributes: { serial_number: 'serialNumber', cluster_uuid: 'clusterExtId' } },
     rel: 'clustermgmt:config:disk',
     unique: [{ fields: ['serialNumber'] }],

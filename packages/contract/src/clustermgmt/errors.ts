@@ -119,6 +119,12 @@ export const clustermgmtErrors = {
     message:
       '"{name}" is the manager itself, which has no hosts, disks or containers; {action} needs a cluster that has.',
   },
+  SNMP_TRAP_EXISTS: {
+    code: 'PLAT-10011',
+    status: 409,
+    group: 'ENTITY_ALREADY_EXISTS',
+    message: 'The cluster sends traps to this address and port for this username already. Change that trap instead.',
+  },
   SNMP_USER_IN_USE: {
     code: 'CLUSTER-10070',
     status: 409,
@@ -134,6 +140,11 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The storage container "{name}" still holds {users}. Remove those first.',
   },
+  SYSTEM_PASSWORD_NOT_CHANGED: {
+    code: 'CLUSTER-10074',
+    status: 409,
+    message: 'Failed to change system user password due to {reason}.',
+  },
   TASK_NOT_COMPLETE: { code: 'CLUSTER-10073', status: 409, message: 'The task {taskExtId} has no result: {reason}.' },
   TOO_FEW_NODES_FOR_ERASURE_CODING: {
     code: 'CLUSTER-10051',
@@ -146,5 +157,6 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The vCenter {address} is registered already.',
   },
+  VCENTER_REFUSED: { code: 'CLUSTER-10075', status: 409, message: 'The vCenter was not changed: {reason}.' },
   VCENTER_NOT_REGISTERED: { code: 'CLUSTER-10072', status: 409, message: 'The vCenter {address} is not registered.' },
 } as const

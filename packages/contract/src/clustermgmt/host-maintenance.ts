@@ -4,14 +4,11 @@ import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { Host } from './host.ts'
 import { clusterAdmins } from './roles.ts'
+import { VcenterCredentials } from './vcenter-extension.ts'
 
 const VcenterInfo = s.object('clustermgmt.v4.config.VcenterInfo', {
   address: IPAddressOrFQDN,
-  credentials: s.object('clustermgmt.v4.config.VcenterCredentials', {
-    username: s.text({ maxLength: 256 }),
-    password: s.secret(s.text()),
-    port: s.withDefault(s.integer({ minimum: 1, maximum: 65_535 }), 443),
-  }),
+  credentials: VcenterCredentials,
 })
 
 const common = {

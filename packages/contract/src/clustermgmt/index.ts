@@ -2,7 +2,6 @@
 import { namespace } from '../operation.ts'
 import { clustermgmtErrors } from './errors.ts'
 import * as kinds from './kinds.ts'
-import { unimplemented } from './unimplemented.ts'
 
 export const clustermgmt = namespace({
   name: 'clustermgmt',
@@ -10,6 +9,5 @@ export const clustermgmt = namespace({
   // The label of v4.2; the label of v4.0 is 4.0.2.
   label: '1.0.0',
   kinds,
-  unimplemented,
   errors: clustermgmtErrors,
 })

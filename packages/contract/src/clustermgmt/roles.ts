@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 
 export const clusterAdmins = ['Cluster Admin', 'Platform Admin', 'Super Admin'] as const
 
-const clusterViewers = [...clusterAdmins, 'Cluster Viewer', 'Platform Viewer'] as const
+export const clusterViewers = [...clusterAdmins, 'Cluster Viewer', 'Platform Viewer'] as const
 
 export const clusterReaders = [
   ...clusterViewers,

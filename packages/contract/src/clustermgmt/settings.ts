@@ -55,20 +55,20 @@ export const PulseStatus = s.object('clustermgmt.v4.config.PulseStatus', {
 const snmpProtocol = s.enumeration(['UDP', 'UDP6', 'TCP', 'TCP6'])
 const snmpKey = s.text({ minLength: 8, pattern: "^[^']+$" })
 
-export const SnmpUser = s.object('clustermgmt.v4.config.SnmpUser', {
-  ...baseFields,
+export const snmpUserFields = {
   username: s.text({ minLength: 1, maxLength: 64 }),
   authType: s.enumeration(['MD5', 'SHA']),
   // Required for a new user; an existing user keeps its key when it is absent.
   authKey: s.secret(snmpKey),
   privType: s.optional(s.enumeration(['DES', 'AES'])),
   privKey: s.secret(snmpKey),
-})
+}
+
+const SnmpUser = s.object('clustermgmt.v4.config.SnmpUser', { ...baseFields, ...snmpUserFields })
 
 export const SnmpTransport = s.object('clustermgmt.v4.config.SnmpTransport', { protocol: snmpProtocol, port })
 
-export const SnmpTrap = s.object('clustermgmt.v4.config.SnmpTrap', {
-  ...baseFields,
+export const snmpTrapFields = {
   address: IPAddress,
   username: s.optional(s.text({ minLength: 1, maxLength: 64 })),
   protocol: s.withDefault(snmpProtocol, 'UDP'),
@@ -78,7 +78,9 @@ export const SnmpTrap = s.object('clustermgmt.v4.config.SnmpTrap', {
   version: s.enumeration(['V2', 'V3']),
   recieverName: s.optional(s.text({ maxLength: 64 })),
   communityString: s.optional(s.text()),
-})
+}
+
+const SnmpTrap = s.object('clustermgmt.v4.config.SnmpTrap', { ...baseFields, ...snmpTrapFields })
 
 export const SnmpConfig = s.object('clustermgmt.v4.config.SnmpConfig', {
   ...baseFields,
@@ -100,14 +102,15 @@ const RsyslogModuleItem = s.object('clustermgmt.v4.config.RsyslogModuleItem', {
   shouldLogMonitorFiles: s.withDefault(s.boolean(), true),
 })
 
-export const RsyslogServer = s.object('clustermgmt.v4.config.RsyslogServer', {
-  ...baseFields,
+export const rsyslogServerFields = {
   serverName: s.text({ minLength: 1, maxLength: 64 }),
   ipAddress: IPAddress,
   port,
   networkProtocol: s.enumeration(['UDP', 'TCP', 'RELP']),
   modules: s.optional(s.arrayOf(RsyslogModuleItem, { maxItems: 1024 })),
-})
+}
+
+export const RsyslogServer = s.object('clustermgmt.v4.config.RsyslogServer', { ...baseFields, ...rsyslogServerFields })
 
 /** Settings that a profile can prescribe, by the name that drift reports. */
 export const configType = s.enumeration(`

@@ -42,6 +42,7 @@ export const StorageContainer = resource(
   },
   {
     internal: {
+      createdAt: s.timestamp(),
       /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
       legacy: s.optional(s.anything()),
       /** When each data reduction was enabled; absent if it was on from the start. */
@@ -116,6 +117,12 @@ export const storageContainerOperations = {
     ...mutation,
     of: StorageContainer,
     body: DataStoreMount,
+  }),
+  clearThickProvisionedSpace: action(`${path}/{extId}/$actions/clear-thick-provisioned-space`, {
+    ...mutation,
+    versions: ['v4.2'],
+    of: StorageContainer,
+    clusterId: 'optional',
   }),
   unmountStorageContainer: action(`${path}/{extId}/$actions/unmount`, {
     ...mutation,

@@ -1,6 +1,6 @@
 /**
  * Types of world events. A lasting event is ended by its counterpart. Effects: docs/reference/world-events.md.
- * Source: behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8 (faults).
+ * Source: behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8, volumes-storage.md 3 (faults).
  */
 import { names } from '../names.ts'
 import * as s from '../schema.ts'
@@ -51,6 +51,7 @@ const happenings = [
   happening('CLUSTER_RETURNS', { cluster: named }),
   happening('EXTERNAL_MANAGEMENT_FAILS', { cluster: named }),
   happening('EXTERNAL_MANAGEMENT_RETURNS', { cluster: named }),
+  happening('EXTERNAL_MANAGEMENT_CHANGES_PASSWORD', { cluster: named }),
 
   happening('DISK_FAILS', {
     disk: named,
@@ -75,6 +76,25 @@ const happenings = [
   happening('CONTAINER_FREED', { container: named }),
   happening('STORAGE_STALLS', { container: named }),
   happening('STORAGE_RESUMES', { container: named }),
+
+  happening('STORAGE_CLIENT_DISCONNECTS', {
+    /** An iSCSI or NVMe-TCP client by its initiator name. */
+    client: named,
+  }),
+  happening('STORAGE_CLIENT_CONNECTS', { client: named }),
+  happening('STORAGE_CLIENT_CHANGES_SECRET', {
+    client: named,
+    /** Of a client with CHAP of its own: with this secret in the access list it can log in again. */
+    secret: s.secret(s.text({ minLength: 12, maxLength: 16 })),
+  }),
+  happening('STORAGE_CLIENT_RESTORES_SECRET', { client: named }),
+  happening('DATA_SERVICES_FAIL', { cluster: named }),
+  happening('DATA_SERVICES_RETURN', { cluster: named }),
+  happening('HYDRATION_FAILS', {
+    /** A volume group that was reverted. */
+    group: named,
+  }),
+  happening('HYDRATION_RESUMES', { group: named }),
 
   happening('UPLINK_LOST', {
     host: named,

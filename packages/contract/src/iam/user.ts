@@ -63,6 +63,14 @@ export const User = resource(
       passwordHash: s.text(),
       /** The last five, newest first; none of them may be used again. */
       formerPasswordHashes: s.arrayOf(s.text(), { maxItems: 5 }),
+      passwordChangedTime: s.timestamp(),
+      isPasswordStrong: s.boolean(),
+      /** Until `until` the password before the last change still reads the task that made the change. */
+      previousPassword: s.object('internal.v1.iam.PreviousPassword', {
+        hash: s.text(),
+        taskExtId: s.uuid(),
+        until: s.timestamp(),
+      }),
       /** Internal service account: authenticated, never listed. */
       isInternal: s.boolean(),
     },

@@ -3,17 +3,13 @@ import { namespace } from '../operation.ts'
 import { VolumeGroupAttachment } from './attachment.ts'
 import { volumesErrors } from './errors.ts'
 import * as kinds from './kinds.ts'
+import { VolumeGroupRecoveryPoint } from './recovery-point.ts'
 
 export const volumes = namespace({
   name: 'volumes',
   versions: ['v4.2'],
   label: '1.0.0',
   kinds,
-  resources: [VolumeGroupAttachment],
-  unimplemented: {
-    '/config/volume-groups': { revertVolumeGroup: 'revert' },
-    '/stats/volume-groups': { getVolumeGroupStats: 'GET /{extId}' },
-    '/stats/volume-groups/{volumeGroupExtId}/disks': { getVolumeDiskStats: 'GET /{extId}' },
-  },
+  resources: [VolumeGroupAttachment, VolumeGroupRecoveryPoint],
   errors: volumesErrors,
 })

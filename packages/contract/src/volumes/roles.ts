@@ -17,4 +17,9 @@ export const iscsiClientReaders = [...volumeAdmins, 'Platform Viewer', 'Storage 
 
 export const nvmfClientReaders = [...storageAdmins, 'Platform Viewer', 'Storage Viewer'] as const
 
+export const volumeStatsReaders = [
+  ...volumeProvisioners,
+  ...names('Disaster Recovery Admin, Disaster Recovery Viewer, Platform Viewer, Storage Viewer'),
+] as const
+
 export const volumeReaders = [...iscsiClientReaders, 'Disaster Recovery Admin', 'Disaster Recovery Viewer'] as const

@@ -52,6 +52,8 @@ export const VolumeGroup = resource(
       categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
       ownerReferenceId: s.uuid(),
       isDeleting: s.boolean(),
+      isReverting: s.boolean(),
+      createdAt: s.timestamp(),
     },
     iam: {
       name: 'volume_group',
@@ -99,6 +101,8 @@ export const CategoryEntityReferences = s.object('volumes.v4.config.CategoryEnti
   ),
 })
 
+export const RevertSpec = s.object('volumes.v4.config.RevertSpec', { volumeGroupRecoveryPointExtId: s.uuid() })
+
 const path = '/config/volume-groups'
 const listFields = ['clusterReference', 'extId', 'name']
 const expand = { cluster: expandCluster, metadata: expandMetadata }
@@ -132,6 +136,13 @@ export const volumeGroupOperations = {
     ...mutation,
     iam: 'Delete_Volume_Group',
     roles: volumeAdmins,
+  }),
+  revertVolumeGroup: action(`${path}/{extId}/$actions/revert`, {
+    ...mutation,
+    iam: 'Revert_Volume_Group',
+    of: VolumeGroup,
+    body: RevertSpec,
+    roles: volumeEditors,
   }),
   associateCategory: action(`${path}/{extId}/$actions/associate-category`, {
     ...tagging,

@@ -9,6 +9,8 @@ export interface Caller {
   readonly tenantId: string
   /** The password is accepted only to change it. */
   readonly mustChangePassword?: boolean
+  /** The password was replaced by this task, which is all that it still reads. */
+  readonly readsOnlyTask?: string
 }
 
 /** The identity of the system's own work: schedules, retention, drift checks. Source: platform.md 2. */

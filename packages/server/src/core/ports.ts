@@ -44,6 +44,16 @@ export interface ServiceIdentity {
   certificate(): Promise<string>
 }
 
+/** The certificate with which this process serves TLS. */
+export interface ServiceTls {
+  /** The operator chose the files; no request replaces them. */
+  readonly isConfigured: boolean
+  /** PEM, from a handshake: the certificate of a new connection, then its issuers. */
+  shownCertificate(): Promise<string>
+  /** For new connections; undefined: the certificate of the data folder. @throws Error when TLS refuses the pair */
+  use(pair: { readonly cert: string; readonly key: string } | undefined): void
+}
+
 /** All entities, or those that match the filter. */
 export type Scope = 'all' | TypedFilter
 

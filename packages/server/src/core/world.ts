@@ -11,6 +11,7 @@ import type {
   ClientCertificates,
   Restores,
   ServiceIdentity,
+  ServiceTls,
   Snapshots,
   Tasks,
 } from './ports.ts'
@@ -38,9 +39,13 @@ export interface Services {
   readonly clientCertificates: ClientCertificates
   readonly passwords: Passwords
   readonly identity: ServiceIdentity
+  /** undefined: plain HTTP, or a world other than `default`. */
+  readonly serviceTls: ServiceTls | undefined
   publicUrl(): string
   readonly addressGuard: AddressGuard
   readonly registrationGuard: AddressGuard
+  /** Of receivers of traps, log lines and flows: only what `--allow-address` opens. */
+  readonly receiverGuard: AddressGuard
   readonly snapshots: Snapshots
   readonly restores: Restores
   readonly tier: Tier

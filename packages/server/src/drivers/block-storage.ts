@@ -4,6 +4,8 @@
  * Source: behaviour volumes-storage.md 1.3 to 1.6, 3.
  */
 
+import type { BlockImages } from './block-images.ts'
+
 export interface BlockDisk {
   readonly extId: string
   readonly clusterExtId: string
@@ -17,7 +19,7 @@ export interface BlockDisk {
 }
 
 export interface BlockSource {
-  readonly kind: 'volumeDisk' | 'vmDisk'
+  readonly kind: 'image' | 'volumeDisk' | 'vmDisk'
   readonly extId: string
 }
 
@@ -45,17 +47,30 @@ export interface Initiator {
   readonly paths: number
 }
 
+export interface ClientSession {
+  readonly clientExtId: string
+  readonly paths: number
+  /** Milliseconds since 1970. */
+  readonly since: number
+}
+
 export interface DiskUsage {
   /** Includes the bytes of its source. */
   readonly writtenBytes: number
   /** Shared with no other disk. */
   readonly uniqueBytes: number
+  /** Milliseconds since 1970; absent: it has always been there. */
+  readonly createdAt?: number
 }
 
-export interface BlockStorage {
+export interface BlockStorage extends BlockImages {
   /** Creates a thin disk, invisible until `publishDisk`. @throws DriverError, final, when the source does not exist */
   createDisk(disk: BlockDisk): Promise<void>
   publishDisk(diskExtId: string): Promise<void>
+  /** A thick disk reserves its whole size; what it holds stays. Absent disks are no fault. */
+  provisionDisks(diskExtIds: readonly string[], provisioning: 'thick' | 'thin'): Promise<void>
+  /** Ids with sizes in bytes. */
+  thickDisksIn(containerExtId: string): ReadonlyMap<string, number>
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
   /** An absent disk is no fault. */
   deleteDisk(diskExtId: string): Promise<void>
@@ -75,6 +90,9 @@ export interface BlockStorage {
   /** `isForced`: the guest did not release the disks within 60 s. */
   unplug(volumeGroupExtId: string, vmExtId: string): Promise<{ readonly isForced: boolean }>
 
-  /** Absent disks are left out. */
-  usageOf(diskExtIds: readonly string[]): Promise<ReadonlyMap<string, DiskUsage>>
+  /** Sessions of external clients with the target that are open now. */
+  sessionsOf(volumeGroupExtId: string): readonly ClientSession[]
+
+  /** Absent disks are left out. @param at milliseconds since 1970, default: now; before their creation disks are as then */
+  usageOf(diskExtIds: readonly string[], at?: number): Promise<ReadonlyMap<string, DiskUsage>>
 }

@@ -10,6 +10,7 @@ import type { ObjectStore } from './object-store.ts'
 import type { OvaFiles } from './ova-files.ts'
 import type { RemoteManagers } from './remote-managers.ts'
 import type { Telemetry } from './telemetry.ts'
+import type { TrapSender } from './traps.ts'
 import type { Web } from './web.ts'
 
 export interface Drivers {
@@ -24,5 +25,6 @@ export interface Drivers {
   readonly ovaFiles: OvaFiles
   readonly remoteManagers: RemoteManagers
   readonly telemetry: Telemetry
+  readonly traps: TrapSender
   readonly web: Web
 }

@@ -32,6 +32,8 @@ export interface Drive {
   readonly fault?: { readonly kind: DriveFault; readonly since: number }
   /** Factor by which it is slower than a good drive. */
   readonly slowdown: number
+  /** Milliseconds since 1970. */
+  readonly ledEngagedUntil?: number
   /** Size of the drive that was in the slot before. */
   readonly replacedBytes?: number
   /** Absent: the drive has its fair share of the data of the pool. */
@@ -54,9 +56,9 @@ export function shareAt({ filling }: Pick<Drive, 'filling'>, at: number): number
 }
 
 export interface Evacuation {
-  /** That the drive, or the copies of its data, have to move. */
+  /** To move away, or to copy from the other copies of a lost drive. */
   readonly bytes: number
-  /** Of the rebuild of a lost drive; default: the rate of drives that work. */
+  /** Rate of the copies of a lost drive; default: the rate of drives that work. */
   readonly bytesPerSecond?: number
 }
 

@@ -1,10 +1,12 @@
 /** Management of an external hypervisor; its VMs can change outside at any time. Source: behaviour vmm.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import type { ExternalMoves } from './external-moves.ts'
 import type { DiskSnapshot, GuestCredential, GuestSystem, Layer } from './hypervisor.ts'
+import type { ManagementExtensions } from './management-extensions.ts'
 import type { Run } from './telemetry.ts'
 
-export interface ExternalHypervisor extends ExternalGuests, ExternalSnapshots {
+export interface ExternalHypervisor extends ExternalGuests, ExternalMoves, ExternalSnapshots, ManagementExtensions {
   /** Result of the last heartbeat, from memory. */
   isConnected(clusterExtId: string): boolean
   /** Without the VMs of a management that is not connected. */
@@ -16,6 +18,8 @@ export interface ExternalHypervisor extends ExternalGuests, ExternalSnapshots {
    * @throws DriverError, final, after 30 s without an answer, or when the VM is gone or in the wrong state
    */
   changePower(vmExtId: string, change: PowerChange, callKey: string): Promise<OutsideVm>
+  /** Name of the datastore through which the VM is registered, if the management says it; from memory. */
+  datastoreOf(vmExtId: string): string | undefined
   /** Oldest first, as far back as the management remembers. */
   runs(vmExtId: string): Promise<readonly Run[]>
 }

@@ -13,8 +13,13 @@ import type {
   SnmpConfig,
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
+import type { ClusterCertificates } from './cluster-certificates.ts'
+import type { ClusterFormation } from './cluster-formation.ts'
 import type { ControllerVms } from './controller-vms.ts'
 import type { Drives } from './drives.ts'
+import type { Nodes } from './nodes.ts'
+import type { ClusterLogs } from './syslog.ts'
+import type { SystemAccounts } from './system-accounts.ts'
 
 /** Named as in the drift reports of profiles. */
 export type SettingsSection = ValueOf<typeof configType>
@@ -131,7 +136,14 @@ export interface HostCondition {
 }
 
 /** Promises reject with a DriverError: retryable after 10 s without an answer. Other results come from memory. */
-export interface Hardware extends ControllerVms, Drives {
+export interface Hardware
+  extends ClusterCertificates,
+    ClusterFormation,
+    ClusterLogs,
+    ControllerVms,
+    Drives,
+    Nodes,
+    SystemAccounts {
   /** Result of the last heartbeat. */
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */

@@ -161,6 +161,10 @@ export interface Layer {
   readonly containerExtId: string
   /** Bytes that no other layer holds. */
   readonly ownBytes: number
+  /** How many disks read it; default: one. */
+  readonly disks?: number
+  /** How many recovery points read it. */
+  readonly snapshots?: number
 }
 
 /** The power button, the guest tools, or a command that runs inside the guest. */

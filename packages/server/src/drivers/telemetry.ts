@@ -1,12 +1,25 @@
-/** Measurements of virtual machines. Source: behaviour vmm.md 1.15, 3.8. */
+import type { Drive } from './drives.ts'
+
+/** Measurements of virtual machines, hosts and drives. Source: behaviour vmm.md 1.15, 3.8; clustermgmt.md 1.17. */
 export interface Telemetry {
   /**
    * Each over the 30 s before a time (milliseconds since 1970, multiples of 30 s, ascending); undefined: the VM did not
    * run. Equal calls have equal results.
    */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
+  /**
+   * I/O of a disk of a volume group by VMs and external clients, each part with the host that served it; none while the
+   * group is not in use. @param hostExtIds hosts of its cluster
+   */
+  readBlockDisk(
+    disk: BlockDiskRef,
+    hostExtIds: readonly string[],
+    times: readonly number[],
+  ): Promise<readonly (readonly ServedReading[])[]>
   /** Load of the hypervisor and the controller VM; undefined while the host was down. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
+  /** Drives of storage pools that worked, in the order of their slots; one list for each time. */
+  readDrives(hostExtId: string, times: readonly number[]): Promise<readonly (readonly DriveState[])[]>
   /**
    * Traffic between a load balancer and its targets, also those that have left. A target whose VM `measured` does not
    * return is left out.
@@ -22,6 +35,23 @@ export interface Telemetry {
     members: readonly MeasuredMember[],
     times: readonly number[],
   ): Promise<readonly StretchReading[]>
+}
+
+export interface DriveState extends Pick<Drive, 'extId' | 'sizeBytes' | 'tier'> {
+  /** Factor by which it was slower than a good drive. */
+  readonly slowdown: number
+  /** Part of its fair share of the pool's data. */
+  readonly share: number
+}
+
+export interface BlockDiskRef extends MeasuredDisk {
+  readonly volumeGroupExtId: string
+  readonly index: number
+}
+
+export interface ServedReading {
+  readonly hostExtId: string
+  readonly reading: DiskReading
 }
 
 /** A VM with so many NICs on the stretched subnet. */

@@ -3,6 +3,7 @@ import type { Clock } from '../core/time/clock.ts'
 import { AnswerHeads } from './answers/head.ts'
 import { Refusals } from './answers/refusals.ts'
 import { Arrivals } from './arrivals.ts'
+import type { ServerCertificate } from './certificates/make.ts'
 import { ConsoleSockets } from './consoles.ts'
 import type { Site } from './exchange.ts'
 import { type HandlerOptions, RequestHandler } from './handler.ts'
@@ -35,6 +36,10 @@ export interface HttpServer {
   unlisten(port: number): void
   /** PEM, from the next connection on; none: clients are not asked for certificates. */
   askForCertificates(authorities: readonly string[]): void
+  /** The default certificate, from the next connection on. Needs TLS. */
+  useCertificate(certificate: ServerCertificate): void
+  /** PEM: the default certificate and its issuers, as a handshake shows them. Needs TLS. */
+  shownCertificate(): Promise<string>
   /** Pending requests end first. */
   close(): Promise<void>
 }
@@ -87,6 +92,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     listenFor: (world, port) => ports.listenFor(world, port),
     unlisten: (port) => ports.unlisten(port),
     askForCertificates: (authorities) => servers.askForCertificates(authorities),
+    useCertificate: (certificate) => servers.useCertificate(certificate),
+    shownCertificate: () => servers.shownCertificate(),
     close() {
       heads.isStopping = true
       consoles.close()

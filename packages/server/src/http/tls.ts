@@ -29,6 +29,8 @@ export interface TlsServers {
   all(): readonly Server[]
   /** Authorities as PEM, from the next connection on; none: requests no client certificates. */
   ask(authorities: readonly string[]): void
+  /** The default certificate of new connections. */
+  use(certificate: ServerCertificate): void
 }
 
 const maximumPresented = 10
@@ -50,29 +52,31 @@ type SelectContext = NonNullable<ServerOptions['SNICallback']>
 
 /** @param prepare called with each server before its first connection */
 export function createTlsServers(options: TlsOptions, prepare: (server: Server) => void): TlsServers {
-  const { cert, key, minVersion } = options
+  const { minVersion } = options
+  let own: ServerCertificate = { cert: options.cert, key: options.key }
   const make = (more: ServerOptions): Server => {
-    const server = createServer({ ...options, ...more })
+    const server = createServer({ ...options, ...own, ...more })
     prepare(server)
     return server
   }
-  const selectorFor = (trusted: SecureContextOptions): SelectContext => {
-    const contextOf = contextsOf(options, { minVersion, ...trusted })
+  const selectorFor = (more: SecureContextOptions): SelectContext => {
+    const contextOf = contextsOf(() => own.cert, options.certificateOf, { minVersion, ...more })
     return (serverName, answer) => answer(null, contextOf(serverName))
   }
 
+  let trusted: SecureContextOptions = {}
   const notAsking = make({ SNICallback: selectorFor({}) })
   let asking: Server | undefined
   let selectAsking: SelectContext
   function trust(authorities: readonly string[]): Server {
-    const trusted = { ca: [...authorities], crl: unusedRevocationList }
+    trusted = { ca: [...authorities], crl: unusedRevocationList }
     selectAsking = selectorFor(trusted)
     if (asking === undefined) {
       const SNICallback: SelectContext = (serverName, answer) => selectAsking(serverName, answer)
       asking = make({ ...trusted, SNICallback, requestCert: true, rejectUnauthorized: false })
     }
     // Open connections stay: their next request checks their certificates again.
-    else asking.setSecureContext({ cert, key, minVersion, ...trusted })
+    else asking.setSecureContext({ ...own, minVersion, ...trusted })
     return asking
   }
 
@@ -88,19 +92,29 @@ export function createTlsServers(options: TlsOptions, prepare: (server: Server) 
       current = authorities.length === 0 ? notAsking : trust(authorities)
       currentAuthorities = text
     },
+    use(certificate) {
+      own = certificate
+      notAsking.setSecureContext({ ...own, minVersion })
+      asking?.setSecureContext({ ...own, minVersion, ...trusted })
+    },
   }
 }
 
 /** undefined: the default certificate covers the name, or no certificate does. */
 function contextsOf(
-  options: TlsOptions,
+  defaultCertificate: () => string,
+  certificateOf: TlsOptions['certificateOf'],
   more: SecureContextOptions,
 ): (serverName: string) => SecureContext | undefined {
-  const defaultCertificate = new X509Certificate(options.cert)
+  let covering: { readonly cert: string; readonly x509: X509Certificate } | undefined
+  const isCovered = (serverName: string): boolean => {
+    const cert = defaultCertificate()
+    if (covering?.cert !== cert) covering = { cert, x509: new X509Certificate(cert) }
+    return covering.x509.checkHost(serverName) !== undefined
+  }
   const contexts = new WeakMap<ServerCertificate, SecureContext>()
   return (serverName) => {
-    const certificate =
-      defaultCertificate.checkHost(serverName) === undefined ? options.certificateOf?.(serverName) : undefined
+    const certificate = isCovered(serverName) ? undefined : certificateOf?.(serverName)
     if (certificate === undefined) return undefined
     let context = contexts.get(certificate)
     if (context === undefined) {

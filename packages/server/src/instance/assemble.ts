@@ -36,8 +36,9 @@ export function assembleInstance(opening: InstanceOptions, state: InstanceState)
   const guards = addressGuards(opening)
   const faults = opening.faults?.({ seed: world.seed, clock })
   const drivers = openDrivers({
-    ...{ config, name, localUrl, world, folder: state.filesFolder, real: machineClock, faults },
+    ...{ config, name, localUrl, world, folder: state.filesFolder, real: machineClock, faults, log },
     ...{ guard: guards.addressGuard, registrationGuard: guards.registrationGuard },
+    receiverGuard: guards.receiverGuard,
   })
   const access = createAccessControl({ store })
   const clientCertificates = createCertificateTrust({ store, clock, ids, web: drivers.web })
@@ -72,6 +73,7 @@ export function assembleInstance(opening: InstanceOptions, state: InstanceState)
 interface Guards {
   readonly addressGuard: AddressGuard
   readonly registrationGuard: AddressGuard
+  readonly receiverGuard: AddressGuard
 }
 
 function addressGuards({ config, log }: InstanceOptions): Guards {
@@ -81,6 +83,7 @@ function addressGuards({ config, log }: InstanceOptions): Guards {
   return {
     addressGuard: createAddressGuard(common),
     registrationGuard: createAddressGuard({ ...common, isClosed: !config.allowOutbound }),
+    receiverGuard: createAddressGuard({ ...common, isClosed: true }),
   }
 }
 
@@ -98,6 +101,7 @@ function worldServices(
     names: canonicalNames,
     passwords: shared.passwords,
     identity: createServiceIdentity({ store, clock }),
+    serviceTls: opening.serviceTls,
     publicUrl: () => config.publicUrl ?? opening.localUrl(),
     tags: state.tags,
     snapshots: createSnapshots({

@@ -1,4 +1,6 @@
 /** Hosts of the simulated world are simulated; all others are reached over the network. */
+
+import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import type { AddressGuard } from '../core/access/address-guard.ts'
 import type { Faults } from '../core/faults.ts'
@@ -16,6 +18,7 @@ import { createS3ContentStore } from '../drivers/s3/content-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { createTrapSender } from '../drivers/snmp/trap-sender.ts'
 import { isSimulatedHost, webByHost } from '../drivers/web.ts'
 
 export interface DriverSettings {
@@ -26,8 +29,10 @@ export interface DriverSettings {
   readonly folder: string
   readonly guard: AddressGuard
   readonly registrationGuard: AddressGuard
+  readonly receiverGuard: AddressGuard
   readonly real: Clock
   readonly faults?: Faults | undefined
+  readonly log: pino.Logger
 }
 
 export function openDrivers(settings: DriverSettings): Drivers {
@@ -43,7 +48,9 @@ function chooseDrivers({
   folder,
   guard,
   registrationGuard,
+  receiverGuard,
   real,
+  log,
 }: DriverSettings): Drivers {
   const contentStore = contentStoreOf(config, { guard, real })
   const simulated = createSimulatedDrivers(world, { folder, durations: config.durations, contentStore })
@@ -63,6 +70,7 @@ function chooseDrivers({
     }),
     remoteManagers: chooseRemotes(simulated.remoteManagers, managers),
     objectStore: objectStoreByPlace([simulated.objectStore], createS3ObjectStore({ guard, real })),
+    traps: createTrapSender({ guard: receiverGuard, real, log }),
     web: webByHost(simulated.web, createHttpWeb({ guard, real })),
   }
 }

@@ -2,21 +2,23 @@
 
 import { User } from '@hyperplane/contract/iam/user'
 import type { pino } from 'pino'
-import { createAddressGuard } from '../core/access/address-guard.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import { createRequestIds } from '../core/ids/request-ids.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
 import type { TaskRunner } from '../core/tasks/runner.ts'
 import type { WorldClock } from '../core/time/clock.ts'
+import { useStoredCertificate } from '../domains/clustermgmt/ssl-certificate/holder.ts'
 import { syncSystemRoles } from '../domains/iam/catalogue/system-roles.ts'
 import type { CertificateTrust } from '../domains/iam/certificates/trust.ts'
 import type { Consoles } from '../domains/vmm/vm/console.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createFlowCollectors } from '../drivers/flow-collectors.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import { connectSyslog } from '../drivers/syslog/index.ts'
 import { startFlowExports } from '../simulation/flow-exports.ts'
 import { startObservations } from '../simulation/observations.ts'
+import { startSyslog } from '../simulation/syslog/forwarding.ts'
 import { startWorldEvents, type WorldEvents } from '../simulation/world-events.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import type { Store } from '../store/store.ts'
@@ -36,19 +38,22 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const banner = await prepareStart(opening, state, assembled)
   const { store, clock, ids, world } = state
   await syncSystemRoles(store, state.tenantId)
+  await useStoredCertificate({ ...assembled.world, store, log: opening.log })
   await runner.recover()
   const stopSchedules = assembled.startSchedules()
   opened.defer(stopSchedules)
   const { drivers } = assembled
+  opened.defer(() => drivers.traps.close())
   const isInstant = opening.config.durations === 'instant'
   const stopObservations = startObservations({ world, clock, drivers, isInstant, log: opening.log })
   opened.defer(stopObservations)
-  const collectors = createFlowCollectors(
-    createAddressGuard({ allowed: opening.config.allowAddress, isOffline: opening.config.offline, isClosed: true }),
-    () => state.machineClock.now(),
-  )
+  const guard = assembled.world.services.receiverGuard
+  const collectors = createFlowCollectors(guard, () => state.machineClock.now())
   const stopFlowExports = startFlowExports({ world, clock, collectors, real: state.machineClock, log: opening.log })
   opened.defer(stopFlowExports)
+  const transports = { refusalOf: guard.refusalOf, connect: connectSyslog }
+  const stopSyslog = startSyslog({ store, world, clock, transports, log: opening.log })
+  opened.defer(stopSyslog)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log: opening.log })
   opened.move()
   return new Instance(state, assembled, {
@@ -57,6 +62,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     stopSchedules,
     stopObservations,
     stopFlowExports,
+    stopSyslog,
     log: opening.log,
   })
 }
@@ -68,6 +74,7 @@ interface Running extends Pick<Instance, 'banner' | 'events'> {
   readonly stopSchedules: () => void
   readonly stopObservations: () => Promise<void>
   readonly stopFlowExports: () => Promise<void>
+  readonly stopSyslog: () => Promise<void>
   readonly log: pino.Logger
 }
 
@@ -90,6 +97,7 @@ export class Instance {
   readonly #stopSchedules: () => void
   readonly #stopObservations: () => Promise<void>
   readonly #stopFlowExports: () => Promise<void>
+  readonly #stopSyslog: () => Promise<void>
   readonly #log: pino.Logger
 
   constructor(state: InstanceState, assembled: AssembledInstance, running: Running) {
@@ -110,6 +118,7 @@ export class Instance {
     this.#stopSchedules = running.stopSchedules
     this.#stopObservations = running.stopObservations
     this.#stopFlowExports = running.stopFlowExports
+    this.#stopSyslog = running.stopSyslog
     this.#log = running.log
   }
 
@@ -129,6 +138,8 @@ export class Instance {
     await Promise.all([this.runner.stop(stopMillis), this.events.close()])
     await this.#stopObservations()
     await this.#stopFlowExports()
+    await this.#stopSyslog()
+    this.drivers.traps.close()
     this.clock.close()
     try {
       this.noteClock()

@@ -1,7 +1,7 @@
 import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import type { Faults } from '../core/faults.ts'
-import type { Restores } from '../core/ports.ts'
+import type { Restores, ServiceTls } from '../core/ports.ts'
 import type { CallRecorder } from '../core/recording/recording.ts'
 import type { ClockState, WorldClock } from '../core/time/clock.ts'
 import type { DataFolder } from '../data-folder/folder.ts'
@@ -19,6 +19,7 @@ export interface InstanceOptions {
   readonly shared: Shared
   readonly log: pino.Logger
   readonly localUrl: () => string
+  readonly serviceTls?: ServiceTls | undefined
   readonly exchange: Restores['exchange']
   readonly recorder?: CallRecorder | undefined
   readonly faults?: ((world: Pick<SimulatedWorld, 'seed'> & { readonly clock: WorldClock }) => Faults) | undefined

@@ -17,7 +17,7 @@ import {
   uuid,
   type ValueOf,
 } from '@hyperplane/contract'
-import { Cluster, ExternalStorage, Profile, Switch } from './format/clusters.ts'
+import { Cluster, ExternalStorage, Node, Profile, Switch } from './format/clusters.ts'
 import { ExternVm, Image, Vm } from './format/machines.ts'
 import { BackupTarget, Bucket, Manager, OwnManager, PastBatch, PastTask } from './format/managers.ts'
 import {
@@ -61,6 +61,7 @@ const declared = {
   welcomeBanner: optional(about('What is shown before anybody signs in.', Banner)),
   externalStorages: section('Storage arrays.', ExternalStorage),
   clusters: section('Clusters with their hosts and storage containers.', Cluster, 500),
+  unconfiguredNodes: section('Machines of no cluster, which clusters can discover.', Node, 256),
   clusterProfiles: section('Settings that clusters are brought to and watched for.', Profile),
   virtualSwitches: section('Virtual switches beside vs0, which each native cluster has.', Switch),
   networkController: optional(about('There is one at the latest with the first VPC.', Controller)),
@@ -144,6 +145,7 @@ export type Declared = Pick<SeedContent, keyof typeof declared>
 type Section = keyof Declared
 export type DeclaredOf<S extends Section> = Extract<NonNullable<Declared[S]>, readonly unknown[]>[number]
 export type DeclaredCluster = DeclaredOf<'clusters'>
+export type DeclaredNode = DeclaredOf<'unconfiguredNodes'>
 export type DeclaredSubnet = DeclaredOf<'subnets'>
 export type DeclaredVm = DeclaredOf<'vms'>
 export type DeclaredVolumeGroup = DeclaredOf<'volumeGroups'>

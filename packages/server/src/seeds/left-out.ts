@@ -1,5 +1,6 @@
 /** Removes secrets, credentials and state of the single instance from an export, with `null` in place of a secret. */
 import { AuditRecord, RememberedAnswer } from '../core/records.ts'
+import { AlertNotice, OpenAlert } from '../domains/clustermgmt/alerts/alert.ts'
 import { ServiceKey, SignInLock } from '../domains/iam/records.ts'
 import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts'
 import { ConsoleToken } from '../domains/vmm/vm/console-token.ts'
@@ -17,6 +18,9 @@ const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instea
     { what: 'the key pair that identity providers know', instead: 'is made when somebody asks for it' },
   ],
   [SignInLock.kind, { what: 'locks after failed sign-ins', instead: 'nobody is locked out' }],
+  // The new world finds out which conditions last, and tells its own receivers.
+  [AlertNotice.kind, undefined],
+  [OpenAlert.kind, undefined],
   // Exists only while a task runs, and then there is no export.
   [RegistrationAttempt.kind, undefined],
   [Fact.kind, undefined],
@@ -78,7 +82,12 @@ export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut)
   // Settings contain digests of secrets and inventories contain sealed secrets, at many paths.
   const sealed = { what: 'secrets in settings and inventories of clusters', instead: notThere }
   if (collection === 'hardware.clusters') dropWhere(value, isDigest, () => leftOut.note(sealed))
-  if (collection === 'remotes.inventories') dropWhere(value, isSealed, () => leftOut.note(sealed))
+  if (collection === 'remotes.inventories')
+    dropWhere(
+      value,
+      (item) => isSealed(item) || isHash(item),
+      () => leftOut.note(sealed),
+    )
 }
 
 function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
@@ -127,6 +136,8 @@ function* placesAt(value: unknown, path: Path, keys: readonly string[] = []): Ge
   }
 }
 
+const isHash = (value: unknown): boolean =>
+  Array.isArray(value) ? value.some(isHash) : typeof value === 'string' && value.startsWith('$argon2')
 const isSealed = (value: unknown): boolean => typeof value === 'object' && value !== null && '$sealed' in value
 const isDigest = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).join() === 'digest'

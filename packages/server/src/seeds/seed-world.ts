@@ -15,6 +15,7 @@ import { fillHistory } from './declared/history.ts'
 import { fillImages, fillVms } from './declared/machines.ts'
 import { fillBackups, fillManagers } from './declared/managers.ts'
 import { fillNetworks } from './declared/networks.ts'
+import { fillNodes } from './declared/nodes.ts'
 import { fillOperations } from './declared/operations.ts'
 import { fillExternVms } from './declared/outside-machines.ts'
 import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
@@ -137,6 +138,7 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillPeople(filling, declared)
   await fillExternalStorages(filling, declared.externalStorages)
   await fillClusters(filling, declared.clusters)
+  await fillNodes(filling, declared.unconfiguredNodes)
   await fillProfiles(filling, declared.clusterProfiles)
   await fillSwitches(filling, declared.virtualSwitches)
   await fillNetworks(filling, declared)

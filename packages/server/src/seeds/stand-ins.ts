@@ -5,10 +5,12 @@
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'
+import { vcenterDigest } from '../drivers/simulated/management-extensions.ts'
 import { digestOf } from '../drivers/simulated/place-doors.ts'
 import { remotePasswordDigest } from '../drivers/simulated/remote-managers.ts'
 import { demoBucket, demoClusterLogin } from './demo/backups.ts'
 import { demoRemoteLogin } from './demo/registrations.ts'
+import { vcenterLogin } from './demo/vcenters.ts'
 
 export interface StandIns {
   readonly adminPasswordHash: string
@@ -78,6 +80,12 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
     },
   ],
   Key: [{ path: ['apiKeyDigest'], what: 'API keys', instead: opensNothing, standIn: (ctx) => ctx.noDigest() }],
+  SnmpUser: (['authKey', 'privKey'] as const).map((name) => ({
+    path: [name],
+    what: 'keys of SNMP users',
+    instead: createdAgain,
+    standIn: (ctx: StandIns, { clusterExtId }: Doc) => ctx.secretFor(`snmp/${clusterExtId}/${name}`),
+  })),
   Task: [
     { path: ['runner'], what: 'how finished tasks ran', instead: 'is not there', isInternal: true },
     {
@@ -87,7 +95,27 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
       isInternal: true,
     },
   ],
+  SystemAccount: [
+    {
+      path: ['passwordHash'],
+      what: 'passwords of system accounts',
+      instead: ofAdmin,
+      standIn: (ctx) => ctx.adminPasswordHash,
+    },
+    {
+      path: ['formerPasswordHashes'],
+      what: 'former passwords of system accounts',
+      instead: ofAdmin,
+      standIn: (ctx) => [ctx.adminPasswordHash],
+    },
+  ],
   User: [
+    {
+      path: ['previousPassword'],
+      what: 'passwords that were replaced in the last minutes',
+      instead: 'are not there',
+      isInternal: true,
+    },
     {
       path: ['passwordHash'],
       what: 'passwords of local users',
@@ -120,6 +148,9 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
 }
 
 export const factRules: Readonly<Record<string, readonly Rule[]>> = {
+  'blockStorage.initiators': [
+    { path: ['otherSecret', 'digest'], what: 'CHAP secrets that clients changed', instead: notThere },
+  ],
   'blockStorage.targets': [
     {
       path: ['chapDigest'],
@@ -161,6 +192,23 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
     },
     { path: ['routing', 'bgp', '*', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
   ],
+  'extern.vcenters': [
+    {
+      path: ['passwordDigest'],
+      what: 'passwords of simulated vCenters',
+      instead: 'the password of docs/reference/demo-world.md',
+      standIn: (_, __, [id]) => vcenterDigest(id as string, vcenterLogin.password),
+    },
+  ],
+  'hardware.accounts': [
+    {
+      path: ['digest'],
+      what: 'passwords of accounts on clusters and hosts',
+      instead: opensNothing,
+      standIn: (ctx) => ctx.noDigest(),
+    },
+    { path: ['changed'], what: 'replaced passwords of these accounts', instead: 'are not there', isInternal: true },
+  ],
   'hardware.bmcs': [
     {
       path: ['passwordDigest'],
@@ -169,6 +217,14 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       standIn: (ctx, _, [id]) => bmcDigest(id as string, ctx.secretFor(`bmc/${id}`)),
     },
   ],
+  'hardware.clusters': (['authKey', 'privKey'] as const).map((name) => ({
+    path: ['settings', 'SNMP_SERVER_CONFIG', 'users', name],
+    what: 'keys of SNMP users',
+    instead: createdAgain,
+    standIn: (ctx: StandIns, _: Doc, [id = '']: readonly string[]) => ({
+      digest: secretDigest(id, ctx.secretFor(`snmp/${id}/${name}`)),
+    }),
+  })),
   'objectStore.buckets': [
     {
       path: ['keys', '*'],

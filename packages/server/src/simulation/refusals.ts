@@ -1,6 +1,8 @@
 /** A change of a fact is judged when it is requested, even if it is scheduled for later. */
 import type { Happening } from '@hyperplane/contract/control/world-happening'
 import { ApiError, invalid } from '../core/api-error.ts'
+import { secretDigest } from '../drivers/hardware.ts'
+import { clientScope } from '../drivers/simulated/block-sessions.ts'
 import { digestOfSecret, plannedChange } from '../drivers/simulated/events/drift.ts'
 import { CannotHappen, catalogue, type Target } from '../drivers/simulated/events/index.ts'
 import type { EventRow } from '../drivers/simulated/events/record.ts'
@@ -12,6 +14,10 @@ export function judged(
   event: Happening,
   { extId }: Target,
 ): Pick<EventRow, 'event' | 'secretDigest'> {
+  if (event.type === 'STORAGE_CLIENT_CHANGES_SECRET') {
+    const { secret, ...shown } = event
+    return { event: shown, ...(secret && { secretDigest: secretDigest(clientScope(extId), secret) }) }
+  }
   if (event.type !== 'FACT_CHANGES') return { event }
   const { secret, ...shown } = event
   const { kind, path } = event

@@ -9,7 +9,10 @@ import { NetworkController } from '@hyperplane/contract/networking/network-contr
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
+import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid } from '../core/api-error.ts'
 import { nearest } from '../core/input/nearest.ts'
 import { driveFacts } from '../drivers/simulated/drives.ts'
@@ -128,12 +131,19 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
       [...remoteSides(world).all()].map(([extId, { name }]) => ({ extId, name })),
       text,
     ),
+  'storage client': async (ctx, text) => {
+    const iscsi = await rowsOf(IscsiClient, 'iscsiInitiatorName')(ctx, text)
+    const nvmf = await rowsOf(NvmfClient, 'nvmfInitiatorName')(ctx, text)
+    const names = async () => [...(await iscsi.names()), ...(await nvmf.names())]
+    return { found: [...iscsi.found, ...nvmf.found], names }
+  },
   'storage container': rowsOf(StorageContainer, 'name', ({ clusterExtId }) =>
     clusterExtId === undefined ? {} : { clusterExtId },
   ),
   subnet: rowsOf(Subnet, 'name'),
   VM: rowsOf(Vm, 'name'),
   'volume disk': rowsOf(VolumeDisk, 'extId'),
+  'volume group': rowsOf(VolumeGroup, 'name'),
   'VPN connection': rowsOf(VpnConnection, 'name'),
   'web server': async ({ world }, text) => {
     const documents = [...world.collection('web.documents').all().keys()].map((url) => new URL(url).hostname)
@@ -147,7 +157,7 @@ function rowsOf<R extends AnyResource>(
   field: keyof EntityOf<R> & string,
   more: (row: EntityOf<R>) => Partial<Found> = () => ({}),
 ) {
-  const nameOf = (row: EntityOf<R>): string => row[field] as string
+  const nameOf = (row: EntityOf<R>): string => (row[field] as string | undefined) ?? row.extId
   return async ({ store }: SearchContext, text: string): Promise<Search> => {
     const byId = await store.get(kind, text.toLowerCase())
     const rows = byId === undefined ? await store.findWhere(kind, { [field]: text }) : [byId]

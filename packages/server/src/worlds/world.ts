@@ -22,7 +22,10 @@ import { WorldFiles } from './world-files.ts'
 import type { WorldHooks } from './world-hooks.ts'
 
 export interface WorldOptions
-  extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'log' | 'adminPasswordHash'> {
+  extends Pick<
+    InstanceOptions,
+    'config' | 'options' | 'folder' | 'shared' | 'log' | 'adminPasswordHash' | 'serviceTls'
+  > {
   readonly name: string
   readonly localUrl: () => string
   readonly onOpen: (world: HostedWorld) => Promise<void>

@@ -179,7 +179,7 @@ class WorldsOfProcess implements Worlds {
     return createWorld({
       ...this.#options,
       name,
-      ...(isDefault ? {} : { home: (request) => this.#home().dispatch(request) }),
+      ...(isDefault ? {} : { home: (request) => this.#home().dispatch(request), serviceTls: undefined }),
       config: { ...config, ...set, seed, data },
       options: isDefault ? appOptions : { ...shared, startAt },
       localUrl: () => localUrl(name),

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { createPrivateKey, randomUUID } from 'node:crypto'
 import fs, { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -13,6 +13,8 @@ import { seedId } from '../../src/core/ids/named-id.ts'
 import { digestOf } from '../../src/drivers/simulated/place-doors.ts'
 import { remotePasswordDigest, remoteSides } from '../../src/drivers/simulated/remote-managers.ts'
 import { lab } from '../../src/seeds/demo/registrations.ts'
+import { vcenterExtensionId, vcenterLogin } from '../../src/seeds/demo/vcenters.ts'
+import { issue } from '../support/authorities.ts'
 import { bucketTarget, onCluster, targets } from '../support/backups.ts'
 import { clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
 import { creations, nativeCluster } from '../support/creations.ts'
@@ -235,9 +237,48 @@ const withVcenter = (): object => ({
   vcenterInfo: { address, credentials: { username: 'administrator', password: secret() } },
 })
 
+const snmpUsers = `${clustermgmt}/clusters/${ids.native}/snmp/users`
+const withKeys = (): object => ({ authType: 'SHA', authKey: secret(), privType: 'AES', privKey: secret() })
+
 /** One for each operation whose body may hold a secret. */
 const stories: Readonly<Record<string, () => Promise<unknown>>> = {
+  'clustermgmt.changeSystemUserPasswordById': async () => {
+    const passwords = '/clustermgmt/v4.2/config/system-user-passwords'
+    const { extId } = (await send('GET', `${passwords}?$filter=systemType eq 'AHV'`.replaceAll(' ', '%20'))).json
+      .data[0]
+    const path = `${passwords}/${extId}/$actions/change-password`
+    const newPassword = secret()
+    await made('POST', path, { newPassword })
+    await send('POST', path, { currentPassword: secret(), newPassword: secret() })
+    await send('POST', path, { currentPassword: newPassword, newPassword: 'short' })
+  },
+  ...Object.fromEntries(
+    (['unregister', 'register'] as const).map((verb) => [
+      `clustermgmt.${verb}VcenterExtension`,
+      async () => {
+        const path = `/clustermgmt/v4.2/config/vcenter-extensions/${vcenterExtensionId(ids.extern)}/$actions/${verb}`
+        secrets.add(vcenterLogin.password)
+        await send('POST', path, { username: 'administrator', password: secret() })
+        await made('POST', path, vcenterLogin)
+      },
+    ]),
+  ),
+  'clustermgmt.createCluster': () =>
+    made('POST', `${clustermgmt}/clusters`, {
+      name: name(),
+      nodes: { nodeList: [{ controllerVmIp: { ipv4: { value: '10.44.1.63' } } }] },
+      config: { clusterFunction: ['ONE_NODE'] },
+      network: { smtpServer: withSmtp() },
+    }),
+  'clustermgmt.expandCluster': async () => {
+    const configParams = { hyperv: { domainDetails: { username: 'joiner', password: secret() } } }
+    const nodeList = [{ cvmIp: { ipv4: { value: '10.44.1.61' } } }]
+    await send('POST', `${clustermgmt}/clusters/${ids.native}/$actions/expand-cluster`, {
+      ...{ configParams, nodeParams: { nodeList }, shouldSkipAddNode: true },
+    })
+  },
   'clustermgmt.createClusterProfile': () => made('POST', profiles, { name: name(), ...withProfile() }),
+  'clustermgmt.createSnmpUser': () => made('POST', snmpUsers, { username: name(), ...withKeys() }),
   'clustermgmt.enterHostMaintenance': () => made('POST', maintenanceOf('enter'), withVcenter()),
   'clustermgmt.exitHostMaintenance': () => made('POST', maintenanceOf('exit'), withVcenter()),
   'clustermgmt.updateBmcInfo': () => {
@@ -257,11 +298,27 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     }
     return made('PUT', path, { network }, { tagOf: path })
   },
+  'clustermgmt.updateSnmpUserById': async () => {
+    const username = name()
+    const path = `${snmpUsers}/${await made('POST', snmpUsers, { username, ...withKeys() })}`
+    await made('PUT', path, { username, ...withKeys() }, { tagOf: path })
+  },
   'clustermgmt.updateClusterProfileById': async () => {
     const path = `${profiles}/${await made('POST', profiles, { name: name() })}`
     await made('PUT', path, withProfile(), { tagOf: path })
     await made('POST', `${path}/$actions/apply`, { clusters: [{ uuid: ids.native }] })
     await made('POST', `${path}/$actions/apply?$dryrun=true`, { clusters: [{ uuid: ids.native }] })
+  },
+  'clustermgmt.updateSSLCertificate': async () => {
+    const path = `${clustermgmt}/clusters/${ids.native}/ssl-certificate`
+    const { pem, key } = await issue()
+    const passphrase = secret()
+    const locked = createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase })
+    for (const line of `${key}\n${locked}`.split('\n')) if (/^[A-Za-z0-9+/]{40,}$/.test(line)) secrets.add(line)
+    const body = { publicCertificate: pem, privateKey: String(locked), privateKeyAlgorithm: 'ECDSA_256' }
+    assert.equal((await send('PUT', path, { ...body, passphrase: 'wrong' }, { tagOf: path })).status, 400)
+    await made('PUT', path, { ...body, passphrase }, { tagOf: path })
+    await send('GET', path)
   },
   'iam.changeUserPassword': async () => {
     const { username, password } = await aUser()

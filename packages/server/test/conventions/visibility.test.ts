@@ -138,7 +138,8 @@ test('a custom role with a single operation finds nothing under an entity that i
   let checked = 0
   const unchecked: string[] = []
   for (const operation of operations.filter((one) => isBare(one) && namedKinds(one).length > 0)) {
-    if (operation.namespace === 'storage') continue
+    // A task of the demo has no result: unconfigured-node.test.ts asks for one of another user.
+    if (operation.namespace === 'storage' || operation.id === 'fetchTaskResponse') continue
     const values = await existing(operation)
     if (values === undefined) {
       unchecked.push(operation.key)

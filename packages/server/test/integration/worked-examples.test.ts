@@ -69,6 +69,7 @@ const exercises = [
   'practise-maintenance',
   'practise-restore',
   'practise-roll-out',
+  'service-a-cluster',
   'two-tier-vpc',
 ]
 

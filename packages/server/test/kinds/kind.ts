@@ -66,4 +66,6 @@ export interface EntityReader {
   readonly ids: (kind: string) => Promise<ReadonlySet<string>>
   /** Ids of the VMs that are nodes of managers, which no list shows. */
   readonly managerNodes: () => Promise<readonly string[]>
+  /** Ids of hosts and of nodes that are in no cluster. */
+  readonly machines: () => Promise<ReadonlySet<string>>
 }

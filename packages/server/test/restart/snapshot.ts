@@ -45,6 +45,9 @@ interface Row {
 const journals =
   /^(?:internal_core_remembered_answer|internal_core_audit_record|platform_config_task|internal_iam_\w+|iam_authn_user) /
 const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+/** As JSON writes it. */
+const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const passwordHash = /\$argon2id\$[^"]+/g
 const mac = /50:6b:8d(?::[0-9a-f]{2}){3}/g
 
 /**
@@ -87,6 +90,8 @@ function outcome(snapshot: readonly string[], base: readonly string[]): readonly
       line
         .replace(id, random)
         .replace(mac, random)
+        .replace(certificate, random)
+        .replace(passwordHash, random)
         .replace(/"\$sealed":"[^"]*"/g, '"$sealed":"…"')
         .replace(/"lastSizeBytes":\d+/, '"lastSizeBytes":"…"'),
     )

@@ -7,8 +7,14 @@ import type { TestApp } from './start-app.ts'
 const password = 'S0me.Other.Passw0rd!'
 const iam = '/iam/v4.1.b2'
 
-/** A local user that holds these roles on everything: `name:password` for `as`. */
-export async function aUser(app: TestApp, roles: readonly RoleName[] = []): Promise<string> {
+const everything = { '*': { '*': { eq: '*' } } }
+
+/** A local user that holds these roles, by default on everything: `name:password` for `as`. */
+export async function aUser(
+  app: TestApp,
+  roles: readonly RoleName[] = [],
+  entityFilter: object = everything,
+): Promise<string> {
   const username = `user-${randomUUID().slice(0, 8)}`
   const user = await app.call('POST', `${iam}/authn/users`, {
     body: { userType: 'LOCAL', username, password, firstName: 'Some', lastName: 'One' },
@@ -23,7 +29,7 @@ export async function aUser(app: TestApp, roles: readonly RoleName[] = []): Prom
         displayName: `${displayName} of ${username}`,
         role: role.extId,
         identities: [{ identityFilter: { user: { uuid: { anyof: [user.data.extId] } } } }],
-        entities: [{ entityFilter: { '*': { '*': { eq: '*' } } } }],
+        entities: [{ entityFilter }],
       },
       requestId: randomUUID(),
     })

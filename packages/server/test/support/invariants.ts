@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { contract } from '@hyperplane/contract'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -18,6 +19,7 @@ import { fileOf, type VmEntity } from '../../src/domains/virtual-machines/entity
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
 import { contentBytes } from '../../src/drivers/simulated/hypervisor/layers.ts'
 import { type DiskFact, diskFacts } from '../../src/drivers/simulated/hypervisor.ts'
+import { nodeFacts } from '../../src/drivers/simulated/nodes.ts'
 import { anyOf } from '../../src/odata/index.ts'
 import { missummed } from '../../src/store/sqlite/kept-sums.ts'
 import { miscounted } from '../../src/store/sqlite/referrer-counts.ts'
@@ -46,6 +48,13 @@ async function entityReader(app: TestApp): Promise<EntityReader> {
     },
     managerNodes: async () =>
       (await app.store.find(DomainManager)).flatMap(({ nodeExtIds = [] }) => nodeExtIds as readonly string[]),
+    async machines() {
+      const free = [...nodeFacts(app.world).all().values()].filter(({ clusterExtId }) => clusterExtId === undefined)
+      return new Set([
+        ...(await all(Host)).map(({ extId }) => extId as string),
+        ...free.map(({ nodeUuid }) => nodeUuid),
+      ])
+    },
   }
 }
 
@@ -60,6 +69,7 @@ export async function checkInvariants(app: TestApp): Promise<void> {
     rowsAgree,
     factsHaveOwners,
     layersHoldTogether,
+    nodesAreHosts,
     policiesCountTheirVms,
     vpcFaults,
   ]
@@ -175,6 +185,18 @@ function layersHoldTogether(app: TestApp): Faults {
       return `the disk ${extId} lies over ${parentExtId}, which is not there`
     const held = contentBytes(disks, fact, app.clock.now())
     return held > sizeBytes ? `the disk ${extId} holds ${held} bytes in ${sizeBytes}` : []
+  })
+}
+
+/** A machine is a host of the cluster that it is a member of. Source: behaviour clustermgmt.md 3 (Invariants). */
+async function nodesAreHosts(app: TestApp): Promise<Faults> {
+  const hosts = new Map((await (await entityReader(app)).all(Host)).map((host) => [host.extId, host]))
+  return [...nodeFacts(app.world).all().values()].flatMap(({ nodeUuid, clusterExtId, pending }) => {
+    const host = hosts.get(nodeUuid)
+    if (pending !== undefined) return `the node ${nodeUuid} is still held by ${pending.holder}`
+    return host?.cluster.uuid === clusterExtId
+      ? []
+      : `the node ${nodeUuid} is in ${clusterExtId ?? 'no cluster'}, its host in ${host?.cluster.uuid ?? 'none'}`
   })
 }
 

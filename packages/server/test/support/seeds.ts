@@ -1,5 +1,6 @@
 /** Two worlds compared, row by row and fact by fact. */
 import { AuditRecord, RememberedAnswer } from '../../src/core/records.ts'
+import { AlertNotice, OpenAlert } from '../../src/domains/clustermgmt/alerts/alert.ts'
 import { ServiceKey, SignInLock } from '../../src/domains/iam/records.ts'
 import { storeTables } from '../../src/domains/tables.ts'
 import { Fact } from '../../src/drivers/simulated/world.ts'
@@ -10,7 +11,7 @@ import type { TestApp } from './start-app.ts'
 const tables = storeTables()
 /** Of the one instance, and of nobody after it. */
 const ownRows: ReadonlySet<string> = new Set(
-  [AuditRecord, RememberedAnswer, ServiceKey, SignInLock, Fact].map(({ kind }) => kind),
+  [AlertNotice, AuditRecord, OpenAlert, RememberedAnswer, ServiceKey, SignInLock, Fact].map(({ kind }) => kind),
 )
 
 /** Internal fields with credentials or state of a process. */
@@ -46,13 +47,18 @@ const factSecrets = /^(?:chapDigest|digest|password|keyDigest|passwordDigest|pas
 
 /** Every fact of the simulated infrastructure, by `collection/id`. */
 export async function factsOf(app: TestApp): Promise<ReadonlyMap<string, unknown>> {
+  // Observers of the world write facts after the instance has opened.
+  await app.clock.settled()
   const facts = new Map<string, unknown>()
   const clean = (value: any): any => {
     if (Array.isArray(value)) return value.map(clean)
     if (typeof value !== 'object' || value === null) return value
     const kept = Object.entries(value).filter(
       ([name, item]) =>
-        !factSecrets.test(name) && (item as any)?.$sealed === undefined && (item as any)?.digest === undefined,
+        !factSecrets.test(name) &&
+        !ownFields.has(name) &&
+        (item as any)?.$sealed === undefined &&
+        (item as any)?.digest === undefined,
     )
     return Object.fromEntries(
       kept.map(([name, item]) => [name, name === 'keys' ? Object.keys(item as object) : clean(item)]),

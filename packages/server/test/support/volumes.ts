@@ -1,6 +1,8 @@
 /** Builders for tests of volume groups on the demo's native cluster. */
 
 import { randomUUID } from 'node:crypto'
+import { VolumeGroupRecoveryPoint } from '@hyperplane/contract/volumes/recovery-point'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { seedId } from '../../src/core/ids/named-id.ts'
 import { poolUsage } from '../../src/domains/storage-space/capacity.ts'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
@@ -107,3 +109,16 @@ export const refusal = ({ status, errors }: CallResult): { status: number; group
 })
 export const pathsOf = ({ errors }: CallResult): (string | undefined)[] =>
   errors.map(({ attributePath, argumentsMap }) => attributePath ?? argumentsMap?.['attributePath'])
+
+/** As the protection of the group would make it: of its disks as they are now. @returns its id */
+export async function aRecoveryPoint(app: TestApp, groupId: string): Promise<string> {
+  const [extId, disks] = [randomUUID(), await app.store.findWhere(VolumeDisk, { volumeGroupExtId: groupId })]
+  const captured = disks.map(({ extId: diskExtId, index = 0, diskSizeBytes = 0, storageContainerId = '' }) => ({
+    ...{ diskExtId, imageExtId: randomUUID(), index },
+    ...{ sizeBytes: diskSizeBytes, containerExtId: storageContainerId },
+  }))
+  await app.drivers.blockStorage.snapshotBlocks(captured)
+  const point = { extId, volumeGroupExtId: groupId, creationTime: app.clock.iso(), disks: captured }
+  await app.store.transaction((store) => store.insert(VolumeGroupRecoveryPoint, point))
+  return extId
+}

@@ -65,7 +65,9 @@ class Examples {
       const event = { type, ...(isNamed ? { [field]: name } : {}) } as Happening
       if (this.#changed.has(`${kind} ${name}`) || !(await this.#canHappen(event))) continue
       this.#named.set(type, name)
-      if (sortOf(type).until === undefined && begins === undefined) this.#changed.add(`${kind} ${name}`)
+      // A disk that was replaced does not come back.
+      const isForever = (sortOf(type).until === undefined && begins === undefined) || type === 'DISK_REPLACED'
+      if (isForever) this.#changed.add(`${kind} ${name}`)
       return { example: { event } }
     }
     const event = { type, ...(isNamed ? { [field]: placeholder(kind) } : {}) }

@@ -9,7 +9,7 @@ import { type ClockMode, formatTime } from '../../core/time/clock.ts'
 import { TwoPhaseEffect } from '../../core/two-phase-effect.ts'
 import { replaced } from '../../core/updates.ts'
 import { storeFiles } from '../../data-folder/store-files.ts'
-import { brokenRules } from '../../domains/iam/password-policy.ts'
+import { brokenRules } from '../../domains/accounts/password-policy.ts'
 import { exportSeed, UnfinishedTasks } from '../../seeds/export-seed.ts'
 import { SeedRefusal } from '../../seeds/seed-refusal.ts'
 import { StoreRefusal } from '../../store/store.ts'
@@ -99,6 +99,8 @@ export const world = implementForWorlds(
       const isClosed = (): boolean => hosted.current !== instance
       const isOver = (): boolean => isClosed() || ctx.drivers.ending.aborted
       await waitForTasks({ store, clock, real: ctx.clock, isOver }, millisecondsWithin(query.parameters['within']))
+      // Observers write facts shortly after the change that they observe.
+      await clock.settled()
       if (isClosed()) throw worldClosedError(name)
       const seed = exportSeed({
         file: storeFiles(hosted.config.data).first,

@@ -40,6 +40,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
     try {
       const authenticated = await authenticate(machinery, request, namespace)
       if (request.misdirected !== undefined) await requireAdministrator(machinery, request, authenticated)
+      requireOwnTask(machinery, request, authenticated)
       caller = authenticated
       if (trace !== undefined) trace.caller = caller
       if (request.misdirected !== undefined) throw request.misdirected
@@ -142,6 +143,16 @@ async function requireAdministrator<D>(
   caller: Caller,
 ): Promise<void> {
   if (caller.mustChangePassword !== true && (await access.hasRole(caller, ['Super Admin']))) return
+  authenticator.countFailure(undefined, address)
+  limiter.countAnonymous(address)
+  throw new ApiError('AUTHENTICATION_REQUIRED')
+}
+
+/** @throws ApiError 401, as for a wrong password */
+function requireOwnTask<D>({ authenticator, limiter }: Machinery<D>, request: ApiRequest, caller: Caller): void {
+  const { method, path, address } = request
+  const task = caller.readsOnlyTask
+  if (task === undefined || (method === 'GET' && path.includes('/tasks/') && path.endsWith(task))) return
   authenticator.countFailure(undefined, address)
   limiter.countAnonymous(address)
   throw new ApiError('AUTHENTICATION_REQUIRED')

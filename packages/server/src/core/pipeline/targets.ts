@@ -17,20 +17,17 @@ export const noTargets: Targets = { row: undefined, parents: {}, named: undefine
 
 /** @throws ApiError 404, 403 */
 export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Reader, call: Call): Promise<Targets> {
-  const { kinds, access } = machinery
+  const { access } = machinery
   const { request, operation, scope, input } = call
   const { path } = input
   const parents: Record<string, AnyEntity> = {}
   let row: Targets['row']
   let named: Targets['named']
   let judged: unknown
-  for (const [parameter, id] of Object.entries(path)) {
-    const kindName = operation.pathKinds[parameter]
-    const kind = kindName === undefined ? undefined : kinds.resource(kindName)
-    if (kind?.parent?.listedIn !== undefined)
+  for (const { parameter, id, kind, isTarget } of namedIn(machinery, call)) {
+    if (kind.parent?.listedIn !== undefined)
       await requireListed(machinery, reader, kind, parents[kind.parent.param], id)
-    if (kind === undefined || kind.derived === true) continue
-    const isTarget = parameter === operation.target
+    if (kind.derived === true) continue
     if (isTarget) noteTarget(request.trace, kind, id)
     const found = (await reader.row(kind, id)) ?? (await computedRow(machinery, reader, kind, parents, id))
     const missing = (): ApiError => notFound(kind, kind.kind, id, parameter)
@@ -64,6 +61,24 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
 }
 
 /** An entity without a row, see `Computed`. No request changes it, so its version stays. */
+interface NamedInPath {
+  readonly parameter: string
+  readonly id: string
+  readonly kind: Resource
+  readonly isTarget: boolean
+}
+
+/** An entity that lives under the id of its parent (the certificate of a cluster): its parent comes first. */
+function* namedIn<D>({ kinds }: MutationMachinery<D>, { operation, input }: Call): Generator<NamedInPath> {
+  for (const [parameter, id] of Object.entries(input.path)) {
+    const kind = kinds.resource(operation.pathKinds[parameter] ?? '')
+    if (kind === undefined) continue
+    const parent = kind.parent?.param === parameter ? kinds.resource(kind.parent.kind) : undefined
+    if (parent !== undefined) yield { parameter, id, kind: parent, isTarget: false }
+    yield { parameter, id, kind, isTarget: parameter === operation.target }
+  }
+}
+
 async function computedRow<D>(
   { computed, world }: MutationMachinery<D>,
   store: Reader,

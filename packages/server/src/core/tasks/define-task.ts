@@ -113,6 +113,8 @@ export interface Plan {
   readonly changes: readonly { readonly attribute: string; readonly from: string; readonly to: string }[]
   readonly warnings?: readonly string[]
   readonly problems?: readonly AppMessage[]
+  /** In the transaction that ends the dry run; of a plan without problems only. */
+  readonly keep?: (store: Transaction) => Promise<void>
 }
 
 export const defineTask = <D, I>(definition: TaskDefinition<D, I>): TaskDefinition<D, I> => definition

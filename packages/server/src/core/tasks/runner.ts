@@ -23,7 +23,7 @@ import { StepRuns } from './step-run.ts'
 import { type ParentTask, parentTaskOf } from './subtasks.ts'
 import { TaskExecution } from './task-execution.ts'
 import { rollbackOfInterrupted } from './task-rollback.ts'
-import { faultyTask, isUnfinished, mark, type TaskEntity, unfinished, updateTask } from './task-row.ts'
+import { faultyTask, isUnfinished, mark, marking, type TaskEntity, unfinished, updateTask } from './task-row.ts'
 import { TaskSlots } from './task-slots.ts'
 
 export { interruptedTask, succeededTask } from './ends.ts'
@@ -195,8 +195,12 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     const input = accepted === undefined ? inputOf(this.#options, task) : accepted.input
     if (task.runner.dryRun !== true) return this.#execution.run(task, definition, input, accepted?.durable)
     await accepted?.durable
-    const report = await dryRunTask(task, definition, input, this.#contexts.of(task, 'plan'), log)
-    this.#ends.notify(await mark(store, task, report, world.clock))
+    const { changes, keep } = await dryRunTask(task, definition, input, this.#contexts.of(task, 'plan'), log)
+    const ended = await store.transaction(async (transaction) => {
+      await keep?.(transaction)
+      return marking(task, changes, world.clock)(transaction)
+    })
+    this.#ends.notify(ended)
   }
 
   #park(extId: string): void {

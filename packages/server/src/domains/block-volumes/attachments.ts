@@ -117,6 +117,11 @@ export function requireGroupNotDeleting(group: Group): void {
   if (group.isDeleting === true) throw new ApiError('VOLUME_GROUP_BUSY', { name: group.name, state: 'being deleted' })
 }
 
+/** @throws ApiError VOLUME_GROUP_BUSY */
+export function requireGroupNotReverting({ isReverting, name }: Group): void {
+  if (isReverting === true) throw new ApiError('VOLUME_GROUP_BUSY', { name, state: 'being reverted' })
+}
+
 /** @param index on the SCSI bus; default: the lowest free one */
 export async function claimForVm(
   ctx: { readonly store: Transaction; readonly ids: { uuid(): string }; readonly tenantId: string },
@@ -138,7 +143,7 @@ export const claimForClient = (
 ): Promise<Attachment> => claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, ...client })
 
 async function claim(ctx: { readonly store: Transaction }, attachment: Attachment): Promise<Attachment> {
-  await requireGroupAttachable(ctx.store, attachment)
+  requireGroupNotReverting(await requireGroupAttachable(ctx.store, attachment))
   await ctx.store.insert(VolumeGroupAttachment, attachment, { pending: true })
   await touchEnds(ctx.store, attachment)
   return attachment

@@ -18,20 +18,28 @@ import {
   type Group,
   isExternal,
   requireGroupNotDeleting,
+  requireGroupNotReverting,
 } from './attachments.ts'
 
 export const groupRel = 'volumes:config:volume-group'
 
 export const affected = (group: Group) => ({ extId: group.extId, name: group.name, rel: groupRel })
 
-/** @throws ApiError 409 while the group is being deleted or its cluster is read-only, 503 while the cluster is down */
+/** @throws ApiError 409 while the group is being deleted or reverted, or its cluster is read-only, 503 while the cluster is down */
 export async function requireUsable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   group: Group,
 ): Promise<EntityOf<typeof Cluster>> {
   const cluster = await requireWritable(ctx, group.clusterReference)
   requireGroupNotDeleting(group)
+  requireGroupNotReverting(group)
   return cluster
+}
+
+/** @throws ApiError VOLUME_GROUP_BUSY */
+export function requireNotHydrating({ blockStorage }: Pick<Drivers, 'blockStorage'>, { extId, name }: Group): void {
+  if (blockStorage.hydrationOf(extId)?.status === 'IN_PROGRESS')
+    throw new ApiError('VOLUME_GROUP_BUSY', { name, state: 'hydrating' })
 }
 
 export async function requireWritable(
@@ -71,6 +79,7 @@ export async function presentVolumeGroups(
     shown.push({
       ...group,
       ...(own.length > 0 && { ...consumed(own), attachments: own.map((one) => shownAttachment(group, one)) }),
+      ...defined({ hydrationStatus: ctx.drivers.blockStorage.hydrationOf(group.extId)?.status }),
       ...clusters?.get(group.clusterReference),
       ...(expand.has('metadata') ? { volumeGroupMetadataProjection: metadataProjection(group) } : {}),
     })

@@ -6,6 +6,7 @@ import { ApiError } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
+import { requireNotDestroyed } from '../scheduling/topology.ts'
 
 interface Association {
   readonly clusterExtId: string
@@ -49,6 +50,7 @@ export async function startAssociation(
   if (direction === 'attach' && found > maximumCategories) {
     throw new ApiError('LIMIT_EXCEEDED', { limit: 'categories of a cluster', maximum: maximumCategories, found })
   }
+  await requireNotDestroyed(ctx.store, cluster)
   requireReachable(ctx, cluster)
   await ctx.store.touch(Cluster, cluster.extId)
   return ctx.startTask(

@@ -7,7 +7,7 @@ import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { created, sparselyUpdated } from '../../core/updates.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, implement, type ReadContext } from '../context.ts'
-import { changedSections, complianceMonitor, membersOf, withMembers } from './compliance.ts'
+import { changedSections, complianceMonitors, membersOf, withMembers } from './compliance.ts'
 import { derivedList } from './derived-list.ts'
 import { type Application, applicationPlanOf, applicationSteps, applySection } from './profile-apply.ts'
 import { namedClusters, namelessFaults, requireApplicable } from './profile-members.ts'
@@ -208,7 +208,7 @@ export const clusterProfile = implement(
     },
     tasks: [applyProfile, applySection, createProfile, deleteProfile, leaveProfile, updateProfile],
     present: [[ClusterProfile, present]],
-    schedules: [complianceMonitor],
+    schedules: complianceMonitors,
   },
 )
 

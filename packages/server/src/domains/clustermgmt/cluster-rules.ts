@@ -74,7 +74,8 @@ export function configFaults(given: Config, next: Config, hosts: Hosts, hardware
   return faults
 }
 
-function tooFewDomains(
+/** Why the hosts are too few for so many copies. */
+export function tooFewDomains(
   copies: number,
   level: string,
   functions: readonly string[],

@@ -7,7 +7,7 @@ import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
 import { isManager } from '../containers/storage-containers.ts'
 import type { ReadContext } from '../context.ts'
-import { faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../storage-space/capacity.ts'
+import { faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes, storesData } from '../storage-space/capacity.ts'
 import { currentFaultTolerance, defaultAwareness } from '../storage-space/fault-tolerance.ts'
 import { defaultCopies, toleranceWord } from './cluster-rules.ts'
 
@@ -41,11 +41,12 @@ async function withHosts(
   expand: ReadonlySet<string>,
 ): Promise<ClusterRow> {
   const hosts = await hostsOf(ctx.store, cluster.extId)
+  const storing = hosts.filter(storesData)
   const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
-  const unreserved = capacity - (await reservedBytes(ctx.store, cluster.extId))
-  const desired = (cluster.config?.redundancyFactor ?? defaultCopies(hosts)) - 1
-  const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, hosts))
-  const inService = hosts.filter(
+  const unreserved = capacity - (await reservedBytes(ctx, cluster.extId))
+  const desired = (cluster.config?.redundancyFactor ?? defaultCopies(storing)) - 1
+  const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, storing))
+  const inService = storing.filter(
     ({ extId, maintenanceState = 'normal' }) => ctx.drivers.hardware.isHostUp(extId) && maintenanceState === 'normal',
   ).length
   const hasRoom = unreserved * 100 >= capacity * roomForBackupsPercent
@@ -55,7 +56,7 @@ async function withHosts(
     config: {
       ...cluster.config,
       faultToleranceState: {
-        domainAwarenessLevel: defaultAwareness(hosts),
+        domainAwarenessLevel: defaultAwareness(storing),
         desiredClusterFaultTolerance: toleranceWord(desired),
         ...cluster.config?.faultToleranceState,
         desiredMaxFaultTolerance: desired,
@@ -64,7 +65,7 @@ async function withHosts(
         redundancyStatus: {
           // Both rings of metadata are complete when each has the copies that the redundancy factor asks for.
           isCassandraPreparationDone: current >= desired,
-          isZookeeperPreparationDone: inService >= Math.min(hosts.length, 2 * desired + 1),
+          isZookeeperPreparationDone: inService >= Math.min(storing.length, 2 * desired + 1),
         },
       },
     },
@@ -81,7 +82,7 @@ async function withHosts(
     ...(expand.has('storageSummary')
       ? {
           storageSummaryProjection: {
-            clusterFaultTolerantCapacityInBytes: faultTolerantCapacity(cluster, hosts, ctx.drivers.hardware),
+            clusterFaultTolerantCapacityInBytes: faultTolerantCapacity(cluster, storing, ctx.drivers.hardware),
           },
         }
       : {}),

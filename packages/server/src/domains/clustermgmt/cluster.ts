@@ -9,12 +9,16 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import { isManager } from '../containers/storage-containers.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
+import { requireNotDestroyed } from '../scheduling/topology.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
-import { hostsOf } from '../storage-space/capacity.ts'
+import { storageHostsOf } from '../storage-space/capacity.ts'
 import { AlertNotice, OpenAlert } from './alerts/alert.ts'
 import { alertSchedules } from './alerts/watch.ts'
 import { addressFaults, requireFreeAddresses } from './cluster-addresses.ts'
 import { startAssociation, updateAssociations } from './cluster-categories.ts'
+import { createCluster, startCreation } from './cluster-life/create.ts'
+import { destroyCluster, startDestruction } from './cluster-life/destroy.ts'
+import { creationFaults } from './cluster-life/new-cluster.ts'
 import { configBodyFaults, configFaults, copiesFor, requireFreeName } from './cluster-rules.ts'
 import { changeOf, copyData, updateCluster } from './cluster-update.ts'
 import { withState } from './cluster-view.ts'
@@ -29,11 +33,16 @@ export const cluster = implement(
   {
     listClusters: (ctx, request) => derivedList(ctx, request, Cluster, (clusters) => withState(ctx, clusters)),
 
-    async updateClusterById(ctx, { body }) {
+    createCluster: (ctx, { body }) => startCreation(ctx, body),
+
+    deleteClusterById: (ctx) => startDestruction(ctx, ctx.target),
+
+    async updateClusterById(ctx, { body: { nodes: _, ...body } }) {
       const stored = ctx.target
+      await requireNotDestroyed(ctx.store, stored)
       const given = withKeptSecrets(body, stored)
       const next = sparselyUpdated(stored, given, ['config', 'network'])
-      const hosts = await hostsOf(ctx.store, stored.extId)
+      const hosts = await storageHostsOf(ctx.store, stored.extId)
       refuseAll([
         ...createOnlyFaults(given, stored),
         ...(isManager(stored) ? managerFaults(given, stored) : []),
@@ -61,8 +70,15 @@ export const cluster = implement(
     disassociateCategoriesFromCluster: (ctx, { body }) => startAssociation(ctx, ctx.target, 'detach', body.categories),
   },
   {
-    rules: { updateClusterById: ({ body }) => bodyFaults(body) },
-    tasks: [copyData, updateAssociations, updateCluster],
+    rules: {
+      createCluster: ({ body }) => [
+        ...creationFaults(body),
+        ...missingParts(body.network ?? {}, 'network/'),
+        ...settingsBodyFaults(body),
+      ],
+      updateClusterById: ({ body }) => bodyFaults(body),
+    },
+    tasks: [copyData, createCluster, destroyCluster, updateAssociations, updateCluster],
     present: [[Cluster, withState]],
     schedules: [
       { name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: countInefficientVms },
@@ -96,8 +112,12 @@ function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   }
 }
 
-const bodyFaults = ({ containerName, network = {}, config = {} }: Body): ApiError[] => [
-  ...(containerName === undefined ? [] : [invalid('containerName', 'is for the creation of a cluster only')]),
+const bodyFaults = (body: Body): ApiError[] => [
+  ...(body.containerName === undefined ? [] : [invalid('containerName', 'is for the creation of a cluster only')]),
+  ...settingsBodyFaults(body),
+]
+
+const settingsBodyFaults = ({ network = {}, config = {} }: Body): ApiError[] => [
   ...settingsFaults(network, 'network/'),
   ...addressFaults(network),
   ...configBodyFaults(config),

@@ -4,12 +4,14 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import type { Clock } from '../../core/time/clock.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
+import type { Schedule, ScheduleContext } from '../../core/time/schedules.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { type ClusterSettings, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
+import { followRsyslog, rsyslogWrites } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, openSecrets, sectionsOf } from './settings-sections.ts'
+import { followSnmp, snmpWrites } from './snmp/follow.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
 type ClusterRow = EntityOf<typeof Cluster>
@@ -78,30 +80,44 @@ export async function withMembers(store: Reader, profile: Profile): Promise<Prof
 }
 
 /** Detects settings that were changed outside this API. An unreachable cluster keeps its last known state. */
-export const complianceMonitor = {
-  name: 'clustermgmt.monitor-settings',
-  everySeconds: monitorEverySeconds,
-  onlyLastCounts: true as const,
-  async run(ctx: ScheduleContext<Drivers>): Promise<void> {
-    const observed: { readonly extId: string; readonly actual: ClusterSettings }[] = []
-    for (const cluster of await ctx.store.find(Cluster)) {
-      const { extId, clusterProfileExtId } = cluster
-      if (!ctx.drivers.hardware.isReachable(extId)) continue
-      const actual = await ctx.drivers.hardware.readSettings(extId)
-      // A cluster without a profile needs a write only if its settings differ from its row.
-      if (clusterProfileExtId !== undefined || changesFrom(cluster, actual) !== undefined)
-        observed.push({ extId, actual })
-    }
-    if (observed.length === 0) return
-    await ctx.store.transaction(async (transaction) => {
-      for (const { extId, actual } of observed) {
-        // The running task records the compliance of this cluster.
-        if (ctx.runner.queueLength(extId) > 0) continue
-        await followSettings(transaction, extId, actual)
-        await recordCompliance({ ...ctx, store: transaction }, extId, actual)
-      }
-    })
+export const complianceMonitors: readonly Schedule<Drivers>[] = [
+  {
+    name: 'clustermgmt.monitor-settings',
+    everySeconds: monitorEverySeconds,
+    onlyLastCounts: true,
+    run: monitorSettings,
   },
+  {
+    // A clock that is moved far finds a change at the same time as one that runs: an alert states that time.
+    name: 'clustermgmt.monitor-changed-settings',
+    everySeconds: monitorEverySeconds,
+    watch: ({ drivers }, changed) => drivers.hardware.watch(changed),
+    run: monitorSettings,
+  },
+]
+
+async function monitorSettings(ctx: ScheduleContext<Drivers>): Promise<void> {
+  const observed: { readonly extId: string; readonly actual: ClusterSettings }[] = []
+  for (const cluster of await ctx.store.find(Cluster)) {
+    const { extId, clusterProfileExtId } = cluster
+    if (!ctx.drivers.hardware.isReachable(extId)) continue
+    const actual = await ctx.drivers.hardware.readSettings(extId)
+    // A cluster without a profile needs a write only if its settings differ from its rows.
+    const writes = [await rsyslogWrites(ctx, extId, actual), await snmpWrites(ctx, extId, actual)].flat()
+    const differs = changesFrom(cluster, actual) !== undefined || writes.length > 0
+    if (clusterProfileExtId !== undefined || differs) observed.push({ extId, actual })
+  }
+  if (observed.length === 0) return
+  await ctx.store.transaction(async (transaction) => {
+    for (const { extId, actual } of observed) {
+      // The running task records the compliance of this cluster.
+      if (ctx.runner.queueLength(extId) > 0) continue
+      await followSettings(transaction, extId, actual)
+      await followRsyslog({ ...ctx, store: transaction }, extId, actual)
+      await followSnmp({ ...ctx, store: transaction }, extId, actual)
+      await recordCompliance({ ...ctx, store: transaction }, extId, actual)
+    }
+  })
 }
 
 const followedFields = [

@@ -4,6 +4,7 @@ import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { Host, hostOperations } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { Derivation } from '../../core/derivation.ts'
 import { pathOf } from '../../core/standard.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
@@ -22,15 +23,27 @@ async function withLoad(ctx: ReadContext, hosts: readonly HostEntity[]): Promise
   for (const host of hosts) {
     const bmc = await ctx.store.get(BmcInfo, host.extId)
     const running = and(equals(pathOf(Vm, 'host/extId'), host.extId), equals(pathOf(Vm, 'powerState'), 'ON'))
-    const ipmi = bmc === undefined ? undefined : { ip: bmc.ipAddress, username: bmc.credential?.username }
-    shown.push({
-      ...host,
-      hypervisor: { ...host.hypervisor, numberOfVms: await ctx.store.count(Vm, { filter: running }) },
-      disk: (disks.get(host.extId) ?? []).map(referenceOf),
-      ...(ipmi === undefined ? {} : { ipmi }),
-    })
+    const numberOfVms = await ctx.store.count(Vm, { filter: running })
+    const own = disks.get(host.extId) ?? []
+    shown.push(loaded.of(host, [bmc, numberOfVms, ...own], () => hostWith(host, bmc, numberOfVms, own)))
   }
   return shown
+}
+
+const loaded = new Derivation<HostEntity, HostEntity>()
+
+function hostWith(
+  host: HostEntity,
+  bmc: EntityOf<typeof BmcInfo> | undefined,
+  numberOfVms: number,
+  disks: readonly DiskRow[],
+): HostEntity {
+  return {
+    ...host,
+    hypervisor: { ...host.hypervisor, numberOfVms },
+    disk: disks.map(referenceOf),
+    ...(bmc && { ipmi: { ip: bmc.ipAddress, username: bmc.credential?.username } }),
+  }
 }
 
 /** One query for a page of hosts; ordered by slot. */

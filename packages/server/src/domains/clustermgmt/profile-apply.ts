@@ -3,20 +3,25 @@
  * cluster fails the task, but the others keep the profile.
  * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
  */
-import type { EntityOf } from '@hyperplane/contract'
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import type { NonCompatibleClusterReference } from '@hyperplane/contract/clustermgmt/task-response'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { DriverError, type Plan, type Step, type StepContext, type TaskEnd } from '../../core/tasks/define-task.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { ClusterSettings, SettingsSection } from '../../drivers/hardware.ts'
+import type { Transaction } from '../../store/store.ts'
 import { defineTask } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
 import { otherProfileError } from './profile-members.ts'
+import { followRsyslog } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, sections } from './settings-sections.ts'
+import { followSnmp } from './snmp/follow.ts'
+import { keepResult } from './topology/task-results.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
 
@@ -107,13 +112,16 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
     },
     record: async (ctx, input, results: readonly Result[]) => {
       const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
-      const applied = inClusterRow(only(prescribed(ctx.secrets, profile), input.sections))
+      const desired = only(prescribed(ctx.secrets, profile), input.sections)
+      const applied = inClusterRow(desired)
       for (const { clusterExtId, settings } of results) {
         const cluster = await ctx.store.get(Cluster, clusterExtId)
         if (cluster === undefined) continue
         if (settings !== undefined) {
           const next = sparselyUpdated(cluster, applied, ['config', 'network'])
           await ctx.store.replace(Cluster, { ...next, clusterProfileExtId: profile.extId })
+          await followRsyslog(ctx, clusterExtId, settings)
+          await followSnmp(ctx, clusterExtId, settings, desired.SNMP_SERVER_CONFIG?.users)
           await recordCompliance(ctx, clusterExtId, settings)
         } else if (cluster.clusterProfileExtId === profile.extId) {
           // The profile was changed, but this member failed to follow: report drift.
@@ -213,6 +221,7 @@ export async function applicationPlanOf(
   const settings = only(prescribed(ctx.secrets, profile), changed)
   const changes: Plan['changes'][number][] = []
   const problems: AppMessage[] = []
+  const nonCompatible: ValueOf<typeof NonCompatibleClusterReference>[] = []
   for (const clusterExtId of clusterExtIds) {
     const cluster = await ctx.store.get(Cluster, clusterExtId)
     const blocked =
@@ -225,7 +234,9 @@ export async function applicationPlanOf(
       continue
     }
     const actual = await ctx.drivers.hardware.readSettings(clusterExtId)
-    for (const section of differingSections(clusterExtId, settings, actual)) {
+    const configDrifts = differingSections(clusterExtId, settings, actual)
+    if (configDrifts.length > 0) nonCompatible.push({ clusterExtId, configDrifts: [...configDrifts] })
+    for (const section of configDrifts) {
       changes.push({
         attribute: `clusters/${clusterExtId}/${section}`,
         from: textOfSetting(actual[section]),
@@ -233,7 +244,9 @@ export async function applicationPlanOf(
       })
     }
   }
-  return { changes, problems }
+  const keep = (store: Transaction): Promise<void> =>
+    keepResult({ ...ctx, store }, 'NON_COMPATIBLE_CLUSTERS', nonCompatible)
+  return { changes, problems, keep }
 }
 
 const secretNames = new Set(['authKey', 'encryptionKey', 'password', 'privKey'])

@@ -29,7 +29,7 @@ export interface Settings {
   readonly rsyslogServerList?: readonly ValueOf<typeof RsyslogServer>[]
 }
 
-const maximumRsyslogServers = 10
+export const maximumRsyslogServers = 10
 const defaultSmtpPorts: Readonly<Record<string, number>> = { PLAIN: 25, STARTTLS: 587, SSL: 465 }
 
 /** @param prefix of all paths: `network/` or empty */
@@ -84,9 +84,7 @@ export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
     'an address, port and protocol',
   )
   servers?.forEach((server, index) => {
-    if (!hasAddress(server.ipAddress))
-      fault(`rsyslogServerList[${index}]/ipAddress`, 'expected ipv4 or ipv6, found none')
-    distinct(`rsyslogServerList[${index}]/modules`, server.modules, (module) => module.name, 'a module')
+    for (const [path, text] of rsyslogFaults(server)) fault(`rsyslogServerList[${index}]/${path}`, text)
   })
   if (servers !== undefined && servers.length > maximumRsyslogServers) {
     fault('rsyslogServerList', `expected at most ${maximumRsyslogServers} servers, found ${servers.length}`)
@@ -101,7 +99,9 @@ export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
       (trap) => JSON.stringify([trap.address, trap.port, trap.username]),
       'an address, port and username',
     )
-    for (const [path, text] of snmpFaults(snmp)) fault(`snmpConfig/${path}`, text)
+    snmp.traps?.forEach((trap, index) => {
+      for (const [path, text] of trapFaults(trap)) fault(`snmpConfig/traps[${index}]/${path}`, text)
+    })
   }
   return faults
 }
@@ -119,22 +119,20 @@ export function missingParts({ snmpConfig }: Settings, prefix = ''): ApiError[] 
   return snmpConfig === undefined ? faults : [...faults, ...unknownUsers(snmpConfig, `${prefix}snmpConfig`)]
 }
 
-function* snmpFaults(snmp: Snmp): Generator<readonly [path: string, text: string]> {
-  for (const [index, trap] of (snmp.traps ?? []).entries()) {
-    const at = `traps[${index}]`
-    if (!hasAddress(trap.address)) yield [`${at}/address`, 'expected ipv4 or ipv6, found none']
-    if (trap.version === 'V3' && trap.username === undefined) yield [`${at}/username`, 'is required for version V3']
-    if (trap.shouldInform === true && trap.version !== 'V3' && !['TCP', 'UDP'].includes(trap.protocol ?? 'UDP')) {
-      yield [`${at}/shouldInform`, 'expected version V3, or V2 over TCP or UDP']
-    }
-    const digits = trap.engineId?.replace(/^0[xX]/, '')
-    if (digits !== undefined && (digits.length % 2 !== 0 || digits.length < 10 || digits.length > 64)) {
-      yield [
-        `${at}/engineId`,
-        `expected an even number of hexadecimal digits, 5 to 32 octets; found ${digits.length} digits`,
-      ]
-    }
-  }
+/** Faults of one trap: path within it, and text. */
+export function trapFaults(trap: Omit<SnmpTrap, 'extId'>): (readonly [path: string, text: string])[] {
+  const faults: [string, string][] = []
+  if (!hasAddress(trap.address)) faults.push(['address', 'expected ipv4 or ipv6, found none'])
+  if (trap.version === 'V3' && trap.username === undefined) faults.push(['username', 'is required for version V3'])
+  if (trap.shouldInform === true && trap.version !== 'V3' && !['TCP', 'UDP'].includes(trap.protocol ?? 'UDP'))
+    faults.push(['shouldInform', 'expected version V3, or V2 over TCP or UDP'])
+  const digits = trap.engineId?.replace(/^0[xX]/, '')
+  if (digits !== undefined && (digits.length % 2 !== 0 || digits.length < 10 || digits.length > 64))
+    faults.push([
+      'engineId',
+      `expected an even number of hexadecimal digits, 5 to 32 octets; found ${digits.length} digits`,
+    ])
+  return faults
 }
 
 function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
@@ -167,7 +165,7 @@ const withPort = (smtp: Smtp): Smtp => {
   const type = smtp.type ?? 'PLAIN'
   return { ...smtp, type, server: { ...smtp.server, port: smtp.server.port ?? defaultSmtpPorts[type] } }
 }
-const withCommunity = (trap: SnmpTrap): SnmpTrap =>
+export const withCommunity = <T extends Pick<SnmpTrap, 'version' | 'communityString'>>(trap: T): T =>
   trap.version === 'V2' && trap.communityString === undefined ? { ...trap, communityString: 'public' } : trap
 
 /** Keeps secrets of owners in the body: SMTP server, SNMP `username`, NTP `encryptionKeyId`, proxy `name`. */
@@ -223,6 +221,19 @@ const dropUnusedPrivacyKey = (user: SnmpUser): SnmpUser => {
 
 const hasAddress = ({ ipv4, ipv6, fqdn }: Address): boolean =>
   ipv4 !== undefined || ipv6 !== undefined || fqdn !== undefined
+
+/** Faults of one rsyslog server: path within it, and text. */
+export function rsyslogFaults({
+  ipAddress,
+  modules = [],
+}: Pick<ValueOf<typeof RsyslogServer>, 'ipAddress' | 'modules'>): (readonly [path: string, text: string])[] {
+  const names = modules.map(({ name }) => name)
+  const repeated = names.flatMap((name, index) => (names.indexOf(name) < index ? [index] : []))
+  return [
+    ...(hasAddress(ipAddress) ? [] : [['ipAddress', 'expected ipv4 or ipv6, found none'] as const]),
+    ...repeated.map((index) => [`modules[${index}]`, 'expected a module that is not in the list yet'] as const),
+  ]
+}
 
 /** True if all one bits of a netmask come first: 255.255.254.0, not 255.0.255.0. */
 export function isContiguous(netmask: string): boolean {

@@ -9,6 +9,7 @@ import {
   startContainerUpdate,
 } from '../containers/storage-containers.ts'
 import { createContainer, deleteContainer, updateContainer } from '../containers/tasks.ts'
+import { clearThickSpace, startClearing } from '../containers/thick-space.ts'
 import { withCapacity } from '../containers/views.ts'
 import { implement, type ReadContext } from '../context.ts'
 
@@ -25,6 +26,8 @@ export const storageContainer = implement(
 
     mountStorageContainer: (ctx, { body }) => startMount(ctx, ctx.target, body),
 
+    clearThickProvisionedSpace: (ctx, { headers }) => startClearing(ctx, ctx.target, headers.clusterId),
+
     unmountStorageContainer: (ctx, { body }) => startUnmount(ctx, ctx.target, body),
   },
   {
@@ -32,7 +35,7 @@ export const storageContainer = implement(
       createStorageContainer: ({ body, headers }) => containerCreationFaults(body, headers.clusterId as string),
       updateStorageContainerById: ({ body }) => containerFaults(body),
     },
-    tasks: [createContainer, deleteContainer, mountContainer, unmountContainer, updateContainer],
+    tasks: [clearThickSpace, createContainer, deleteContainer, mountContainer, unmountContainer, updateContainer],
     present: [
       [
         StorageContainer,

@@ -5,6 +5,7 @@ import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, type WriteContext } from '../context.ts'
@@ -149,7 +150,7 @@ export async function startUnmount(
     (mounted) => mounted.datastoreName === request.datastoreName && ids.has(mounted.hostExtId as string),
   )
   if (datastores.length === 0) throw notFound(DataStore, 'DataStore', request.datastoreName, 'datastoreName')
-  const running = (await vmsIn(ctx.store, clusterExtId, container.extId)).filter(
+  const running = (await vmsThrough(ctx, clusterExtId, datastores[0] as Mounted)).filter(
     (vm) => vm.powerState === 'ON' && datastores.some(({ hostExtId }) => hostExtId === vm.host?.extId),
   )
   if (running.length > 0) {
@@ -167,14 +168,18 @@ export async function startUnmount(
   )
 }
 
-/** External VMs only. */
-export async function vmsIn(
-  store: Reader,
+/** External VMs with files in the container that are registered through this datastore, or nobody knows through which. */
+export async function vmsThrough(
+  { store, drivers }: { readonly store: Reader; readonly drivers: Pick<Drivers, 'externalHypervisor'> },
   clusterExtId: string,
-  containerExtId: string,
+  { containerExtId, datastoreName }: Mounted,
 ): Promise<EntityOf<typeof ExternVm>[]> {
   const vms = await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
-  return vms.filter((vm) => vm.disks?.some((disk) => disk.backingInfo?.storageContainer?.extId === containerExtId))
+  return vms.filter(({ extId, disks }) => {
+    const through = drivers.externalHypervisor.datastoreOf(extId) ?? datastoreName
+    const isIn = disks?.some(({ backingInfo }) => backingInfo?.storageContainer?.extId === containerExtId)
+    return isIn === true && through === datastoreName
+  })
 }
 
 async function esxCluster(ctx: WriteContext, container: Container, action: string): Promise<string> {

@@ -5,7 +5,7 @@ import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
-import { type CapacityContext, copiesOf, hostsOf, poolCapacity, poolUsage } from '../storage-space/capacity.ts'
+import { type CapacityContext, copiesOf, poolCapacity, poolUsage, storageHostsOf } from '../storage-space/capacity.ts'
 import { canDeduplicate, smallestForDeduplication } from '../storage-space/controller-vm-memory.ts'
 
 type Container = EntityOf<typeof StorageContainer>
@@ -69,7 +69,7 @@ export function containerCreationFaults(body: Partial<Container>, clusterExtId: 
 /** Faults of fields (400) before those of the state (404, 409). */
 export async function containerRefusals(ctx: Asking, rules: ContainerRules): Promise<ApiError[]> {
   const { cluster, container, stored } = rules
-  const hosts = await hostsOf(ctx.store, cluster.extId)
+  const hosts = await storageHostsOf(ctx.store, cluster.extId)
   const copies = copiesOf(container)
   const clusterCopies = cluster.config?.redundancyFactor ?? 2
   const pool = await poolCapacity(ctx, cluster.extId)

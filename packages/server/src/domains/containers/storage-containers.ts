@@ -12,8 +12,9 @@ import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import type { WriteContext } from '../context.ts'
 import { refuseReadOnly, requireReachable } from '../registrations/reachability.ts'
-import { copiesOf, hostsOf, imageContainerName, storagePoolOf } from '../storage-space/capacity.ts'
+import { copiesOf, storageHostsOf, storagePoolOf } from '../storage-space/capacity.ts'
 import { reductionsSince } from '../storage-space/data-reduction.ts'
+import { imageContainerName } from '../storage-space/stored-data.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './rules.ts'
 import { createContainer, deleteContainer, updateContainer } from './tasks.ts'
 
@@ -63,6 +64,7 @@ export async function startContainerCreation(
     storagePoolExtId: storagePoolOf(clusterExtId),
     ownerExtId: body.ownerExtId ?? ctx.caller.extId,
     isMarkedForRemoval: false,
+    createdAt: ctx.clock.iso(),
     reductionsSince: reductionsSince(body, undefined, ctx.clock.iso()),
     legacy,
   })
@@ -87,7 +89,7 @@ export async function startContainerCreation(
 async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
   const { clusterExtId = '', affinityHostExtId } = container
   if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
-  const hosts = await hostsOf(store, clusterExtId)
+  const hosts = await storageHostsOf(store, clusterExtId)
   if (hosts.length < 2) return undefined
   const load = new Map(hosts.map(({ extId }) => [extId, 0]))
   for (const { affinityHostExtId: host = '' } of await store.findWhere(StorageContainer, { clusterExtId }))

@@ -22,7 +22,7 @@ const policyOf = ({
   isMarkedForRemoval,
   ...policy
 }: Container): Record<string, unknown> => policy
-const specOf = (container: Container) => ({
+export const specOf = (container: Container) => ({
   extId: container.extId,
   clusterExtId: container.clusterExtId as string,
   name: container.name,

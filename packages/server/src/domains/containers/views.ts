@@ -5,13 +5,20 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { matchesScope } from '../../core/access/scope.ts'
 import type { ReadContext } from '../context.ts'
-import { containerFree, largestDisk, type PoolUsage, poolCapacity, poolUsage } from '../storage-space/capacity.ts'
-import { vmsIn } from './datastores.ts'
+import {
+  containerFree,
+  implicitlyReserved,
+  largestDisk,
+  type PoolUsage,
+  poolCapacity,
+  poolUsage,
+} from '../storage-space/capacity.ts'
+import { vmsThrough } from './datastores.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 type Mounted = EntityOf<typeof DataStore>
 
-/** A container may grow to the size of the pool. Thick disks do not exist, so nothing is reserved implicitly. */
+/** A container may grow to the size of the pool. */
 export async function withCapacity(ctx: ReadContext, containers: readonly Container[]): Promise<readonly Container[]> {
   const pools = new Map<string | undefined, number>()
   for (const { clusterExtId } of containers) {
@@ -20,7 +27,7 @@ export async function withCapacity(ctx: ReadContext, containers: readonly Contai
   return containers.map((container) => ({
     ...container,
     maxCapacityBytes: pools.get(container.clusterExtId) as number,
-    logicalImplicitReservedCapacityBytes: 0,
+    logicalImplicitReservedCapacityBytes: implicitlyReserved(container.extId, ctx.drivers),
   }))
 }
 
@@ -28,18 +35,20 @@ export async function withSpace(ctx: ReadContext, datastores: readonly Mounted[]
   const pools = new Map<string, PoolUsage>()
   const shown = new Map<string, Partial<Mounted>>()
   const scope = await ctx.scopeOf(ExternVm.kind)
-  for (const { clusterExtId = '', containerExtId = '' } of datastores) {
-    if (shown.has(containerExtId)) continue
+  const keyOf = ({ containerExtId, datastoreName }: Mounted): string => `${containerExtId}/${datastoreName}`
+  for (const datastore of datastores) {
+    const { clusterExtId = '', containerExtId = '' } = datastore
+    if (shown.has(keyOf(datastore))) continue
     const container = await ctx.store.get(StorageContainer, containerExtId)
     if (container === undefined) continue
     const pool = pools.get(clusterExtId) ?? (await poolUsage(ctx, clusterExtId))
     pools.set(clusterExtId, pool)
-    const vms = await vmsIn(ctx.store, clusterExtId, containerExtId)
-    shown.set(containerExtId, {
+    const vms = await vmsThrough(ctx, clusterExtId, datastore)
+    shown.set(keyOf(datastore), {
       capacityBytes: largestDisk(pool.capacityBytes, container),
       freeSpaceBytes: containerFree(pool, container),
       vmNames: vms.filter((vm) => matchesScope(scope, vm)).flatMap(({ name }) => name ?? []),
     })
   }
-  return datastores.map((datastore) => ({ ...datastore, ...shown.get(datastore.containerExtId as string) }))
+  return datastores.map((datastore) => ({ ...datastore, ...shown.get(keyOf(datastore)) }))
 }

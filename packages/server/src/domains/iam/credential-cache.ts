@@ -93,7 +93,7 @@ export class CredentialCache {
   #remember(credential: KnownCredential): void {
     // A cache hit must not extend the expiry.
     if (this.#cache.get(credential.digest)?.credential === credential) return
-    const until = Math.min(this.#now() + cacheMilliseconds, credential.groupsUntil ?? Infinity)
+    const until = Math.min(this.#now() + cacheMilliseconds, credential.groupsUntil ?? Infinity, credential.endsAt)
     this.#cache.set(credential.digest, { credential, until })
   }
 }

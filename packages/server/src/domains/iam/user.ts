@@ -9,6 +9,7 @@ import { pathOf } from '../../core/standard.ts'
 import { created, replaced } from '../../core/updates.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import { localProviderId } from '../accounts/local-provider.ts'
+import { checkedPassword, type NewPassword, withPassword } from '../accounts/new-password.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
@@ -16,7 +17,6 @@ import { authorship } from './authorship.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { bareName, maximumUsers, usableName } from './directory/sign-in.ts'
 import { presentKey } from './key.ts'
-import { checkedPassword, type NewPassword, withPassword } from './new-password.ts'
 import { providerType, unknownProvider } from './providers.ts'
 import { SignInLock } from './records.ts'
 import { requireSuperAdmin } from './super-admins.ts'
@@ -47,7 +47,7 @@ export const user = implement(
       const user = created(ctx, User, withDefaults(body), {
         ...named,
         ...(body.userType === 'LDAP' && body.displayName === undefined ? fromDirectory : {}),
-        ...(body.userType === 'LOCAL' ? withPassword({}, password as NewPassword) : {}),
+        ...(body.userType === 'LOCAL' ? withPassword({}, password as NewPassword, ctx.clock) : {}),
         password: undefined,
         extId,
         creationType: 'USERDEFINED',
@@ -69,7 +69,7 @@ export const user = implement(
       const { password, ...fields } = body
       const user = await ctx.store.replace(User, {
         ...replaced(User, target, withDefaults(fields), ctx.version),
-        ...(password === undefined ? {} : withPassword(target, judged as NewPassword)),
+        ...(password === undefined ? {} : withPassword(target, judged as NewPassword, ctx.clock)),
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: ctx.clock.iso(),
       })
@@ -94,7 +94,7 @@ export const user = implement(
         throw new ApiError('OLD_PASSWORD_MISMATCH')
       }
       await ctx.store.update(User, caller.extId, {
-        ...withPassword(target, judged),
+        ...withPassword(target, judged, ctx.clock),
         isForceResetPasswordEnabled: false,
         lastUpdatedBy: caller.extId,
         lastUpdatedTime: ctx.clock.iso(),
@@ -125,7 +125,7 @@ export const user = implement(
       if (target.userType !== 'LOCAL') throw invalid('newPassword', 'only a local user has a password here.')
       await requireAccountCovered(ctx, target, undefined)
       await ctx.store.update(User, target.extId, {
-        ...withPassword(target, prepared as NewPassword),
+        ...withPassword(target, prepared as NewPassword, ctx.clock),
         // The administrator knows the new password, so the owner must choose another one.
         ...(target.extId === ctx.caller.extId ? {} : { isForceResetPasswordEnabled: true }),
         lastUpdatedBy: ctx.caller.extId,

@@ -8,9 +8,10 @@ import { DriverError, type StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BridgeView } from '../../drivers/host-networking.ts'
 import { defineTask, implement, mayRefer, type WriteContext } from '../context.ts'
+import { lockOf } from '../scheduling/switch-bridges.ts'
 import { fault } from './ip-config.ts'
 import { metadataOf, ownedBy } from './metadata.ts'
-import { lockOf, refuseFurtherSwitch } from './virtual-switch/index.ts'
+import { refuseFurtherSwitch } from './virtual-switch/index.ts'
 import type { SwitchEntity } from './virtual-switch/rules.ts'
 
 interface Migration {

@@ -1,27 +1,17 @@
 /** Reasons why a registered cluster or manager cannot be unregistered. Source: behaviour platform.md 4 (unregister). */
-import { contract } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
-import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { rowsOf } from './cluster-inventory.ts'
+import { maximumNamed, titles, usersElsewhere } from '../registrations/cluster-users.ts'
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
-const maximumNamed = 20
-/** No limit: most referrers of an entity leave with the cluster, so a limit could hide the others. */
-const everyone = 2 ** 31 - 1
-
-const titles = new Map(
-  contract.flatMap(({ resources }) => resources).map((resource) => [resource.kind, resource] as const),
-)
-
 /** @param ownTask the task that checks, which is no reason itself */
 export async function reasonsAgainstUnregistering(
   store: Reader,
@@ -40,7 +30,7 @@ export async function reasonsAgainstUnregistering(
     const profile = await store.get(ClusterProfile, cluster.clusterProfileExtId)
     reasons.push(`it is a member of the cluster profile "${profile?.name ?? cluster.clusterProfileExtId}"`)
   }
-  reasons.push(...(await outsideUsers(store, clusterExtId)), ...(await overlayVms(store, clusterExtId)))
+  reasons.push(...(await usersElsewhere(store, clusterExtId)), ...(await overlayVms(store, clusterExtId)))
   const filter = and(anyOf(pathOf(Task, 'status'), unfinished), equals(pathOf(Task, 'clusterExtIds'), clusterExtId))
   const running = (await store.find(Task, { filter })).filter(({ extId }) => extId !== ownTask)
   if (running.length > 0) reasons.push(`tasks of it are not finished: ${running.length}`)
@@ -52,24 +42,6 @@ export const reasonsAgainstLosingManager = async (store: Reader, managerExtId: s
     .filter(({ remoteSiteParams }) => remoteSiteParams.pcClusterReference === managerExtId)
     .slice(0, maximumNamed)
     .map(({ name }) => `the layer-2 stretch "${name}" ends there`)
-
-async function outsideUsers(store: Reader, clusterExtId: string): Promise<string[]> {
-  const rows = await rowsOf(store, clusterExtId)
-  const going = new Set(rows.map(({ part, entity }) => `${part.resource.kind}/${entity.extId}`))
-  const users = new Map<string, string>()
-  for (const { part, entity } of rows) {
-    for (const { kind, extId } of await store.referrers(part.resource.kind, entity.extId, everyone)) {
-      // The caller of this function reports managers itself; an image only loses one of its locations.
-      if (going.has(`${kind}/${extId}`) || kind === DomainManager.kind || kind === Image.kind) continue
-      if (users.size === maximumNamed) return [...users.values()]
-      const resource = titles.get(kind)
-      const user =
-        resource === undefined ? undefined : ((await store.get(resource, extId)) as { name?: string } | undefined)
-      users.set(`${kind}/${extId}`, `the ${resource?.title ?? kind} "${user?.name ?? extId}" uses it`)
-    }
-  }
-  return [...users.values()]
-}
 
 async function overlayVms(store: Reader, clusterExtId: string): Promise<string[]> {
   const vms = await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })

@@ -20,18 +20,22 @@ export function unreachable(name: string): ApiError {
   return error
 }
 
-/** @throws ApiError 503 with Retry-After */
+/** @throws ApiError 503 with Retry-After, 409 while the cluster is destroyed */
 export function requireReachable(
   ctx: Pick<Asking, 'drivers'>,
   cluster: { readonly extId: string; readonly name: string },
 ): void {
+  const taskExtId = ctx.drivers.hardware.servicesStoppedBy(cluster.extId)
+  if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId })
   if (!ctx.drivers.hardware.isReachable(cluster.extId)) throw unreachable(cluster.name)
 }
 
 export async function requireClusterReachable(ctx: Asking, clusterExtId: string | undefined): Promise<void> {
-  if (clusterExtId === undefined || ctx.drivers.hardware.isReachable(clusterExtId)) return
+  if (clusterExtId === undefined) return
+  const { hardware } = ctx.drivers
+  if (hardware.isReachable(clusterExtId) && hardware.servicesStoppedBy(clusterExtId) === undefined) return
   const cluster = await ctx.store.get(Cluster, clusterExtId)
-  throw unreachable(cluster?.name ?? clusterExtId)
+  requireReachable(ctx, cluster ?? { extId: clusterExtId, name: clusterExtId })
 }
 
 /** @throws ApiError 409 for operation mode READ_ONLY */
@@ -51,6 +55,8 @@ export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): St
     if (extId === undefined) return
     const cluster = await ctx.store.get(Cluster, extId)
     if (cluster === undefined) throw notFound(Cluster, 'Cluster', extId, 'clusterExtId')
+    const taskExtId = ctx.drivers.hardware.servicesStoppedBy(extId)
+    if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId })
     if (!ctx.drivers.hardware.isReachable(extId)) {
       throw new DriverError(`the cluster "${cluster.name}" does not answer`, { retryable: true })
     }

@@ -1,5 +1,5 @@
 /** One change of the hosts or drives of a cluster at a time. Source: behaviour clustermgmt.md 1.1 (topology lock). */
-import { arrayOf, optional, resource, uuid } from '@hyperplane/contract'
+import { arrayOf, boolean, optional, resource, uuid } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import { ApiError } from '../../core/api-error.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
@@ -12,6 +12,8 @@ export const TopologyLock = resource(
     taskExtIds: arrayOf(uuid()),
     /** Tasks that change the same host share the lock. */
     sharedByHostExtId: optional(uuid()),
+    /** The cluster is being destroyed: nothing of it changes any more. */
+    isDestruction: optional(boolean()),
   },
   { title: 'topology lock', ofCluster: { by: 'extId' } },
 )
@@ -21,6 +23,7 @@ interface Sharing {
   readonly sharedByHostExtId?: string
   /** The maintenance of another host has rules of its own. */
   readonly besideMaintenance?: true
+  readonly isDestruction?: true
 }
 
 /** @throws ApiError 409 CLUSTER_BUSY, naming the task that changes the cluster */
@@ -34,16 +37,31 @@ export async function requireIdleTopology(
   if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId })
 }
 
+/** For changes that may run beside those of the topology. @throws ApiError 409 CLUSTER_BUSY */
+export async function requireNotDestroyed(
+  store: Reader,
+  { extId, name }: { readonly extId: string; readonly name: string },
+): Promise<void> {
+  const held = await store.get(TopologyLock, extId)
+  const [taskExtId] = held?.isDestruction === true ? await runningOf(store, held.taskExtIds) : []
+  if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name, taskExtId })
+}
+
 /** In the transaction that starts the task, after `requireIdleTopology`. */
 export async function lockTopology(
   store: Transaction,
   clusterExtId: string,
   taskExtId: string,
-  { sharedByHostExtId }: Sharing = {},
+  { sharedByHostExtId, isDestruction }: Sharing = {},
 ): Promise<void> {
   const held = await store.get(TopologyLock, clusterExtId)
   const taskExtIds = [...(await runningOf(store, held?.taskExtIds ?? [])), taskExtId]
-  const lock = { extId: clusterExtId, taskExtIds, ...(sharedByHostExtId && { sharedByHostExtId }) }
+  const lock = {
+    extId: clusterExtId,
+    taskExtIds,
+    ...(sharedByHostExtId && { sharedByHostExtId }),
+    ...(isDestruction && { isDestruction }),
+  }
   if (held === undefined) await store.insert(TopologyLock, lock)
   else await store.replace(TopologyLock, lock)
 }

@@ -7,7 +7,7 @@ import { listOf } from '../../core/standard.ts'
 import { applySelection, type SelectedFields, type Selection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import { diskFigures, type Figure, nicFigures, vmFigures } from './figures.ts'
-import { bucketsOf, type Grid, gridOf, maximumPoints, type StatType, spanOf, wholeOf } from './grid.ts'
+import { bucketsOf, type Grid, gridOf, maximumPoints, type StatType, spanOf, warnOfWidening, wholeOf } from './grid.ts'
 import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
@@ -135,11 +135,7 @@ export const typeOf = ({ query }: Request): StatType => query.parameters['$statT
 
 export function gridFor(ctx: ReadContext, { query }: Request, span: { from: number; to: number }, most: number): Grid {
   const grid = gridOf(span, query.parameters['$samplingInterval'] as number, most)
-  if (grid.widenedFrom !== undefined) {
-    ctx.warn(
-      `$samplingInterval was widened from ${grid.widenedFrom} s to ${grid.intervalSeconds} s: the span has more points than an answer holds.`,
-    )
-  }
+  warnOfWidening(ctx, grid)
   return grid
 }
 

@@ -2,8 +2,9 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { defined } from '../../core/defined.ts'
 import type { ReadContext } from '../context.ts'
-import { filled } from '../storage-space/capacity.ts'
+import { filled } from '../storage-space/written.ts'
 import type { Subject } from './series.ts'
 
 type ExternVmEntity = EntityOf<typeof ExternVm>
@@ -21,7 +22,8 @@ async function subjectOf(ctx: ReadContext, vm: ExternVmEntity, hypervisorType: s
     hypervisorType,
     disks: disks.map(({ backingInfo }) => {
       const capacityBytes = backingInfo?.diskSizeBytes ?? 0
-      return { capacityBytes, usedBytesAt: () => filled(capacityBytes) }
+      const containerExtId = backingInfo?.storageContainer?.extId
+      return { capacityBytes, usedBytesAt: () => filled(capacityBytes), ...defined({ containerExtId }) }
     }),
     vm: {
       extId: vm.extId,

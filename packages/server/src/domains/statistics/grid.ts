@@ -57,6 +57,13 @@ export function gridOf(
   return { from, to, intervalSeconds: interval, widenedFrom: asked }
 }
 
+export function warnOfWidening(ctx: { warn(message: string): void }, { widenedFrom, intervalSeconds }: Grid): void {
+  if (widenedFrom === undefined) return
+  ctx.warn(
+    `$samplingInterval was widened from ${widenedFrom} s to ${intervalSeconds} s: the span has more points than an answer holds.`,
+  )
+}
+
 export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   const { from, to, intervalSeconds } = grid
   const buckets: Bucket[] = []

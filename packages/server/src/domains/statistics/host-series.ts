@@ -9,22 +9,26 @@ import { formatTime } from '../../core/time/clock.ts'
 import { applySelection, equals } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import { gridFor, type Request, typeOf } from './answers.ts'
+import { blocksOfCluster } from './blocks.ts'
 import { externSubjects } from './extern.ts'
-import { type Bucket, bucketsOf, type Grid, maximumPoints, type StatType, spanOf } from './grid.ts'
-import { storageOver } from './host-storage.ts'
+import {
+  figureSeries,
+  meanOfSums,
+  type SampledBucket,
+  sampledBuckets,
+  type TimeValue,
+  timesOf,
+} from './figure-series.ts'
+import { type Bucket, bucketsOf, type Grid, maximumPoints, spanOf } from './grid.ts'
+import { storageOfHosts } from './host-storage.ts'
 import { type HostSums, noStorage, sumsOfHosts } from './host-sums.ts'
 import { ioFigures } from './io.ts'
 import { nativeSubjects } from './native.ts'
-import { folded, type Subject } from './series.ts'
-
-interface TimeValue {
-  readonly timestamp: string
-  readonly value: number
-}
+import type { Subject } from './series.ts'
 
 type HostFigure = (sums: HostSums) => number
 
-const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((1e6 * part) / whole))
+export const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((1e6 * part) / whole))
 const io = (name: string): HostFigure => ioFigures[name] as HostFigure
 
 const idleWatts = 180
@@ -52,25 +56,26 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
   memoryOvercommitPoolSizePpm: () => 0,
   overallMemoryUsageBytes: ({ memoryBytes }) => memoryBytes,
   overallMemoryUsagePpm: (sums) => share(sums.memoryBytes, sums.memoryCapacityBytes),
-  overallSavingsBytes: ({ unreducedBytes, usageBytes }) => Math.max(0, unreducedBytes - usageBytes),
-  overallSavingsRatio: ({ unreducedBytes, usageBytes }) =>
-    usageBytes === 0 ? 1e6 : Math.round((1e6 * unreducedBytes) / usageBytes),
+  overallSavingsBytes: ({ copiedBytes, physicalBytes }) => copiedBytes - physicalBytes,
+  overallSavingsRatio: ({ copiedBytes, physicalBytes }) =>
+    physicalBytes === 0 ? 1e6 : Math.round((1e6 * copiedBytes) / physicalBytes),
   overcommittedVmsReclaimableMemoryBytes: () => 0,
   powerConsumptionInstantWatt: ({ hosts, cpuHz, cpuCapacityHz }) =>
     Math.round(hosts * idleWatts + (cpuCapacityHz === 0 ? 0 : (loadWatts * hosts * cpuHz) / cpuCapacityHz)),
   recycleBinUsageBytes: () => 0,
-  snapshotCapacityBytes: () => 0,
+  snapshotCapacityBytes: ({ reclaimableBytes }) => reclaimableBytes,
   storageCapacityBytes: ({ capacityBytes }) => capacityBytes,
   storageUsageBytes: ({ usageBytes }) => usageBytes,
 }
 
 /** Over all series. */
-const maximumOfAnswer = 60_000
+export const maximumOfAnswer = 60_000
 const storageFigures: ReadonlySet<string> = new Set([
   'freePhysicalStorageBytes',
   'logicalStorageUsageBytes',
   'overallSavingsBytes',
   'overallSavingsRatio',
+  'snapshotCapacityBytes',
   'storageCapacityBytes',
   'storageUsageBytes',
 ])
@@ -118,28 +123,22 @@ export async function hostStatistics(
 }
 
 /** Fewer readings per point for more points, at most ten. */
-function bucketsWithin(grid: Grid): readonly Bucket[] {
+export function bucketsWithin(grid: Grid): readonly Bucket[] {
   const points = Math.max(1, Math.ceil((grid.to - grid.from) / grid.intervalSeconds))
   return bucketsOf(grid, Math.max(1, Math.min(10, Math.floor(maximumPoints / points))))
 }
 
 /** Version v4.0 defaults to the last hour. */
-function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<string, unknown>> {
+export function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<string, unknown>> {
   const end = (query.parameters['$endTime'] as string | undefined) ?? ctx.clock.iso()
   const start = query.parameters['$startTime'] ?? formatTime(Date.parse(end) - hourMillis)
   return { ...query.parameters, $startTime: start, $endTime: end }
 }
 
 interface Sampled {
-  readonly buckets: readonly SampledBucket[]
+  readonly buckets: readonly SampledBucket<HostSums>[]
   /** Means of earlier hours, by slot; empty unless bounds are requested. */
   readonly slots: ReadonlyMap<number, HostSums | undefined>
-}
-
-interface SampledBucket extends Bucket {
-  readonly sums: readonly HostSums[]
-  /** Undefined: no host was up. */
-  readonly mean: HostSums | undefined
 }
 
 async function sample(
@@ -155,43 +154,25 @@ async function sample(
   },
 ): Promise<Sampled> {
   const slots = names.some((name) => bound.test(name)) ? slotsBefore(buckets) : []
-  const bucketTimes = buckets.flatMap(({ times }) => times.map((time) => time * 1000))
+  const bucketTimes = timesOf(buckets)
   const times = [...new Set([...bucketTimes, ...slots.flatMap(timesOfSlot)])].sort((a, b) => a - b)
   const usesStorage = names.some((name) => storageFigures.has(name))
-  const storageAt = usesStorage ? await storageOver(ctx, cluster.extId, hosts, bucketTimes) : () => noStorage
+  const storageAt = usesStorage ? await storageOfHosts(ctx, cluster.extId, hosts, bucketTimes) : () => noStorage
   const subjects = await subjectsOf(ctx, cluster.extId)
-  const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, subjects, times, storageAt)
+  const blocks = await blocksOfCluster(ctx, cluster.extId)
+  const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, { subjects, blocks }, times, storageAt)
   const at = new Map(times.map((time, index) => [time, sums[index]]))
   const sumsAt = (some: readonly number[]): HostSums[] => some.flatMap((time) => at.get(time) ?? [])
   return {
-    buckets: buckets.map((bucket) => {
-      const own = sumsAt(bucket.times.map((time) => time * 1000))
-      return { ...bucket, sums: own, mean: meanOf(own) }
-    }),
-    slots: new Map(slots.map((slot) => [slot, meanOf(sumsAt(timesOfSlot(slot)))])),
+    buckets: await sampledBuckets(buckets, sumsAt),
+    slots: new Map(slots.map((slot) => [slot, meanOfSums(sumsAt(timesOfSlot(slot)))])),
   }
 }
 
-async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promise<readonly Subject[]> {
+export async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promise<readonly Subject[]> {
   const native = await ctx.store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
   const extern = await ctx.store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
   return [...(await nativeSubjects(ctx, native)), ...(await externSubjects(ctx, extern))]
-}
-
-function figureSeries(buckets: readonly SampledBucket[], figure: HostFigure, type: StatType): TimeValue[] {
-  return buckets.flatMap(({ timestamp, sums, mean, weight }): TimeValue[] => {
-    const last = sums.at(-1)
-    if (last === undefined || mean === undefined) return []
-    // Averages sums before deriving figures, so that shares and latencies stay consistent.
-    if (type === 'AVG') return [{ timestamp, value: figure(mean) }]
-    if (type === 'LAST') return [{ timestamp, value: figure(last) }]
-    const value = folded(
-      type,
-      sums.map((each) => ({ value: figure(each) })),
-      weight,
-    )?.['value'] as number
-    return [{ timestamp, value }]
-  })
 }
 
 type Bounds = ReadonlyMap<number, { readonly Lower: number; readonly Upper: number }>
@@ -210,7 +191,7 @@ function boundsOf({ buckets, slots }: Sampled, figure: HostFigure): Bounds {
   return bounds
 }
 
-const boundSeries = (buckets: readonly SampledBucket[], bounds: Bounds, side: string): TimeValue[] =>
+const boundSeries = (buckets: readonly SampledBucket<HostSums>[], bounds: Bounds, side: string): TimeValue[] =>
   buckets.flatMap(({ at, timestamp, mean }): TimeValue[] => {
     const own = bounds.get(slotOf(at))
     return own === undefined || mean === undefined ? [] : [{ timestamp, value: own[side as 'Lower' | 'Upper'] }]
@@ -227,11 +208,3 @@ const timesOfSlot = (slot: number): number[] => [
   slot * hourMillis + hourMillis / 4,
   slot * hourMillis + (3 * hourMillis) / 4,
 ]
-
-function meanOf(sums: readonly HostSums[]): HostSums | undefined {
-  if (sums.length < 2) return sums[0]
-  const names = Object.keys(sums[0] as HostSums) as (keyof HostSums)[]
-  return Object.fromEntries(
-    names.map((name) => [name, Math.round(sums.reduce((sum, each) => sum + each[name], 0) / sums.length)]),
-  ) as unknown as HostSums
-}

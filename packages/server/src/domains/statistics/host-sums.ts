@@ -2,6 +2,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { HostReading, Telemetry } from '../../drivers/telemetry.ts'
 import { memoryOf, systemMemoryBytes } from '../scheduling/placement.ts'
+import { type Blocks, readBlocks, readingsInTurn } from './blocks.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
 import { isPresent, type Subject } from './series.ts'
 
@@ -16,17 +17,24 @@ export interface HostSums extends Io {
   readonly capacityBytes: number
   readonly usageBytes: number
   readonly logicalBytes: number
-  /** Without data reduction. */
-  readonly unreducedBytes: number
+  /** All copies without, and with data reduction. */
+  readonly copiedBytes: number
+  readonly physicalBytes: number
+  readonly reclaimableBytes: number
 }
 
-export type StorageOfHosts = Pick<HostSums, 'capacityBytes' | 'usageBytes' | 'logicalBytes' | 'unreducedBytes'>
+export type StorageOfHosts = Pick<
+  HostSums,
+  'capacityBytes' | 'copiedBytes' | 'logicalBytes' | 'physicalBytes' | 'reclaimableBytes' | 'usageBytes'
+>
 
-/** After so many readings the event loop gets a turn. */
-const readingsInTurn = 4000
+/** After so many times the event loop gets a turn. */
 const timesInTurn = 500
 
-export const noStorage: StorageOfHosts = { capacityBytes: 0, usageBytes: 0, logicalBytes: 0, unreducedBytes: 0 }
+export const noStorage: StorageOfHosts = {
+  ...{ capacityBytes: 0, usageBytes: 0, logicalBytes: 0 },
+  ...{ copiedBytes: 0, physicalBytes: 0, reclaimableBytes: 0 },
+}
 const nothing: HostSums = {
   ...{ ...noIo, ...noStorage },
   ...{ hosts: 0, cpuHz: 0, cpuCapacityHz: 0, memoryBytes: 0, memoryCapacityBytes: 0 },
@@ -41,12 +49,13 @@ interface Load {
 /**
  * @param times milliseconds since 1970, ascending; the result is undefined where every host was down
  * @param subjects every VM that may have run on these hosts
+ * @param blocks disks of volume groups that they may have served
  * @param storageAt storage of all these hosts
  */
 export async function sumsOfHosts(
   telemetry: Telemetry,
   hosts: readonly EntityOf<typeof Host>[],
-  subjects: readonly Subject[],
+  { subjects, blocks }: { readonly subjects: readonly Subject[]; readonly blocks: Blocks },
   times: readonly number[],
   storageAt: (time: number) => StorageOfHosts,
 ): Promise<readonly (HostSums | undefined)[]> {
@@ -74,6 +83,10 @@ export async function sumsOfHosts(
       await new Promise(setImmediate)
     }
   }
+  await readBlocks(telemetry, blocks, times, (index, { hostExtId, reading }) => {
+    const load = loads.get(hostExtId)?.[index]
+    if (load !== undefined) load.io = sumOf([load.io, ioOf(reading)])
+  })
   const states = await Promise.all(hosts.map(({ extId }) => telemetry.readHost(extId, times)))
   const all: (HostSums | undefined)[] = []
   for (const [index, time] of times.entries()) {

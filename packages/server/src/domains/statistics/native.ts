@@ -1,9 +1,10 @@
 /** Source: behaviour vmm.md 3.8. */
 import type { EntityOf } from '@hyperplane/contract'
+import { defined } from '../../core/defined.ts'
 import { type Clock, parseTime } from '../../core/time/clock.ts'
 import type { Run } from '../../drivers/telemetry.ts'
 import type { Reader } from '../../store/store.ts'
-import { writtenTo } from '../storage-space/capacity.ts'
+import { writtenTo } from '../storage-space/written.ts'
 import { type DiskEntity, fileOf, type VmEntity } from '../virtual-machines/entity.ts'
 import { PowerEvent, powerHistory } from '../virtual-machines/power-journal.ts'
 import type { Subject, SubjectDisk } from './series.ts'
@@ -61,6 +62,7 @@ const sendsTraffic = ({ backingInfo, networkInfo }: NonNullable<VmEntity['nics']
 
 const subjectDisk = (vm: VmEntity, disk: DiskEntity): SubjectDisk => ({
   capacityBytes: fileOf(disk)?.diskSizeBytes ?? 0,
+  ...defined({ containerExtId: fileOf(disk)?.storageContainer?.extId }),
   ...addedAtOf(vm, disk),
   usedBytesAt: (at) => writtenTo(vm, disk, at * 1000),
 })

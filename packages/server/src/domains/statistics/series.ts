@@ -17,6 +17,7 @@ export interface SubjectDisk {
   /** Seconds since 1970; absent: it is as old as the VM. */
   readonly addedAt?: number
   readonly capacityBytes: number
+  readonly containerExtId?: string
   /** @param at seconds since 1970 */
   readonly usedBytesAt: (at: number) => number
 }

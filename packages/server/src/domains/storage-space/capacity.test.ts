@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { containerFree, faultTolerantCapacity, filled, hostCapacity, largestDisk, type PoolUsage } from './capacity.ts'
+import { containerFree, faultTolerantCapacity, hostCapacity, largestDisk, type PoolUsage } from './capacity.ts'
+import { filled } from './written.ts'
 
 const GiB = 1024 ** 3
 const day = 24 * 60 * 60 * 1000

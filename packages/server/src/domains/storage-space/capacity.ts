@@ -11,28 +11,14 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
-import { Image } from '@hyperplane/contract/vmm/content/image'
-import { Ova } from '@hyperplane/contract/vmm/content/ova'
-import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { seedId } from '../../core/ids/named-id.ts'
-import { pathOf } from '../../core/standard.ts'
 import type { Clock } from '../../core/time/clock.ts'
-import { parseTime } from '../../core/time/clock.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Drive } from '../../drivers/drives.ts'
-import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { type Data, physicalBytes } from './data-reduction.ts'
+import { backupContainerAmong, noData, sumsOfContainers } from './stored-data.ts'
 
 const usablePercent = 95
-const fullPercent = 65
-const fillingDays = 20
-const millisPerDay = 24 * 60 * 60 * 1000
-
-export const imageContainerName = 'SelfServiceContainer'
 
 export interface CapacityContext {
   readonly store: Reader
@@ -63,6 +49,20 @@ export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-p
 
 export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
 
+/** Bytes that the container takes, written or not. */
+export const physicallyReserved = (
+  container: Container,
+  drivers: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
+): number =>
+  Math.max(container.logicalExplicitReservedCapacityBytes ?? 0, implicitlyReserved(container.extId, drivers)) *
+  copiesOf(container)
+
+/** Sizes of its thick disks. */
+export const implicitlyReserved = (
+  containerExtId: string,
+  { blockStorage }: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
+): number => [...blockStorage.thickDisksIn(containerExtId).values()].reduce((sum, bytes) => sum + bytes, 0)
+
 /** Bytes of the drive that the pool uses. */
 export const usableBytes = (sizeBytes: number): number => Math.floor((sizeBytes * usablePercent) / 100)
 
@@ -82,29 +82,40 @@ export async function hostsOf(store: Reader, clusterExtId: string): Promise<Enti
   return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
 }
 
+/** Hosts of type COMPUTE_ONLY give CPUs and memory alone. */
+export const storesData = ({ hostType }: { readonly hostType?: unknown }): boolean => hostType !== 'COMPUTE_ONLY'
+
+/** They have controller VMs, and their drives are the pool. */
+export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> =>
+  (await hostsOf(store, clusterExtId)).filter(storesData)
+
 export async function poolCapacity({ store, drivers }: Counting, clusterExtId: string): Promise<number> {
   return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host, drivers.hardware), 0)
 }
 
-export async function reservedBytes(store: Reader, clusterExtId: string): Promise<number> {
+export async function reservedBytes(
+  { store, drivers }: Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'blockStorage'> },
+  clusterExtId: string,
+): Promise<number> {
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
-  return containers.reduce((sum, one) => sum + (one.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(one), 0)
+  return containers.reduce((sum, one) => sum + physicallyReserved(one, drivers), 0)
 }
 
 /** Reads every disk of the cluster: too slow for lists. */
 export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Promise<PoolUsage> {
   const { store } = ctx
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
-  const hosts = await hostsOf(store, clusterExtId)
-  const written = await writtenBytes(ctx, clusterExtId, containers, hosts.length)
+  const hosts = await storageHostsOf(store, clusterExtId)
+  const now = ctx.clock.now()
+  const written = await sumsOfContainers(ctx, clusterExtId, containers, { hosts: hosts.length, now })
   const usage = new Map<string, ContainerUsage>()
   let taken = 0
   for (const container of containers) {
-    const { logicalBytes, physicalBytes } = written.get(container.extId) ?? { logicalBytes: 0, physicalBytes: 0 }
+    const { logicalBytes, physicalBytes } = written.get(container.extId) ?? noData
     const one: ContainerUsage = {
       logicalBytes,
       physicalBytes,
-      reservedBytes: (container.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(container),
+      reservedBytes: physicallyReserved(container, ctx.drivers),
     }
     usage.set(container.extId, one)
     taken += Math.max(one.physicalBytes, one.reservedBytes)
@@ -129,11 +140,6 @@ export function containerFree(pool: PoolUsage, container: Container): number {
 /** The default container stores the backups of domain managers. */
 export async function backupContainerOf(store: Reader, clusterExtId: string): Promise<Container | undefined> {
   return backupContainerAmong(await store.findWhere(StorageContainer, { clusterExtId }))
-}
-
-function backupContainerAmong(containers: readonly Container[]): Container | undefined {
-  const usable = containers.filter((one) => one.isInternal !== true && one.isMarkedForRemoval !== true)
-  return usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
 }
 
 /** Free space does not limit a thin disk. */
@@ -168,99 +174,4 @@ export function faultTolerantCapacity(
   const remaining = hosts.map((host) => hostCapacity(host, hardware)).sort((a, b) => a - b)
   const kept = hosts.length > factor - 1 ? remaining.slice(0, remaining.length - (factor - 1)) : remaining
   return Math.floor(kept.reduce((sum, bytes) => sum + bytes, 0) / factor)
-}
-
-type Written = Pick<ContainerUsage, 'logicalBytes' | 'physicalBytes'>
-
-async function writtenBytes(
-  ctx: CapacityContext,
-  clusterExtId: string,
-  containers: readonly Container[],
-  hosts: number,
-): Promise<ReadonlyMap<string, Written>> {
-  const { store } = ctx
-  const now = ctx.clock.now()
-  const byId = new Map(containers.map((container) => [container.extId, container]))
-  const written = new Map<string, Written>()
-  /** @param unique bytes that no other disk stores; default: all */
-  const add = (containerExtId: string | undefined, bytes: number, data: Omit<Data, 'uniqueBytes'>, unique = bytes) => {
-    const container = byId.get(containerExtId ?? '')
-    if (container === undefined) return
-    const sum = written.get(container.extId) ?? { logicalBytes: 0, physicalBytes: 0 }
-    written.set(container.extId, {
-      logicalBytes: sum.logicalBytes + bytes,
-      physicalBytes: sum.physicalBytes + physicalBytes(container, { hosts, now }, { ...data, uniqueBytes: unique }),
-    })
-  }
-  const layers = new Map([...ctx.drivers.hypervisor.layers(now), ...ctx.drivers.externalHypervisor.layers(now)])
-  for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
-    for (const disk of vm.disks ?? []) {
-      const backing = disk.backingInfo as { storageContainer?: { extId?: string } } | undefined
-      const data = { extId: disk.extId ?? vm.extId, ageMillis: ageOf(fillOf(vm, disk)?.since ?? vm.createTime, now) }
-      const layer = layers.get(data.extId)
-      layers.delete(data.extId)
-      add(backing?.storageContainer?.extId, layer?.ownBytes ?? writtenTo(vm, disk, now), data)
-    }
-  }
-  for (const vm of await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })) {
-    for (const disk of vm.disks ?? []) {
-      const extId = disk.extId ?? vm.extId
-      const bytes = layers.get(extId)?.ownBytes ?? filled(disk.backingInfo?.diskSizeBytes ?? 0)
-      layers.delete(extId)
-      add(disk.backingInfo?.storageContainer?.extId, bytes, { extId })
-    }
-  }
-  // The layers of recovery points, and those that clones share.
-  for (const [extId, { containerExtId, ownBytes }] of layers) add(containerExtId, ownBytes, { extId })
-  for (const container of containers) {
-    const filter = equals(pathOf(VolumeDisk, 'storageContainerId'), container.extId)
-    const disks = await store.find(VolumeDisk, { filter })
-    const usage = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
-    for (const [extId, { writtenBytes, uniqueBytes }] of usage)
-      add(container.extId, writtenBytes, { extId }, uniqueBytes)
-  }
-  // Foreign files are not compressed.
-  for (const { extId } of containers)
-    add(extId, ctx.drivers.hardware.foreignBytes(extId), { extId, isIncompressible: true })
-  const backups = await store.get(BackupTarget, clusterExtId)
-  if (backups !== undefined) {
-    const bytes = backups.lastSizeBytes ?? 0
-    add(backupContainerAmong(containers)?.extId, bytes, { extId: backups.extId, isIncompressible: true })
-  }
-  const imageContainer = containers.find(({ name }) => name === imageContainerName)
-  if (imageContainer !== undefined) {
-    for (const kind of [Image, Ova]) {
-      const filter = equals(pathOf(kind, 'clusterLocationExtIds'), clusterExtId)
-      for (const { extId, sizeBytes = 0 } of await store.find<typeof Image | typeof Ova>(kind, { filter }))
-        add(imageContainer.extId, sizeBytes, { extId, isIncompressible: true })
-    }
-  }
-  return written
-}
-
-const ageOf = (time: string | undefined, now: number): number | undefined => {
-  const since = time === undefined ? undefined : parseTime(time)
-  return since === undefined ? undefined : Math.max(0, now - since)
-}
-
-/** Bytes that the guest has written; without an age, the final level. */
-export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
-  const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
-  return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))
-}
-
-type VmEntity = EntityOf<typeof Vm>
-type DiskEntity = NonNullable<VmEntity['disks']>[number]
-
-const fillOf = ({ diskFills = [] }: VmEntity, { extId }: DiskEntity) =>
-  diskFills.find(({ diskExtId }) => diskExtId === extId)
-
-/** Bytes that the guest has written to its disk. @param at milliseconds since 1970 */
-export function writtenTo(vm: VmEntity, disk: DiskEntity, at: number): number {
-  const sizeBytes = (disk.backingInfo as { diskSizeBytes?: number } | undefined)?.diskSizeBytes ?? 0
-  const { since, writtenBytes } = fillOf(vm, disk) ?? { since: vm.createTime, writtenBytes: 0 }
-  const start = since === undefined ? undefined : parseTime(since)
-  const written = filled(sizeBytes, start === undefined ? undefined : Math.max(0, at - start))
-  const full = filled(sizeBytes)
-  return full === 0 ? 0 : Math.max(writtenBytes, writtenBytes + Math.floor(written * (1 - writtenBytes / full)))
 }

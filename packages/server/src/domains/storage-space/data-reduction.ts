@@ -35,11 +35,14 @@ function strip(copies: number, hosts: number): number | undefined {
   return undefined
 }
 
-export function physicalBytes(
+export const physicalBytes = (...of: Parameters<typeof reduced>): number => reduced(...of).physicalBytes
+
+/** All copies, after one reduction after the other. */
+export function reduced(
   container: Container,
   around: { readonly hosts: number; readonly now: number },
   data: Data,
-): number {
+): Record<'compressedBytes' | 'copiedBytes' | 'dedupedBytes' | 'physicalBytes', number> {
   const { now } = around
   const copies = container.replicationFactor ?? 2
   const since = container.reductionsSince
@@ -65,9 +68,15 @@ export function physicalBytes(
           workedFor(since?.erasureCoding, delay(container.erasureCodeDelaySecs ?? defaultErasureDelaySeconds)),
           erasure.hours,
         )
-  const perByte = (copies * (1 - coded) + (overhead ?? 0) * coded) / (compression * dedup)
   // BigInt: the product of bytes and factor exceeds the precision of a double.
-  return Number((BigInt(data.uniqueBytes) * BigInt(Math.round(perByte * million))) / BigInt(million))
+  const bytes = (perByte: number): number =>
+    Number((BigInt(data.uniqueBytes) * BigInt(Math.round(perByte * million))) / BigInt(million))
+  return {
+    copiedBytes: data.uniqueBytes * copies,
+    compressedBytes: bytes(copies / compression),
+    dedupedBytes: bytes(copies / (compression * dedup)),
+    physicalBytes: bytes((copies * (1 - coded) + (overhead ?? 0) * coded) / (compression * dedup)),
+  }
 
   function workedFor(time: string | undefined, delayMillis: number): number {
     const told = time === undefined ? Number.POSITIVE_INFINITY : now - (parseTime(time) ?? now)

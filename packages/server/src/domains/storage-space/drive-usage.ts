@@ -1,9 +1,9 @@
-/** Where the data of a storage pool is. Source: behaviour clustermgmt.md 1.8, 3 (Capacity). */
+/** Distribution of the data of a storage pool over its drives. Source: behaviour clustermgmt.md 1.8, 3 (Capacity). */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { type Drive, shareAt } from '../../drivers/drives.ts'
-import { type CapacityContext, hostsOf, isWorking, poolUsage, usableBytes } from './capacity.ts'
+import { type CapacityContext, isWorking, poolUsage, storageHostsOf, usableBytes } from './capacity.ts'
 import { copiedBytesPerSecond } from './fault-tolerance.ts'
 
 interface Asking extends CapacityContext {
@@ -18,10 +18,10 @@ interface OfPool {
 
 async function poolOf(ctx: Asking, clusterExtId: string): Promise<OfPool> {
   const { hardware } = ctx.drivers
-  const hosts = (await hostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
+  const hosts = (await storageHostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
   const { containers } = await poolUsage(ctx, clusterExtId)
   return {
-    drives: hosts.flatMap(({ extId }) => hardware.drivesOf(extId)).filter(isWorking),
+    drives: workingDrives(hardware, hosts),
     usedBytes: [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0),
     hosts: hosts.length,
   }
@@ -29,9 +29,13 @@ async function poolOf(ctx: Asking, clusterExtId: string): Promise<OfPool> {
 
 const weightAt = (drive: Drive, at: number): number => usableBytes(drive.sizeBytes) * shareAt(drive, at)
 
+/** By which the data of the pool is spread. @param at milliseconds since 1970 */
+export const heldBytes = (drives: readonly Drive[], at: number): number =>
+  drives.reduce((sum, drive) => sum + weightAt(drive, at), 0)
+
 /** Part of the pool's data that the drive has, among the working drives of all hosts that are up. */
 export function partOf(drive: Drive, drives: readonly Drive[], at: number): number {
-  const all = drives.reduce((sum, each) => sum + weightAt(each, at), 0)
+  const all = heldBytes(drives, at)
   return all === 0 ? 0 : weightAt(drive, at) / all
 }
 
@@ -45,7 +49,7 @@ export const workingDrives = (
     .flatMap(({ extId }) => hardware.drivesOf(extId))
     .filter(isWorking)
 
-/** Of a lost drive: the bytes that other drives have not copied yet. Reads every guest of the cluster. */
+/** For a lost drive, the bytes that other drives have not copied yet. Reads every guest of the cluster. */
 export async function bytesToMove(
   ctx: Asking,
   clusterExtId: string,

@@ -15,7 +15,7 @@ type Level = NonNullable<
   NonNullable<NonNullable<EntityOf<typeof Cluster>['config']>['faultToleranceState']>['domainAwarenessLevel']
 >
 
-/** Of each host that is up, while copies are made again. */
+/** Each host that is up copies at this rate after a loss. */
 export const copiedBytesPerSecond = 400 * 1024 ** 2
 
 interface Asking extends CapacityContext {
@@ -35,7 +35,10 @@ export const defaultAwareness = (hosts: readonly unknown[]): Level => (hosts.len
 export const blocksOf = (hosts: readonly HostRow[]): ReadonlySet<string | undefined> =>
   new Set(hosts.map((host) => host.blockSerial))
 
-/** Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies. */
+/**
+ * Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies.
+ * @param hosts those that store data
+ */
 export async function currentFaultTolerance(
   ctx: Asking,
   cluster: EntityOf<typeof Cluster>,

@@ -61,6 +61,7 @@ export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeG
     extId,
     createdBy: body.createdBy ?? ctx.caller.name,
     ownerReferenceId: ctx.caller.extId,
+    createdAt: ctx.clock.iso(),
   })
   await ctx.store.insert(VolumeGroup, group, { pending: true })
   for (const { disk } of planned) await ctx.store.insert(VolumeDisk, disk, { pending: true })

@@ -6,7 +6,8 @@ import type { TaskStarted } from '../../core/handlers.ts'
 import type { Reader } from '../../store/store.ts'
 import { claimsOn, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
 import { requireUncopied } from '../block-volumes/disks.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { affected, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
+import { deleteImages, pointsOf, removePoints } from '../block-volumes/recovery-points.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 
 const namedUsers = 5
@@ -17,6 +18,7 @@ interface Removal {
 
 export async function deleteGroup(ctx: WriteContext, group: Group): Promise<TaskStarted> {
   await requireUsable(ctx, group)
+  requireNotHydrating(ctx.drivers, group)
   await requireUnused(ctx.store, group)
   // The group refuses attachments and disks from now on.
   await ctx.store.update(VolumeGroup, group.extId, { isDeleting: true })
@@ -56,9 +58,11 @@ export const removeGroup = defineTask<Removal>({
       seconds: [0.5, 1.5],
       run: async (ctx, { groupExtId }) => {
         for (const { extId } of await disksOf(ctx.store, groupExtId)) await ctx.drivers.blockStorage.deleteDisk(extId)
+        await deleteImages(ctx.drivers, await pointsOf(ctx.store, groupExtId))
       },
       record: async (ctx, { groupExtId }) => {
         for (const { extId } of await disksOf(ctx.store, groupExtId)) await ctx.store.remove(VolumeDisk, extId)
+        await removePoints(ctx.store, await pointsOf(ctx.store, groupExtId))
       },
     },
     { name: 'remove row', progress: 100, record: (ctx, { groupExtId }) => ctx.store.remove(VolumeGroup, groupExtId) },

@@ -14,6 +14,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { type DiskEntity, requireDiskRoom, sizeFaults } from '../block-volumes/disks.ts'
+import { allPoints } from '../block-volumes/recovery-points.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 
 export type DiskBody = BodyOf<typeof VolumeDisk>
@@ -148,9 +149,17 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
       const container = await usable(ctx.store, backing.storageContainer.extId, place, path)
       return { container, source: { kind: 'vmDisk', extId }, sourceBytes: backing.diskSizeBytes ?? 0 }
     }
-    default:
-      // Volume groups have no recovery points, so no id can exist.
-      throw new ApiError('VOLUME_UNKNOWN_ENTITY_ERROR', { kind: 'disk recovery point', id: extId })
+    default: {
+      const point = (await allPoints(ctx.store)).find(({ disks }) =>
+        disks.some(({ imageExtId }) => imageExtId === extId),
+      )
+      const group = point === undefined ? undefined : await ctx.store.get(VolumeGroup, point.volumeGroupExtId)
+      const image = point?.disks.find(({ imageExtId }) => imageExtId === extId)
+      if (image === undefined || group === undefined || !(await mayRefer(ctx, VolumeGroup, group)))
+        throw new ApiError('VOLUME_UNKNOWN_ENTITY_ERROR', { kind: 'disk recovery point', id: extId })
+      const container = await usable(ctx.store, image.containerExtId, place, path)
+      return { container, source: { kind: 'image', extId }, sourceBytes: image.sizeBytes }
+    }
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type PartitionType,
   shareAt,
 } from '../drives.ts'
+import { driveDowntimes, driveSlownessFacts, noteDriveWork } from './drive-downtimes.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Times in milliseconds since 1970. */
@@ -40,6 +41,8 @@ export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => worl
 const bytesPerSecondOfDrive = 250 * 1024 ** 2
 const bytesPerSecondOfHost = 800 * 1024 ** 2
 const reportEveryMillis = 10_000
+/** Resolution of the clock. */
+const clockMillis = 0.001
 const ledMillis = 24 * 60 * 60 * 1000
 
 /** The catalogue of simulated drives, by tier. */
@@ -97,7 +100,7 @@ export function drivesIn(world: SimulatedWorld, hostExtId: string): readonly Dri
 }
 
 function driveOf(extId: string, fact: DriveFact): Drive {
-  const { partition: _, evacuation, ledEngagedUntil: __, ...shown } = fact
+  const { partition: _, evacuation, ...shown } = fact
   return {
     slowdown: 1,
     ...shown,
@@ -108,7 +111,7 @@ function driveOf(extId: string, fact: DriveFact): Drive {
   }
 }
 
-/** What moves drives in and out of the pool; `requireAnswer` is that of the hardware. */
+/** @param requireAnswer as for the other calls of the hardware */
 export function createDrives(
   world: SimulatedWorld,
   isInstant: boolean,
@@ -137,8 +140,9 @@ export function createDrives(
     async poolDrive(clusterExtId, driveExtId, bytes) {
       const fact = present(clusterExtId, driveExtId, 'poolDrive', true)
       if (fact.isInPool === true) return
-      const until = clock.now() + (isInstant ? 0 : (1000 * bytes) / bytesPerSecondOfDrive)
+      const until = clock.now() + (isInstant ? 0 : Math.ceil((1000 * bytes) / bytesPerSecondOfDrive))
       const filling = { from: 0, to: 1, since: clock.now(), until }
+      await noteDriveWork(world, driveExtId, true)
       await facts.put(driveExtId, { ...fact, isInPool: true, filling })
     },
 
@@ -169,15 +173,15 @@ function createEvacuations(
       if (begun.evacuation === undefined) {
         const share = shareAt(begun, clock.now())
         const evacuation = { bytes: isInstant ? 0 : bytes, share, ...(bytesPerSecond && { bytesPerSecond }) }
-        await facts.put(driveExtId, { ...begun, evacuation })
-        await shareBandwidth(world, begun.hostExtId)
+        await shareBandwidth(world, begun.hostExtId, [driveExtId, { ...begun, evacuation }])
       }
       for (;;) {
         const fact = present(clusterExtId, driveExtId, 'evacuateDrive')
         const left = (fact.filling?.until ?? 0) - clock.now()
         const { share } = fact.evacuation ?? { share: 0 }
-        await report(left <= 0 || share === 0 ? 1 : 1 - shareAt(fact, clock.now()) / share)
-        if (left <= 0) return shareBandwidth(world, fact.hostExtId)
+        const isOver = left < clockMillis
+        await report(isOver || share === 0 ? 1 : 1 - shareAt(fact, clock.now()) / share)
+        if (isOver) return shareBandwidth(world, fact.hostExtId)
         await clock.sleep(Math.min(left, reportEveryMillis))
       }
     },
@@ -186,26 +190,30 @@ function createEvacuations(
       if (facts.get(driveExtId)?.evacuation === undefined) return
       const { evacuation: _, ...fact } = present(clusterExtId, driveExtId, 'stopEvacuation')
       const [share, now] = [shareAt(fact, clock.now()), clock.now()]
-      await facts.put(driveExtId, { ...fact, filling: { from: share, to: share, since: now, until: now } })
-      await shareBandwidth(world, fact.hostExtId)
+      const filling = { from: share, to: share, since: now, until: now }
+      await shareBandwidth(world, fact.hostExtId, [driveExtId, { ...fact, filling }])
     },
   }
 }
 
-/** Gives each drive of the host whose data moves its part of the bandwidth, from now on. */
-async function shareBandwidth(world: SimulatedWorld, hostExtId: string): Promise<void> {
+/** Gives each drive of the host whose data moves its part of the bandwidth, from now on; `changed` is written with them. */
+async function shareBandwidth(
+  world: SimulatedWorld,
+  hostExtId: string,
+  ...changed: readonly (readonly [string, DriveFact])[]
+): Promise<void> {
   const now = world.clock.now()
-  const moving = [...driveFacts(world).all()].filter(
+  const moving = [...new Map([...driveFacts(world).all(), ...changed])].filter(
     ([, fact]) => fact.hostExtId === hostExtId && fact.evacuation !== undefined && shareAt(fact, now) > 0,
   )
   const usual = Math.min(bytesPerSecondOfDrive, bytesPerSecondOfHost / moving.length)
   const planned = moving.map(([extId, fact]): [string, DriveFact] => {
     const { bytes, share, bytesPerSecond = usual } = fact.evacuation as NonNullable<DriveFact['evacuation']>
     const from = shareAt(fact, now)
-    const until = now + (1000 * bytes * (from / share)) / bytesPerSecond
+    const until = now + Math.ceil((1000 * bytes * (from / share)) / bytesPerSecond)
     return [extId, { ...fact, filling: { from, to: 0, since: now, until } }]
   })
-  if (planned.length > 0) await driveFacts(world).putAll(new Map(planned))
+  if (changed.length + planned.length > 0) await driveFacts(world).putAll(new Map([...changed, ...planned]))
 }
 
 function createHostPools(
@@ -219,6 +227,7 @@ function createHostPools(
     async poolDrivesOf(clusterExtId, hostExtId) {
       requireAnswer(clusterExtId, 'poolDrivesOf')
       const outside = drivesWhere((fact) => fact.hostExtId === hostExtId && fact.isInPool !== true && !fact.fault)
+      for (const extId of outside.keys()) await noteDriveWork(world, extId, true)
       if (outside.size > 0) await facts.putAll(pooled(outside))
     },
 
@@ -235,11 +244,18 @@ function createHostPools(
 export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<string, DriveFact> =>
   new Map([...drives].map(([extId, fact]) => [extId, { ...fact, isInPool: true, partition: 'EXT4' }]))
 
+/** With its history. */
+export async function removeDrive(world: SimulatedWorld, driveExtId: string): Promise<void> {
+  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlownessFacts(world)])
+    await facts.remove(driveExtId)
+}
+
 /** Drives that are in a slot stay there, empty. */
 async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
   const kept = new Map<string, DriveFact>()
   for (const [extId, { isInPool: _, partition: __, filling: ___, evacuation: ____, ...fact }] of drives) {
-    if (fact.fault?.kind === 'PULLED') await driveFacts(world).remove(extId)
+    await noteDriveWork(world, extId, false)
+    if (fact.fault?.kind === 'PULLED') await removeDrive(world, extId)
     else kept.set(extId, fact)
   }
   if (kept.size > 0) await driveFacts(world).putAll(kept)

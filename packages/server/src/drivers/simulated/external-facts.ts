@@ -9,6 +9,8 @@ const rememberedRuns = 200
 
 export interface OutsideVmFact {
   readonly vm: OutsideVm
+  /** Through which it is registered. */
+  readonly datastoreName?: string
   /** The hypervisor's own tools are installed; they run a while after each boot. */
   readonly hasOwnTools: boolean
   /** Oldest first. */

@@ -5,7 +5,10 @@
 import type { ExternalHypervisor, PowerChange } from '../external-hypervisor.ts'
 import { final, type OutsideVmFact, runOf, type State, withPower } from './external-facts.ts'
 import { createExternalGuests } from './external-guests.ts'
+import { createExternalMoves } from './external-moves.ts'
 import { createExternalSnapshots } from './external-snapshots.ts'
+import { maintenanceFacts } from './hardware.ts'
+import { createManagementExtensions } from './management-extensions.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface ManagementFault {
@@ -35,6 +38,7 @@ export function createExternalHypervisor(
 ): ExternalHypervisor {
   const vms = outsideVms(world)
   const clusters = world.collection<object>('extern.clusters')
+  const maintenance = maintenanceFacts(world)
   const faults = world.collection<ManagementFault>('extern.faults')
   const pass = async (seconds: number): Promise<void> => {
     if (settings.durations === 'natural') await world.clock.sleep(1000 * seconds)
@@ -44,18 +48,24 @@ export function createExternalHypervisor(
     const fault = faults.get(clusterExtId)
     return fault === undefined || fault.isUnnoticed === true
   }
+  const reach = async (clusterExtId: string): Promise<void> => {
+    if (faults.get(clusterExtId) === undefined) return
+    await pass(noAnswerSeconds)
+    throw final(`the management did not answer within ${noAnswerSeconds} s`)
+  }
   /** @throws DriverError, final, when the VM is gone or its management does not answer */
   const reached = async (vmExtId: string): Promise<OutsideVmFact> => {
     const fact = vms.get(vmExtId)
     if (fact === undefined) throw final('the VM is not there any more')
-    if (faults.get(fact.vm.cluster?.extId ?? '') === undefined) return fact
-    await pass(noAnswerSeconds)
-    throw final(`the management did not answer within ${noAnswerSeconds} s`)
+    await reach(fact.vm.cluster?.extId ?? '')
+    return fact
   }
 
   return {
     ...createExternalGuests(world, { vms, isConnected, reached, isInstant: settings.durations === 'instant' }),
+    ...createExternalMoves(world, { vms, isConnected, reached, pass }),
     ...createExternalSnapshots(world, { vms, reached, pass }),
+    ...createManagementExtensions(world, reach),
     isConnected,
     async inventory() {
       const all = [...vms.all().values()].map(({ vm }) => vm)
@@ -78,10 +88,13 @@ export function createExternalHypervisor(
       if (fact === undefined) throw final('the VM is not there any more')
       const state = fact.vm.powerState ?? 'OFF'
       if (!from.includes(state)) throw final(`the VM is ${state} by now`)
+      if (change === 'ON' && maintenance.get(fact.vm.host?.extId ?? '') !== undefined)
+        throw final('the host of the VM is in maintenance')
       const changed = { ...withPower(fact, to, change, world.clock.now()), lastCall: callKey }
       await vms.put(vmExtId, changed)
       return changed.vm
     },
+    datastoreOf: (vmExtId) => vms.get(vmExtId)?.datastoreName,
     async runs(vmExtId) {
       const fact = vms.get(vmExtId)
       if (fact === undefined) return []

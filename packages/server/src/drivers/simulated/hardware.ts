@@ -4,6 +4,7 @@
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
+import type { ClusterFormation } from '../cluster-formation.ts'
 import {
   type BmcAccess,
   type ClusterSettings,
@@ -15,8 +16,11 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
+import type { Nodes } from '../nodes.ts'
+import { createClusterCertificates } from './cluster-certificates.ts'
 import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
+import { createSystemAccounts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
@@ -68,9 +72,6 @@ export interface DowntimeFact {
   readonly times: readonly { readonly from: number; readonly to?: number }[]
 }
 
-/** By drive. */
-export const driveSlownessFacts = (world: SimulatedWorld): Collection<SlownessFact> =>
-  world.collection('hardware.drive-slowness')
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
 
 /** By device id. */
@@ -239,26 +240,35 @@ function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer):
   }
 }
 
-export function createHardware(
-  world: SimulatedWorld,
-  { durations }: { readonly durations: 'instant' | 'natural' },
-): Hardware {
-  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+export function answering(world: SimulatedWorld): RequireAnswer {
   const faults = faultFacts(world)
-
-  const requireAnswer: RequireAnswer = (id, call) => {
+  return (id, call) => {
     const fault = faults.get(id)
     if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
     if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
   }
+}
+
+export function createHardware(
+  world: SimulatedWorld,
+  { durations }: { readonly durations: 'instant' | 'natural' },
+): Omit<Hardware, keyof ClusterFormation | keyof Nodes> {
+  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+  const requireAnswer = answering(world)
 
   return {
     ...createConditions(world),
     ...createSettings(world, requireAnswer),
     ...createContainers(world, requireAnswer),
     ...createMaintenance(world, requireAnswer),
+    ...createClusterCertificates(world, requireAnswer),
+    ...createSystemAccounts(world, requireAnswer, {
+      isSilent: (hostExtId) => faultFacts(world).get(hostExtId)?.isBmcSilent === true,
+      digest: bmcDigest,
+    }),
     ...createDrives(world, durations === 'instant', requireAnswer),
     ...createControllerVms(world, requireAnswer),
+    log: world.log.write,
 
     async mountDatastore(datastore) {
       requireAnswer(datastore.clusterExtId, 'mountDatastore')

@@ -1,7 +1,9 @@
 import type { ContentStore } from '../content-store.ts'
 import type { Drivers } from '../drivers.ts'
 import type { KnowingObjectStore } from '../object-stores.ts'
+import { noTraps } from '../traps.ts'
 import { createBlockStorage } from './block-storage.ts'
+import { createClusterFormation } from './cluster-formation.ts'
 import { createContentSource } from './content-source.ts'
 import { createSimulatedDirectory } from './directory.ts'
 import { createExternalHypervisor } from './external-hypervisor.ts'
@@ -9,6 +11,7 @@ import { Flows } from './flows/flows.ts'
 import { createHardware } from './hardware.ts'
 import { createHypervisor } from './hypervisor.ts'
 import { createNetworkFabric } from './network-fabric.ts'
+import { createNodes } from './nodes.ts'
 import { createObjectStore } from './object-store.ts'
 import { createOvaFiles } from './ova-files.ts'
 import { createSimulatedRemotes } from './remote-managers.ts'
@@ -32,13 +35,14 @@ export function createSimulatedDrivers(world: SimulatedWorld, settings: Simulate
     contentSource: createContentSource(world, settings),
     directory: createSimulatedDirectory(world, { durations: settings.durations }),
     externalHypervisor: createExternalHypervisor(world, { durations: settings.durations }),
-    hardware: createHardware(world, settings),
+    hardware: { ...createHardware(world, settings), ...createNodes(world), ...createClusterFormation(world) },
     hypervisor: createHypervisor(world, { durations: settings.durations, networkFabric }),
     networkFabric,
     ovaFiles: createOvaFiles(world, settings),
     objectStore: createObjectStore(world, settings),
     remoteManagers: createSimulatedRemotes(world),
     telemetry: createTelemetry(world, flows),
+    traps: noTraps,
     web: createSimulatedWeb(world, { durations: settings.durations }),
   }
 }

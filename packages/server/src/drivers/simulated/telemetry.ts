@@ -2,7 +2,6 @@
 import {
   type DiskReading,
   type HostReading,
-  type MeasuredDisk,
   type MeasuredVm,
   type Run,
   readingSeconds,
@@ -10,6 +9,9 @@ import {
   type VmReading,
 } from '../telemetry.ts'
 import { readBalancer } from './balancer-traffic.ts'
+import { createBlockReadings } from './block-load.ts'
+import { diskReading } from './disk-load.ts'
+import { driveStates } from './drive-history.ts'
 import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
 import { downtimeFacts, slownessFacts } from './hardware.ts'
@@ -17,7 +19,7 @@ import { keyOf, noise, smooth } from './noise.ts'
 import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Different numbers give independent draws for the same time; 3 and 6 are those of the load. */
+/** Different numbers give independent draws for the same time; 3 and 6 are those of the load, 11 and above those of disks. */
 const draws = {
   cpu: 1,
   slow: 2,
@@ -27,8 +29,6 @@ const draws = {
   boot: 8,
   io: 9,
   held: 10,
-  host: 11,
-  disk: 16,
 }
 
 const hour = 3600
@@ -56,8 +56,11 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
   }
   return {
     read,
+    readBlockDisk: createBlockReadings(world, slowdownAt),
     readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
     readStretch: (stretchExtId, members, times) => readStretch(world, read, stretchExtId, members, times),
+    readDrives: async (hostExtId, times) =>
+      times.map((time) => driveStates(world, hostExtId, time, slowdownAt(hostExtId, time))),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
       const down = downtimes.get(hostExtId)?.times ?? []
@@ -109,38 +112,17 @@ function readingOf(
     hypervisorIoPpm: Math.floor(30_000 * noise(key, draws.io, second)),
     disks: throttled(
       vm.disks.map((disk, index) =>
-        diskReading(disk, index, key, profile, run, second, isBooting ? 1 : load, slowdown),
+        diskReading(disk, index, key, profile, {
+          second,
+          load: isBooting ? 1 : load,
+          // The system disk is less busy than data disks.
+          part: index === 0 ? 0.5 : 0.8,
+          hostExtId: run.hostExtId,
+          slowdown,
+        }),
       ),
       vm.throttledIops,
     ),
-  }
-}
-
-function diskReading(
-  disk: MeasuredDisk,
-  index: number,
-  key: number,
-  profile: Profile,
-  run: Run,
-  second: number,
-  load: number,
-  slowdown: number,
-): DiskReading {
-  const draw = (number: number): number => noise(key, draws.disk + 8 * index + number, second)
-  // The system disk is less busy than data disks.
-  const part = index === 0 ? 0.5 : 0.8
-  const iops = Math.round(profile.iops * part * load * (0.7 + 0.6 * draw(0)))
-  const readIops = Math.round(iops * clamp(profile.readShare + 0.2 * (draw(1) - 0.5), 0, 1))
-  const busy = 0.6 * smooth(keyOf(run.hostExtId), draws.host, second, slowSeconds)
-  const wait = (slowdown * (disk.isFlash ? 0.6 : 1)) / (1 - busy)
-  return {
-    readIops,
-    writeIops: iops - readIops,
-    readSizeKb: Math.round(clamp(profile.readSizeKb * (0.7 + 0.6 * draw(2)), 4, 256)),
-    writeSizeKb: Math.round(clamp(profile.writeSizeKb * (0.7 + 0.6 * draw(3)), 4, 256)),
-    readMicros: Math.round((300 + 900 * draw(4)) * wait),
-    writeMicros: Math.round((400 + 1200 * draw(5)) * wait),
-    randomPpm: ppm(clamp(profile.random + 0.1 * (draw(6) - 0.5), 0, 1)),
   }
 }
 

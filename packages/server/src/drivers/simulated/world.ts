@@ -5,6 +5,7 @@
 import { anything, type EntityOf, resource, text } from '@hyperplane/contract'
 import type { Clock } from '../../core/time/clock.ts'
 import type { Staged, Transaction } from '../../store/store.ts'
+import type { LogLine } from '../syslog.ts'
 
 export const Fact = resource(
   'internal.v1.world.Fact',
@@ -27,8 +28,8 @@ export interface Collection<T> {
   get(id: string): T | undefined
   all(): ReadonlyMap<string, T>
   put(id: string, value: T): Promise<void>
-  /** Atomic. */
-  putAll(values: ReadonlyMap<string, T>): Promise<void>
+  /** Atomic, except that removals (`undefined`) become durable last. */
+  putAll(values: ReadonlyMap<string, T | undefined>): Promise<void>
   /**
    * As `put`, but resolves when written: later writes are durable with it or after it, so steps of a task share a
    * commit. If the commit fails, the old fact is restored and `lost` counts it.
@@ -39,6 +40,7 @@ export interface Collection<T> {
 
 export interface SimulatedWorld {
   readonly clock: Clock
+  readonly log: WorldLog
   /** Equal seeds give equal worlds. */
   readonly seed: string
   collection<T>(name: string): Collection<T>
@@ -52,6 +54,26 @@ export interface SimulatedWorld {
   whyLost(): unknown
 }
 
+/** Log lines of clusters. They are not kept. */
+export interface WorldLog {
+  readonly write: (clusterExtId: string, line: LogLine) => void
+  /** The returned function ends the watch. */
+  readonly watch: (onLine: (clusterExtId: string, line: LogLine) => void) => () => void
+}
+
+function createLog(): WorldLog {
+  const watchers = new Set<(clusterExtId: string, line: LogLine) => void>()
+  return {
+    write: (clusterExtId, line) => {
+      for (const onLine of watchers) onLine(clusterExtId, line)
+    },
+    watch: (onLine) => {
+      watchers.add(onLine)
+      return () => watchers.delete(onLine)
+    },
+  }
+}
+
 export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: string): Promise<SimulatedWorld> {
   const collections = new Map<string, Map<string, unknown>>()
   const valuesOf = (name: string): Map<string, unknown> => {
@@ -61,10 +83,12 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
   }
   for (const fact of await store.load()) valuesOf(fact.collection).set(fact.id, fact.value)
   const watchers = new Map<string, Set<() => void>>()
+  const log = createLog()
   let lost = 0
   let whyLost: unknown
   const worldOn = (writer: FactWriter): SimulatedWorld => ({
     clock,
+    log,
     seed,
     through: (other) => worldOn(other),
     lost: () => lost,

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { syslogLines } from '../../core/syslog-counts.ts'
 import { cachedBodies } from '../envelope/cached-bodies.ts'
 import { renderedTexts } from '../envelope/rendered-texts.ts'
 
@@ -64,6 +65,16 @@ export class Metrics {
         this.reset()
         this.inc({ kept: 'yes' }, cachedBodies.hits)
         this.inc({ kept: 'no' }, cachedBodies.misses)
+      },
+    })
+    new Counter({
+      name: 'hyperplane_syslog_lines_total',
+      help: 'Lines for rsyslog servers, sent or lost from full queues.',
+      labelNames: ['outcome'],
+      registers,
+      collect() {
+        this.reset()
+        for (const [outcome, count] of Object.entries(syslogLines)) this.inc({ outcome }, count)
       },
     })
     new Gauge({

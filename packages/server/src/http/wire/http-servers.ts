@@ -2,8 +2,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket, Server as TcpServer } from 'node:net'
 import { createServer } from '../../core/node-http.ts'
+import type { ServerCertificate } from '../certificates/make.ts'
 import type { ConsoleSockets } from '../consoles.ts'
 import { maximumHeaderBytes, maximumTarget } from '../incoming.ts'
+import { certificateShownBy } from '../shown-certificate.ts'
 import { createTlsServers, type TlsOptions, type TlsServers } from '../tls.ts'
 import { deferContinue } from './body.ts'
 import { type BrokenConnections, faultOf, noTunnels } from './broken.ts'
@@ -87,6 +89,15 @@ export class HttpServers {
 
   askForCertificates(authorities: readonly string[]): void {
     this.#tls?.ask(authorities)
+  }
+
+  useCertificate(certificate: ServerCertificate): void {
+    this.#tls?.use(certificate)
+  }
+
+  async shownCertificate(): Promise<string> {
+    if (this.#tls === undefined) throw new Error('a service of plain HTTP shows no certificate')
+    return certificateShownBy(this.#tls.current())
   }
 
   close(): void {

@@ -7,12 +7,14 @@ import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, parseAddress } from '../../core/ip-address.ts'
 import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts'
 import { sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
-import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
+import type { ClusterSettings } from '../../drivers/hardware.ts'
+import { nodeFacts } from '../../drivers/simulated/nodes.ts'
 import { seedCluster, seedContainer } from '../demo/clusters.ts'
 import { hostClasses, type SeedHost, seedHosts } from '../demo/hosts.ts'
 import { seedCloudSubnet, seedVirtualSwitch } from '../demo/networks.ts'
 import { seedHostingCluster } from '../demo/platform.ts'
 import { seedRegistrationOf } from '../demo/registrations.ts'
+import { seedVcenter } from '../demo/vcenters.ts'
 import type { DeclaredCluster } from '../format.ts'
 import { eachOf } from '../numbered.ts'
 import { bodyOf } from '../readable.ts'
@@ -57,9 +59,18 @@ export async function fillUnregistered(
   filling.forget()
 }
 
-type Taken = Map<string, string>
+export type Taken = Map<string, string>
 
-async function addressesIn({ ctx }: Filling): Promise<Taken> {
+/** @throws SeedRefusal for an address that another machine has */
+export function takeAddress(filling: Filling, taken: Taken, holder: string, address: string, at: string): string {
+  if (parseAddress('IPV4', address) === undefined) filling.refuse(at, `expected an IPv4 address, found "${address}"`)
+  const other = taken.get(address)
+  if (other !== undefined) filling.refuse(at, `${address} is an address of ${other} already`)
+  taken.set(address, holder)
+  return address
+}
+
+export async function addressesIn({ ctx }: Filling): Promise<Taken> {
   const taken: Taken = new Map()
   for (const { name, network } of await ctx.store.find(Cluster)) {
     for (const address of [network?.externalAddress, network?.externalDataServiceIp])
@@ -69,6 +80,9 @@ async function addressesIn({ ctx }: Filling): Promise<Taken> {
     for (const address of [hypervisor?.externalAddress, controllerVm?.externalAddress])
       if (address?.ipv4 !== undefined) taken.set(address.ipv4.value, hostName)
   }
+  for (const { addresses, serialNumber } of nodeFacts(ctx.world).all().values())
+    for (const address of Object.values(addresses))
+      if (!taken.has(address)) taken.set(address, `the node ${serialNumber}`)
   return taken
 }
 
@@ -77,13 +91,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
   const { name, extId, hypervisorType = 'AHV', containers = [] } = item
   if ((await ctx.store.findWhere(Cluster, { name })).length > 0)
     filling.refuse(`${path}.name`, `there is a cluster ${name} already`)
-  const take = (address: string, at: string): string => {
-    if (parseAddress('IPV4', address) === undefined) filling.refuse(at, `expected an IPv4 address, found "${address}"`)
-    const holder = taken.get(address)
-    if (holder !== undefined) filling.refuse(at, `${address} is an address of ${holder} already`)
-    taken.set(address, name)
-    return address
-  }
+  const take = (address: string, at: string): string => takeAddress(filling, taken, name, address, at)
   const network = networkOf(filling, item, path, taken)
   const at = (place: number): string => formatAddress({ family: 'IPV4', value: network + BigInt(place) })
   const described = hostsOf(item)
@@ -139,6 +147,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
   if (hypervisorType === 'ESX') await ctx.world.collection<object>('extern.clusters').put(cluster.extId, {})
   for (const [index, subnet] of (item.cloudSubnets ?? []).entries())
     await seedCloudSubnet(ctx, { clusterExtId: cluster.extId, cloudType: item.cloudType ?? 'AWS', index, ...subnet })
+  if (vcenterAddress !== undefined) await seedVcenter(ctx, cluster.extId, vcenterAddress)
   await seedRegistrationOf(ctx, cluster)
   filling.forget()
   await fillContainers(filling, cluster, containers, path)
@@ -165,8 +174,7 @@ async function settingsOf(filling: Filling, item: DeclaredCluster, path: string)
     name: 'settings',
     ...withRandomKeys(written, filling),
   }) as object
-  const extId = item.extId ?? seedId(`cluster/${item.name}`)
-  return withDigests(extId, sectionsOf(withSettingDefaults(body)))
+  return sectionsOf(withSettingDefaults(body))
 }
 
 /** SNMP users need keys, which seeds do not contain. */

@@ -9,7 +9,9 @@ import { writeAddress } from '../../core/ip-address.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import { recordCompliance } from '../../domains/clustermgmt/compliance.ts'
 import { inClusterRow } from '../../domains/clustermgmt/settings-sections.ts'
+import { withDigests } from '../../drivers/hardware.ts'
 import type { ClusterFact } from '../../drivers/simulated/hardware.ts'
+import { placeSettings } from '../demo/clusters.ts'
 import type { Declared } from '../format.ts'
 import { addressIn, bodyOf } from '../readable.ts'
 import { withRandomKeys } from './clusters.ts'
@@ -77,8 +79,9 @@ async function setBack({ ctx, settings }: Filling, clusterExtId: string): Promis
   const own = settings.get(clusterExtId)
   if (own === undefined) return
   const facts = ctx.world.collection<ClusterFact>('hardware.clusters')
-  const actual = { ...facts.get(clusterExtId)?.settings, ...own }
-  await facts.put(clusterExtId, { ...facts.get(clusterExtId), settings: actual })
+  const set = { ...facts.get(clusterExtId)?.settings, ...own }
+  await placeSettings(ctx, clusterExtId, set, 'set back')
+  const actual = withDigests(clusterExtId, set)
   const cluster = (await ctx.store.get(Cluster, clusterExtId)) as ClusterEntity
   await ctx.store.replace(Cluster, sparselyUpdated(cluster, inClusterRow(own), ['config', 'network']))
   const { secrets } = ctx.machinery

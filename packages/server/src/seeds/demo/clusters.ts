@@ -5,13 +5,18 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { seedId } from '../../core/ids/named-id.ts'
+import { derivedId, seedId } from '../../core/ids/named-id.ts'
+import { followRsyslog } from '../../domains/clustermgmt/rsyslog/follow.ts'
 import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
-import { storagePoolOf } from '../../domains/storage-space/capacity.ts'
-import type { ClusterSettings } from '../../drivers/hardware.ts'
+import { followSnmp } from '../../domains/clustermgmt/snmp/follow.ts'
+import { accountId, SystemAccount } from '../../domains/clustermgmt/system-accounts/accounts.ts'
+import { buildOf, softwareOf } from '../../domains/clustermgmt/topology/cluster-row.ts'
+import { containerRow } from '../../domains/containers/first-containers.ts'
+import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
-import { hostClasses, ipv4, seedHosts } from './hosts.ts'
+import { hostClasses, ipv4, seedHosts, seedUnconfiguredNodes } from './hosts.ts'
+import { seedVcenter } from './vcenters.ts'
 
 const TiB = 1024 ** 4
 const fqdn = (value: string) => ({ fqdn: { value } })
@@ -50,6 +55,33 @@ const smtpServer = {
 } as const
 const ntpServerIpList = [ipv4('10.44.1.5'), fqdn('ntp.example.com')]
 const nameServerIpList = [ipv4('10.44.1.6'), ipv4('10.44.1.7')]
+/** No part of the simulated world: lines reach a real receiver at this address, if `--allow-address` opens it. */
+const rsyslogServerList = [
+  {
+    ...{ serverName: 'logs', ipAddress: ipv4('10.44.1.8'), port: 514, networkProtocol: 'UDP' },
+    modules: (['API_AUDIT', 'AUDIT', 'GENESIS', 'STARGATE'] as const).map((name) => ({
+      ...({ name, logSeverityLevel: 'INFO', shouldLogMonitorFiles: true } as const),
+    })),
+  },
+] satisfies ClusterSettings['RSYSLOG_SERVER_CONFIG']
+
+/** The receiver is no part of the simulated world: traps reach a real one at this address. */
+export const demoSnmp = {
+  isEnabled: true,
+  transports: [{ protocol: 'UDP', port: 161 }],
+  users: [
+    {
+      ...{ username: 'monitor', authType: 'SHA', authKey: 'Simulated.Auth.1' },
+      ...{ privType: 'AES', privKey: 'Simulated.Priv.1' },
+    },
+  ],
+  traps: [
+    {
+      ...{ address: ipv4('10.44.1.8'), port: 162, protocol: 'UDP' },
+      ...{ version: 'V3', username: 'monitor', recieverName: 'monitoring' },
+    },
+  ],
+} satisfies ClusterSettings['SNMP_SERVER_CONFIG']
 
 /** The demo inventory. Recreates the manager's entity after the clusters, so that lists show it last. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
@@ -57,6 +89,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedNativeCluster(ctx)
   await seedExternCluster(ctx)
   await seedCloudCluster(ctx)
+  await seedNodes(ctx)
   await seedBase(ctx)
 }
 
@@ -70,6 +103,8 @@ async function seedNativeCluster(ctx: SeedContext): Promise<void> {
       nameServerIpList,
       smtpServer,
       nfsSubnetWhitelist: ['10.44.1.0/255.255.255.0'],
+      rsyslogServerList,
+      snmpConfig: demoSnmp,
     }),
   })
   await seedHosts(ctx, native, hostClasses.native, [
@@ -106,6 +141,22 @@ async function seedNativeCluster(ctx: SeedContext): Promise<void> {
   })
 }
 
+/** Three nodes that wait for a cluster; the last one has to be imaged first. */
+async function seedNodes(ctx: SeedContext): Promise<void> {
+  await seedUnconfiguredNodes(
+    ctx,
+    hostClasses.native,
+    'unconfigured',
+    ['a', 'b', 'c'].map((letter, index) => ({
+      name: `hp-u01-${letter}`,
+      cvmAddress: `10.44.1.6${index + 1}`,
+      address: `10.44.1.6${index + 4}`,
+      bmcAddress: `10.44.1.6${index + 7}`,
+      ...(letter === 'c' && { hypervisorVersion: '10.0' }),
+    })),
+  )
+}
+
 async function seedExternCluster(ctx: SeedContext): Promise<void> {
   const baseline = await seedBaseline(ctx)
   const extern = await seedCluster(ctx, 'hp-extern-01', {
@@ -136,6 +187,7 @@ async function seedExternCluster(ctx: SeedContext): Promise<void> {
   await seedHosts(ctx, extern, hostClasses.extern, externHosts)
   const store = await seedContainer(ctx, extern, 'extern-store', {})
   for (const host of externHosts) await seedDatastore(ctx, extern, store, host)
+  await seedVcenter(ctx, extern.extId, '10.44.2.5')
 }
 
 async function seedCloudCluster(ctx: SeedContext): Promise<void> {
@@ -178,22 +230,10 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     name,
     config: {
       clusterFunction: hosts === 1 ? ['AOS', 'ONE_NODE'] : ['AOS'],
-      clusterArch: 'X86_64',
-      clusterType: 'HYPER_CONVERGED',
+      ...softwareOf(extId, '7.3'),
       hypervisorTypes: [given.hypervisor],
-      buildInfo: buildOf('7.3'),
-      clusterSoftwareMap: [
-        { softwareType: 'NOS', version: '7.3' },
-        { softwareType: 'NCC', version: '5.2' },
-      ],
-      incarnationId: Number.parseInt(extId.slice(0, 8), 16),
-      isLts: false,
-      isPasswordRemoteLoginEnabled: true,
-      isRemoteSupportEnabled: false,
-      timezone: 'UTC',
       redundancyFactor: hosts === 1 ? 1 : 2,
       faultToleranceState: { domainAwarenessLevel: 'NODE' },
-      operationMode: 'NORMAL',
       encryptionInTransitStatus: 'DISABLED',
       ...shown.config,
     },
@@ -210,17 +250,38 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     ...given.more,
   } as unknown as ClusterRow
   await ctx.store.insert(Cluster, cluster)
-  await ctx.world.collection<ClusterFact>('hardware.clusters').put(extId, { settings })
+  await placeSettings(ctx, extId, settings)
+  await ctx.store.insert(SystemAccount, {
+    extId: accountId('AOS', extId, 'admin'),
+    tenantId: ctx.tenantId,
+    clusterExtId: extId,
+    passwordHash: ctx.adminPasswordHash,
+    formerPasswordHashes: [ctx.adminPasswordHash],
+    lastUpdateTime: ctx.ago(0),
+  } as EntityOf<typeof SystemAccount>)
   return cluster
 }
 
-const buildOf = (version: string) => ({
-  buildType: 'release',
-  version,
-  fullVersion: `el8.5-release-${version}-stable`,
-  commitId: seedId(`build/${version}`).replaceAll('-', ''),
-  shortCommitId: seedId(`build/${version}`).slice(0, 6),
-})
+/**
+ * @param settings with plain secrets: the cluster keeps digests of them, the rows keep them sealed
+ * @param occasion new rows of another one have other ids
+ */
+export async function placeSettings(
+  ctx: SeedContext,
+  clusterExtId: string,
+  settings: ClusterSettings,
+  occasion = 'new cluster',
+): Promise<void> {
+  const actual = withDigests(clusterExtId, settings)
+  const facts = ctx.world.collection<ClusterFact>('hardware.clusters')
+  await facts.put(clusterExtId, { ...facts.get(clusterExtId), settings: actual })
+  let count = 0
+  const ids = { uuid: () => derivedId(clusterExtId, 'snmp', occasion, count++) }
+  const following = { store: ctx.store, secrets: ctx.machinery.secrets, ids, tenantId: ctx.tenantId }
+  const idOf = (serverName: string): string => derivedId(clusterExtId, 'rsyslog', serverName)
+  await followRsyslog({ ...ctx, idOf }, clusterExtId, actual)
+  await followSnmp(following, clusterExtId, actual, settings.SNMP_SERVER_CONFIG?.users)
+}
 
 export async function seedContainer(
   ctx: SeedContext,
@@ -230,26 +291,7 @@ export async function seedContainer(
 ): Promise<EntityOf<typeof StorageContainer>> {
   const { extId = seedId(`container/${cluster.name}/${key}`) } = more
   const container = {
-    extId,
-    tenantId: ctx.tenantId,
-    name: key,
-    containerExtId: extId,
-    clusterExtId: cluster.extId,
-    clusterName: cluster.name,
-    storagePoolExtId: storagePoolOf(cluster.extId),
-    ownerExtId: ctx.adminId,
-    replicationFactor: cluster.config?.redundancyFactor ?? 2,
-    logicalExplicitReservedCapacityBytes: 0,
-    erasureCode: 'OFF',
-    isCompressionEnabled: false,
-    compressionDelaySecs: 0,
-    onDiskDedup: 'OFF',
-    cacheDeduplication: 'OFF',
-    isSoftwareEncryptionEnabled: false,
-    isEncrypted: false,
-    isNfsWhitelistInherited: true,
-    isInternal: false,
-    isMarkedForRemoval: false,
+    ...containerRow(cluster, { extId, name: key, ownerExtId: ctx.adminId }),
     ...more,
   } as EntityOf<typeof StorageContainer>
   await ctx.store.insert(StorageContainer, container)

@@ -3,28 +3,36 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import { hostRowOf, ipv4 } from '../../domains/clustermgmt/topology/host-row.ts'
 import { recordDisks } from '../../domains/storage-space/disks.ts'
+import type { NodeView } from '../../drivers/nodes.ts'
 import { driveFacts, drivesFor, drivesIn, type NewDrive, pooled } from '../../drivers/simulated/drives.ts'
 import { type BmcFact, bmcDigest, deviceFacts } from '../../drivers/simulated/hardware.ts'
 import { hostNicFacts } from '../../drivers/simulated/host-nics.ts'
 import { type NicModelId, usualNics } from '../../drivers/simulated/nic-models.ts'
+import { nodeFacts } from '../../drivers/simulated/nodes.ts'
 import type { SeedContext } from '../context.ts'
 import { devicesOf } from './host-devices.ts'
 
 const GiB = 1024 ** 3
 const TB = 1_000_000_000_000
-const microsPerMilli = 1000
 const uptimeDays = 30
 
 export const demoBmc = { username: 'ADMIN', password: 'Bmc.Passw0rd!' } as const
 
-export const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
+export { ipv4 }
 
 const times = (count: number, drive: NewDrive): NewDrive[] => Array.from({ length: count }, () => drive)
 
 interface HostClass {
-  readonly hypervisor: { readonly type: 'AHV' | 'ESX'; readonly fullName: string; readonly userName: string }
+  readonly hypervisor: {
+    readonly type: 'AHV' | 'ESX'
+    readonly product: string
+    readonly version: string
+    readonly userName: string
+  }
   readonly memoryGiB: number
   readonly drives: readonly NewDrive[]
   readonly blockModel: string
@@ -32,7 +40,7 @@ interface HostClass {
   readonly hasSilentSwitches?: true
 }
 
-const nativeHypervisor = { type: 'AHV', fullName: 'Native hypervisor 10.3', userName: 'root' } as const
+const nativeHypervisor = { type: 'AHV', product: 'Native hypervisor', version: '10.3', userName: 'root' } as const
 
 const hybrid = [
   ...times(2, { tier: 'SSD_SATA', sizeBytes: 1.92 * TB }),
@@ -47,7 +55,7 @@ export const hostClasses = {
     blockModel: 'NX-3460-G8',
   },
   extern: {
-    hypervisor: { type: 'ESX', fullName: 'ESXi 8.0 U3', userName: 'root' },
+    hypervisor: { type: 'ESX', product: 'ESXi', version: '8.0 U3', userName: 'root' },
     memoryGiB: 512,
     drives: hybrid,
     blockModel: 'NX-3360-G8',
@@ -83,18 +91,18 @@ export async function seedHosts(
   hostClass: HostClass,
   hosts: readonly SeedHost[],
 ): Promise<void> {
+  const bootedAt = ctx.clock.now() - uptimeDays * 24 * 60 * 60 * 1000
   for (const [slot, host] of hosts.entries()) {
-    const { extId = seedId(`host/${host.hostName}`), nics = usualNics } = host
-    await ctx.store.insert(Host, hostRow(ctx, cluster, hostClass, host, extId))
+    const { extId = seedId(`host/${host.hostName}`), categoryExtIds } = host
+    const node = { ...nodeOf(hostClass, { ...host, extId }, { name: cluster.name, slot }), clusterExtId: cluster.extId }
+    await nodeFacts(ctx.world).put(extId, node)
+    const row = hostRowOf(node, { tenantId: ctx.tenantId, cluster, hostName: host.hostName, bootedAt })
+    await ctx.store.insert(Host, { ...row, ...(categoryExtIds && { categories: [...categoryExtIds] }) })
     await driveFacts(ctx.world).putAll(pooled(drivesFor(extId, hostClass.drives, idOfDrive(host))))
     await recordDisks(ctx.store, extId, drivesIn(ctx.world, extId))
     for (const device of devicesOf({ ...host, extId, clusterExtId: cluster.extId }))
       await deviceFacts(ctx.world).put(device.extId, device)
-    const rack = { extId: seedId(`block/${cluster.name}`), slot }
-    await hostNicFacts(ctx.world).put(extId, {
-      models: nics,
-      ...(hostClass.hasSilentSwitches === true ? {} : { rack }),
-    })
+    await seedParts(ctx, hostClass, { ...host, extId }, { name: cluster.name, slot })
     if (host.bmcAddress === undefined) continue
     await ctx.store.insert(BmcInfo, {
       extId,
@@ -104,11 +112,6 @@ export async function seedHosts(
       credential: demoBmc,
       status: 'VALID',
     } as EntityOf<typeof BmcInfo>)
-    await ctx.world.collection<BmcFact>('hardware.bmcs').put(extId, {
-      address: host.bmcAddress,
-      username: demoBmc.username,
-      passwordDigest: bmcDigest(extId, demoBmc.password),
-    })
   }
 }
 
@@ -117,53 +120,93 @@ const idOfDrive =
   (index: number): string =>
     seedId(`disk/${hostName}/${index}`)
 
-function hostRow(
-  ctx: SeedContext,
-  cluster: { readonly extId: string; readonly name: string },
-  hostClass: HostClass,
-  host: SeedHost,
-  extId: string,
-): EntityOf<typeof Host> {
-  const sockets = 2
-  const cores = sockets * 20
-  const hertz = 2_100_000_000
-  return {
-    extId,
-    tenantId: ctx.tenantId,
-    hostName: host.hostName,
-    cluster: { uuid: cluster.extId, name: cluster.name },
-    hostType: 'HYPER_CONVERGED',
-    nodeStatus: 'NORMAL',
-    maintenanceState: 'normal',
-    hypervisor: {
-      ...hostClass.hypervisor,
-      externalAddress: ipv4(host.address),
-      state: 'ACROPOLIS_NORMAL',
-      acropolisConnectionState: 'CONNECTED',
-    },
-    controllerVm: {
-      externalAddress: ipv4(host.cvmAddress),
-      backplaneAddress: ipv4(`192.168.5.${host.cvmAddress.split('.')[3]}`),
-      isInMaintenanceMode: false,
-    },
-    cpuModel: 'x86-64, 20 cores at 2.1 GHz',
-    cpuCapacityHz: cores * hertz,
-    cpuFrequencyHz: hertz,
-    numberOfCpuCores: cores,
-    numberOfCpuSockets: sockets,
-    numberOfCpuThreads: 2 * cores,
-    memorySizeBytes: (host.memoryGiB ?? hostClass.memoryGiB) * GiB,
-    bootTimeUsecs: Math.floor(ctx.clock.now() - uptimeDays * 24 * 60 * 60 * 1000) * microsPerMilli,
-    ...(host.gpuList === undefined ? {} : { gpuList: [...host.gpuList] }),
-    ...(host.categoryExtIds === undefined ? {} : { categories: [...host.categoryExtIds] }),
-    blockModel: hostClass.blockModel,
-    blockSerial: `BL${seedId(`block/${cluster.name}`).slice(0, 8).toUpperCase()}`,
-    nodeSerial: `ND${extId.slice(0, 8).toUpperCase()}`,
-    rackableUnitUuid: seedId(`block/${cluster.name}`),
-    hasCsr: false,
-    isDegraded: false,
-    isHardwareVirtualized: false,
-    isRebootPending: false,
-    isSecureBooted: false,
-  } as EntityOf<typeof Host>
+export interface SeedNode extends Omit<SeedHost, 'categoryExtIds' | 'hostName'> {
+  readonly name: string
+  readonly hypervisorVersion?: string
+  readonly softwareVersion?: string
+  readonly rackName?: string
 }
+
+/** Nodes of one block that are in no cluster, from `firstSlot` on. */
+export async function seedUnconfiguredNodes(
+  ctx: SeedContext,
+  hostClass: HostClass,
+  block: string,
+  nodes: readonly SeedNode[],
+  firstSlot = 0,
+): Promise<void> {
+  for (const [index, described] of nodes.entries()) {
+    const slot = firstSlot + index
+    const { extId = seedId(`node/${described.name}`), name: hostName } = described
+    const host = { ...described, hostName, extId }
+    const node = nodeOf(hostClass, host, { name: block, slot }, described)
+    const devices = devicesOf({ ...described, extId, clusterExtId: '' })
+    await nodeFacts(ctx.world).put(extId, { ...node, ...(devices.length > 0 && { devices }) })
+    await driveFacts(ctx.world).putAll(drivesFor(extId, hostClass.drives, idOfDrive(host)))
+    await seedParts(ctx, hostClass, host, { name: block, slot })
+  }
+}
+
+interface Slot {
+  /** Of the block. */
+  readonly name: string
+  readonly slot: number
+}
+
+type NamedHost = SeedHost & { readonly extId: string }
+
+/** NICs, and the BMC. */
+async function seedParts(
+  { world }: SeedContext,
+  hostClass: HostClass,
+  { extId, nics = usualNics, bmcAddress }: NamedHost,
+  { name, slot }: Slot,
+): Promise<void> {
+  const rack = { extId: seedId(`block/${name}`), slot }
+  await hostNicFacts(world).put(extId, { models: nics, ...(hostClass.hasSilentSwitches === true ? {} : { rack }) })
+  if (bmcAddress === undefined) return
+  await world.collection<BmcFact>('hardware.bmcs').put(extId, {
+    address: bmcAddress,
+    username: demoBmc.username,
+    passwordDigest: bmcDigest(extId, demoBmc.password),
+  })
+}
+
+const maximumNodes = 4
+const hertz = 2_100_000_000
+
+function nodeOf(
+  hostClass: HostClass,
+  host: NamedHost,
+  { name, slot }: Slot,
+  { hypervisorVersion, softwareVersion = '7.3', rackName }: Partial<SeedNode> = {},
+): NodeView {
+  const { type, product, userName } = hostClass.hypervisor
+  const version = hypervisorVersion ?? hostClass.hypervisor.version
+  const blockExtId = seedId(`block/${name}`)
+  return {
+    nodeUuid: host.extId,
+    serialNumber: `ND${host.extId.slice(0, 8).toUpperCase()}`,
+    hypervisor: { type, version, fullName: `${product} ${version}`, userName },
+    softwareVersion,
+    addresses: { hypervisor: host.address, cvm: host.cvmAddress, ...defined({ bmc: host.bmcAddress }) },
+    ipv6: `fe80::5054:ff:fe${host.extId.slice(0, 2)}:${host.extId.slice(2, 6)}`,
+    interfaceName: 'eth0',
+    foundationVersion: '5.9',
+    cpu: { model: 'x86-64, 20 cores at 2.1 GHz', sockets: 2, coresPerSocket: 20, threadsPerCore: 2, hertz },
+    memorySizeBytes: (host.memoryGiB ?? hostClass.memoryGiB) * GiB,
+    ...(host.gpuList && { gpuList: [...host.gpuList] }),
+    block: {
+      extId: blockExtId,
+      serialNumber: `BL${blockExtId.slice(0, 8).toUpperCase()}`,
+      model: hostClass.blockModel,
+      maximumNodes,
+      ...defined({ rackName }),
+    },
+    position: String.fromCharCode(firstPosition + (slot % maximumNodes)),
+    isSecureBooted: false,
+  }
+}
+
+/** A */
+const firstPosition = 65

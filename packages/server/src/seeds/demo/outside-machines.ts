@@ -1,6 +1,7 @@
 /** VMs of the demo's external cluster: in its own management, and their mirror here. Source: behaviour vmm.md 4. */
 
 import type { EntityOf } from '@hyperplane/contract'
+import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
@@ -110,8 +111,11 @@ export async function seedExternVm(ctx: SeedContext, described: SeedExternVm): P
     memoryBytes: described.memoryGiB * GiB,
     vcpus: described.numCpus,
   }
+  const { hostExtId, containerExtId } = described
+  const { datastoreName } = (await ctx.store.findOne(DataStore, { hostExtId, containerExtId })) ?? {}
   const fact: OutsideVmFact = {
     vm,
+    ...defined({ datastoreName }),
     hasOwnTools: described.hasGuestTools,
     past: described.powerState === 'SUSPENDED' ? [{ ...run, from: run.startedAt, to: now - millisOfDay / 2 }] : [],
     ...(described.powerState === 'ON' ? { now: { from: run.startedAt, startedAt: run.startedAt } } : {}),

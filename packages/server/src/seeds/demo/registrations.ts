@@ -11,11 +11,12 @@ import { asAddress } from '../../domains/platform/registration-rules.ts'
 import { detailsOf, newRegistration, type RegistrationRow } from '../../domains/registrations/registrations.ts'
 import { hostsOf } from '../../domains/storage-space/capacity.ts'
 import type { RemoteSide } from '../../drivers/remote-managers.ts'
+import { factoryLogin } from '../../drivers/simulated/cluster-formation.ts'
 import { remoteCertificate, remotePasswordDigest, remoteSides } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'
 import { drSite, seedRemoteNetworks } from './remote-networks.ts'
 
-export const demoRemoteLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
+export const demoRemoteLogin = factoryLogin
 
 export const lab = { name: 'lab-03', address: '10.44.5.10', version: '7.3', nodes: ['10.44.5.31'] } as const
 

@@ -1,6 +1,6 @@
 /** Seeded like any other cluster, then its rows are removed as by unregistering. Source: behaviour platform.md 13. */
 import { seedId } from '../../core/ids/named-id.ts'
-import { removeInventory } from '../../domains/platform/cluster-inventory.ts'
+import { removeInventory } from '../../domains/registrations/cluster-inventory.ts'
 import { remoteInventories } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'
 import { seedCluster, seedContainer } from './clusters.ts'

@@ -1,4 +1,4 @@
-/** Volume groups as if created through the API. Source: behaviour volumes-storage.md 4 (without recovery points). */
+/** Volume groups as if created through the API. Source: behaviour volumes-storage.md 4. */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
@@ -10,8 +10,9 @@ import { seedId } from '../../core/ids/named-id.ts'
 import type { Attachment, ClientEntity, Group } from '../../domains/block-volumes/attachments.ts'
 import { targetNameOf } from '../../domains/volumes/group-rules.ts'
 import { secretDigest } from '../../drivers/hardware.ts'
-import { blockDiskFacts, type TargetFact, targetFacts } from '../../drivers/simulated/block-storage.ts'
+import { blockDiskFacts, type TargetFact, targetFacts } from '../../drivers/simulated/block-facts.ts'
 import type { SeedContext } from '../context.ts'
+import { seedPoints } from './volume-points.ts'
 
 const GiB = 1024 ** 3
 const clusterReference = seedId('cluster/hp-native-01')
@@ -96,6 +97,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     clusterReference,
   })
   for (const described of inventory) await seedDemoGroup(ctx, described)
+  await seedPoints(ctx)
 }
 
 const seedClient = (ctx: SeedContext, name: string, identity: Partial<ClientEntity>): Promise<ClientEntity> =>

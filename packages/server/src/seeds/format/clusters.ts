@@ -39,6 +39,25 @@ const Host = object('', {
   categories: categories(),
 })
 
+/** A machine of no cluster. */
+export const Node = object('', {
+  ...named(63),
+  address: about('Of its hypervisor.', address()),
+  cvmAddress: about('Of its controller VM, which a discovery finds.', address()),
+  bmcAddress: optional(address()),
+  hypervisorType: optional(about('Default: AHV, the native one.', enumeration(['AHV', 'ESX']))),
+  hypervisorVersion: optional(about('Default: that of the clusters of a preset.', text({ maxLength: 64 }))),
+  softwareVersion: optional(
+    about('Of the cluster software. Default: that of the clusters of a preset.', text({ maxLength: 64 })),
+  ),
+  memoryGiB: optional(GiB(16_384)),
+  block: optional(about('Name of the chassis; four nodes share one. Default: the same for all.', name(64))),
+  rackName: optional(name(64)),
+  gpuList: Host.fields.gpuList,
+  pcieDevices: Host.fields.pcieDevices,
+  nics: Host.fields.nics,
+})
+
 const DataStore = object('', {
   datastoreName: optional(about('Default: the name of the container.', name())),
   hosts: optional(about('Default: all hosts of the cluster.', names(64))),

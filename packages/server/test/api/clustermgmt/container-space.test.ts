@@ -5,9 +5,12 @@ import { after, before, test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { clustermgmt, hostId, ids, putFresh, requestId, setFault } from '../../support/clustermgmt.ts'
+import { happen } from '../../support/events.ts'
+import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, changed, GiB, type NativeCluster, postVm } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { aDisk, aGroup, onContainer, usageOf } from '../../support/volumes.ts'
 
 let app: TestApp
 before(async () => {
@@ -211,4 +214,49 @@ test('an unmount that one host refuses leaves the datastore on every host', asyn
   assert.equal(left.length, 3)
   const facts = [...app.world.collection('hardware.datastores').all().keys()].filter((key) => key.endsWith('/clinging'))
   assert.equal(facts.length, 3)
+})
+
+test('31. clearing thick-provisioned space makes thick disks thin: nothing is reserved for them, and what is written stays', async () => {
+  const path = await aContainer('thick')
+  const container = path.slice(-36)
+  const [group, other] = [await aGroup(app), await aGroup(app)]
+  const disk = await aDisk(app, group.extId, { diskSizeBytes: 100 * GiB, ...onContainer(container) })
+  const thin = await aDisk(app, other.extId, { diskSizeBytes: 50 * GiB, ...onContainer(container) })
+  const factOf = (extId: string) => ({ type: 'FACT_CHANGES', kind: 'VOLUME_DISK', of: extId }) as const
+  for (const { extId } of [disk, thin]) await happen(app, { ...factOf(extId), path: 'writtenBytes', value: 10 * GiB })
+  const shown = async () => (await app.call('GET', path)).data
+  const free = await available(app, ids.native)
+  await happen(app, { ...factOf(disk.extId), path: 'isThick', value: true })
+  assert.equal((await shown()).logicalImplicitReservedCapacityBytes, 100 * GiB)
+  assert.equal(free - (await available(app, ids.native)), 2 * (100 - 20) * GiB)
+  const clear = (more: object = {}) => app.call('POST', `${path}/$actions/clear-thick-provisioned-space`, more)
+  assert.equal((await clear({ clusterId: ids.extern })).status, 400)
+  const once = { driverCall: { driver: 'blockStorage', method: 'provisionDisks' } }
+  await aFault(app, once, { error: 'CONFLICT', arguments: { fault: 'refused' } }, { next: 1 })
+  assert.equal((await app.task(await clear())).status, 'FAILED')
+  await noFaults(app)
+  assert.equal((await shown()).logicalImplicitReservedCapacityBytes, 100 * GiB)
+  const task = await app.task(await clear({ clusterId: ids.native }))
+  assert.deepEqual([task.status, task.entitiesAffected[0].rel], ['SUCCEEDED', 'clustermgmt:config:storage-containers'])
+  assert.equal((await shown()).logicalImplicitReservedCapacityBytes, 0)
+  assert.equal(await available(app, ids.native), free)
+  assert.equal((await usageOf(app, container)).logicalBytes, 20 * GiB)
+  assert.equal((await app.task(await clear())).status, 'SUCCEEDED')
+})
+
+test('a datastore names the VMs that are registered through it, so a second datastore of their container can be unmounted', async () => {
+  const fresh = await startApp()
+  try {
+    const post = async (action: string, body: object) =>
+      fresh.call('POST', `${externStore}/$actions/${action}`, { body })
+    const second = { containerName: 'extern-store', datastoreName: 'second' }
+    assert.equal((await fresh.task(await post('mount', second))).status, 'SUCCEEDED')
+    for (const { datastoreName, vmNames } of await datastores(fresh))
+      assert.equal((vmNames ?? []).includes('legacy-erp'), datastoreName === 'extern-store', datastoreName)
+    assert.equal((await post('unmount', { datastoreName: 'extern-store' })).status, 409)
+    assert.equal((await fresh.task(await post('unmount', { datastoreName: 'second' }))).status, 'SUCCEEDED')
+    assert.equal((await datastores(fresh)).length, 3)
+  } finally {
+    await fresh.close()
+  }
 })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { setFault } from '../../support/clustermgmt.ts'
 import { driven } from '../../support/driven.ts'
@@ -53,7 +54,7 @@ const toleranceOf = async (cluster: NativeCluster): Promise<any> =>
 const running = (cluster: NativeCluster, host: string, body: object = {}): Promise<any> =>
   aRunningVm(app, cluster, { ...body, host })
 
-test('an administrator empties a host, and its VMs come back afterwards', async () => {
+test('14, 15, 21. an administrator empties a host, and its VMs come back afterwards', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3 })
   const [host = '', second = ''] = cluster.hostExtIds
   const vms = [await running(cluster, host), await running(cluster, host, { memorySizeBytes: 2 * GiB })]
@@ -92,7 +93,7 @@ test('an administrator empties a host, and its VMs come back afterwards', async 
   assert.equal(await refusal('exit', cluster, host), '409 HOST_NOT_IN_MAINTENANCE')
 })
 
-test('a VM that cannot migrate is a reason to refuse, or is shut down and started again', async () => {
+test('16, 17. a VM that cannot migrate is a reason to refuse, or is shut down and started again', async () => {
   const cluster = await aNativeCluster(app, { hosts: 2 })
   const [host = ''] = cluster.hostExtIds
   const bound = await running(cluster, host, { name: 'bound', isVcpuHardPinningEnabled: true })
@@ -112,6 +113,25 @@ test('a VM that cannot migrate is a reason to refuse, or is shut down and starte
   assert.equal((await readVm(app, free.extId)).host.extId, host)
 })
 
+test('a VM that does not fit any more stays where it is, which is a warning', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 3, usableGiB: 10 })
+  const [host = ''] = cluster.hostExtIds
+  const grown = await running(cluster, host, { memorySizeBytes: 4 * GiB })
+  const left = await running(cluster, host, { name: 'left', memorySizeBytes: 5 * GiB })
+  assert.equal((await done('enter', cluster, host)).status, 'SUCCEEDED')
+  assert.equal((await changed(app, grown.extId, 'power-off')).status, 'SUCCEEDED')
+  await app.store.transaction((store) => store.update(Vm, grown.extId, { memorySizeBytes: 8 * GiB }))
+  assert.equal((await changed(app, grown.extId, 'power-on')).status, 'SUCCEEDED')
+  const exited = await done('exit', cluster, host)
+  assert.equal(exited.status, 'SUCCEEDED')
+  assert.match(
+    JSON.stringify(exited.warnings),
+    /The VM \\"left\\" stays on its present host: .*no host has room|The VM \\"left\\" stays on its present host: .*memory/,
+  )
+  assert.equal((await readVm(app, grown.extId)).host.extId, host)
+  assert.notEqual((await readVm(app, left.extId)).host.extId, host)
+})
+
 test('agent VMs are powered off last, whatever the request says, and start on their host again', async () => {
   const cluster = await aNativeCluster(app, { hosts: 2 })
   const [host = ''] = cluster.hostExtIds
@@ -126,7 +146,7 @@ test('agent VMs are powered off last, whatever the request says, and start on th
   assert.equal((await readVm(app, agent.extId)).host.extId, host)
 })
 
-test('a host stays in operation when no other one has room for its VMs', async () => {
+test('18. a host stays in operation when no other one has room for its VMs', async () => {
   const cluster = await aNativeCluster(app, { hosts: 2, usableGiB: 10 })
   const [host = '', other = ''] = cluster.hostExtIds
   const vm = await running(cluster, host, { memorySizeBytes: 6 * GiB })
@@ -210,7 +230,7 @@ test('a VM that is deleted before its turn does not keep the others on the host'
   for (const { extId } of last) assert.notEqual((await readVm(slow, extId)).host.extId, host)
 })
 
-test('a cancellation brings the VMs back that have moved already', async () => {
+test('19. a cancellation brings the VMs back that have moved already', async () => {
   const { cluster, host, vms, task } = await halfEmptied({})
   const path = `/platform/v4.3/config/tasks/${task.data.extId}/$actions/cancel`
   assert.equal((await slow.call('POST', path)).status, 200)

@@ -80,11 +80,15 @@ test('no answer, task, rehearsal or file holds a password, an authentication, pr
   await done('PUT', `clusters/${ids.native}/hosts/${hostId('hp-n01-a')}/bmc-info`, {
     credential: { username: 'operator', password: secret('bmc') },
   })
+  const snmp = `clusters/${ids.cloud}/snmp`
+  const keys = () => ({ authType: 'SHA', authKey: secret('auth'), privType: 'AES', privKey: secret('priv') })
+  const user = `${snmp}/users/${(await done('POST', `${snmp}/users`, { username: 'own', ...keys() })).entitiesAffected[0].extId}`
+  await done('PUT', user, { username: 'own', ...keys() })
   // A refusal quotes none either.
   const refused = await send('PUT', `${profile}`, { smtpServer: { ...smtpServer(), emailAddress: 5 } })
   assert.equal(refused.status, 400)
 
-  const single = [profile, `clusters/${ids.native}`, `clusters/${ids.cloud}`]
+  const single = [profile, `clusters/${ids.native}`, `clusters/${ids.cloud}`, snmp, user, `clusters/${ids.native}/snmp`]
   for (const version of ['v4.0', 'v4.2']) {
     for (const path of ['cluster-profiles', 'clusters?$expand=clusterProfile', ...single]) {
       for (const header of ['SVC-Request-Id', 'NTNX-Request-Id']) {
@@ -103,7 +107,7 @@ test('no answer, task, rehearsal or file holds a password, an authentication, pr
   }
   answers.push((await http(url, '/api/platform/v4.3/config/tasks?$limit=100')).text)
   for (const text of answers) for (const plain of secrets) assert.ok(!text.includes(plain), `${plain}: ${text}`)
-  assert.ok(secrets.length >= 16)
+  assert.ok(secrets.length >= 20)
   for (const name of readdirSync(app.folder).filter((file) => file.startsWith('world.sqlite'))) {
     const bytes = readFileSync(join(app.folder, name)).toString('latin1')
     for (const plain of secrets) assert.ok(!bytes.includes(plain), `${plain} in ${name}`)

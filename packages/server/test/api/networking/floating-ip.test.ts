@@ -74,16 +74,21 @@ const translation = (path: string) => routingFacts(app.world).floatingIps.get(id
 const statusOf = async (path: string): Promise<string> => (await read(path)).associationStatus
 
 test('the demo has a floating IP of web-01 and a spare one, with the next addresses of the pool', async () => {
-  const { data } = await app.call('GET', floatingIps)
-  const [{ nics }] = (await app.call('GET', "/vmm/v4.2/ahv/config/vms?$filter=name eq 'web-01'")).data
-  assert.deepEqual(
-    data.map((one: any) => [one.name, one.associationStatus, one.vmNicReference, one.privateIp]),
-    [
-      ['web-1', 'ASSOCIATED_TO_VNIC', nics[0].extId, '192.168.10.10'],
-      ['spare', 'NOT_ASSOCIATED', undefined, undefined],
-    ],
-  )
-  assert.deepEqual(await vpcFaults(app), [])
+  const demo = await startApp()
+  try {
+    const { data } = await demo.call('GET', floatingIps)
+    const [{ nics }] = (await demo.call('GET', "/vmm/v4.2/ahv/config/vms?$filter=name eq 'web-01'")).data
+    assert.deepEqual(
+      data.map((one: any) => [one.name, one.associationStatus, one.vmNicReference, one.privateIp]),
+      [
+        ['web-1', 'ASSOCIATED_TO_VNIC', nics[0].extId, '192.168.10.10'],
+        ['spare', 'NOT_ASSOCIATED', undefined, undefined],
+      ],
+    )
+    assert.deepEqual(await vpcFaults(demo), [])
+  } finally {
+    await demo.close()
+  }
 })
 
 test('a floating IP gets the lowest free address of the pools, which counts as assigned, is refused to others, and is free after the deletion', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { targetFacts } from '../../../src/drivers/simulated/block-facts.ts'
 import { aFault, noFaults, unavailable } from '../../support/faults.ts'
 import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'

@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { blockDiskFacts, targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { blockDiskFacts, targetFacts } from '../../../src/drivers/simulated/block-facts.ts'
 import { startApp } from '../../support/start-app.ts'
 import { GiB, groups, nameOf, postGroup, usageOf } from '../../support/volumes.ts'
 

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { removeUnused } from '../../../src/domains/volumes/iscsi-attachment.ts'
-import { targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { targetFacts } from '../../../src/drivers/simulated/block-facts.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import {
   act,

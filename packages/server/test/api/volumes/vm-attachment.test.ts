@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { targetFacts } from '../../../src/drivers/simulated/block-facts.ts'
 import { happen } from '../../support/events.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import {

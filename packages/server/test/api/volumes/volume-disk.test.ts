@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { blockDiskFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { blockDiskFacts } from '../../../src/drivers/simulated/block-facts.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import {
   act,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { blockDiskFacts, targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { blockDiskFacts, targetFacts } from '../../../src/drivers/simulated/block-facts.ts'
 import { http } from '../../support/http.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import {
@@ -15,6 +15,7 @@ import {
   aDisk,
   aGroup,
   aVm,
+  changeVm,
   chap,
   clusterId,
   containerId,
@@ -352,6 +353,7 @@ test('a creation whose last disk is refused by the cluster leaves nothing behind
 
 test('an attached group cannot be deleted; after the detach the deletion removes its disks and frees their space', async () => {
   const vm = await aVm(app)
+  await changeVm(app, vm.extId, 'power-on')
   const { extId } = await aGroup(app)
   const disk = await aDisk(app, extId)
   await succeeded(app, act(app, extId, 'attach-vm', { extId: vm.extId }))

@@ -17,5 +17,5 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 }
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
-  'hardware.bmcs': ({ ids }) => ids('Host'),
+  'hardware.bmcs': ({ machines }) => machines(),
 }

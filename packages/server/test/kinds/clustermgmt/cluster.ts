@@ -3,16 +3,52 @@
 import { randomUUID } from 'node:crypto'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { tagged } from '../../restart/asked.ts'
+import { completed, deleting, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { address, at, createdPath, named } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { ip } from '../../support/vpcs.ts'
-import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
+import type { Creation, FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
 const aCategory = async (app: TestApp): Promise<string> =>
   (await createdPath(app, '/platform/v4.3/config/categories', { key: named('key'), value: named('value') })).slice(-36)
+
+const pair = {
+  name: 'branch-01',
+  nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.61') }, { controllerVmIp: ip('10.44.1.62') }] },
+  config: { clusterFunction: ['TWO_NODE'] },
+}
+
+const single = {
+  name: 'field-by-field',
+  nodes: { nodeList: [{ controllerVmIp: ip('10.44.1.63') }] },
+  config: { clusterFunction: ['ONE_NODE'] },
+  network: {
+    backplane: {
+      isSegmentationEnabled: true,
+      subnet: { value: '172.16.4.0' },
+      netmask: { value: '255.255.255.0' },
+      vlanTag: 7,
+    },
+  },
+}
+
+/** The node can be in one cluster only. */
+async function destroyEarlier(app: TestApp): Promise<void> {
+  const { data = [] } = await app.call('GET', `${clustermgmt}/clusters?$limit=100`)
+  for (const { extId, nodes } of data)
+    if (JSON.stringify(nodes ?? {}).includes('"10.44.1.63"'))
+      await completed(app, 'DELETE', `${clustermgmt}/clusters/${extId}`)
+}
+
+export const creations: Readonly<Record<string, Creation>> = {
+  'clustermgmt.createCluster': {
+    path: `${clustermgmt}/clusters`,
+    body: (name) => ({ ...single, name }),
+    prepare: destroyEarlier,
+  },
+}
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'clustermgmt.associateCategoriesToCluster': [
@@ -32,6 +68,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       return { path: `${cluster}/$actions/disassociate-categories`, body }
     },
   ],
+  'clustermgmt.createCluster': [
+    async (app) => {
+      await destroyEarlier(app)
+      return { path: `${clustermgmt}/clusters`, body: single }
+    },
+  ],
   'clustermgmt.updateClusterById': [at(`${clustermgmt}/clusters/${ids.native}`, {})],
 }
 
@@ -39,6 +81,8 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   '* externalDataServiceIp': [address('10.44.1.201')],
   '* externalIps': [address('10.44.3.205')],
   '* fqdn': ['cluster.example.com'],
+  'clustermgmt.createCluster network/externalAddress': [address('10.44.1.202')],
+  'clustermgmt.createCluster nodes/nodeList/hostIp': [address('10.44.1.66')],
 }
 
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
@@ -52,6 +96,11 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
     const config = { faultToleranceState: { desiredClusterFaultTolerance: 'CFT_2N_OR_2D' } }
     return tagged(app, 'PUT', `${clustermgmt}/clusters/${ids.cloud}`, { config })
   },
+  'clustermgmt.create-cluster': async () => ({ method: 'POST', path: `${clustermgmt}/clusters`, body: pair }),
+  'clustermgmt.destroy-cluster': async (app) => {
+    const extId = await completed(app, 'POST', `${clustermgmt}/clusters`, { body: pair })
+    return deleting(`${clustermgmt}/clusters/${extId}`)
+  },
   'clustermgmt.update-category-associations': async () => ({
     method: 'POST',
     path: `${clustermgmt}/clusters/${ids.native}/$actions/associate-categories`,
@@ -63,6 +112,7 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.clusters': ({ ids }) => ids('Cluster'),
+  'hardware.stops': ({ ids }) => ids('Cluster'),
 }
 
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {

@@ -26,6 +26,11 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
 }
 
+/** Whole GiB, from 16 on. */
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'clustermgmt.reconfigureCvms memorySizeBytes': [40 * GiB],
+}
+
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   reconfigureControllerVms: ({ draw }) =>
     walk.post(pathOf(ids.native), { memorySizeBytes: draw.of([24, 32, 48, 256]) * GiB }),

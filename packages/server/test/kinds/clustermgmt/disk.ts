@@ -3,6 +3,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { Asked } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, ids } from '../../support/clustermgmt.ts'
+import { happen } from '../../support/events.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
@@ -33,19 +34,19 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   }),
 }
 
-const slots = [3, 4, 5, 6]
-const released = (host: 'a' | 'b' | 'c' | 'd'): FieldBase => {
-  let next = 0
+/** A new drive each time, in a slot whose drive failed. */
+function replacing(): FieldBase {
+  let disk = dataDisk('b', 3)
   return async (app) => {
-    const disk = dataDisk(host, slots[next++ % slots.length] as number)
-    const serialNumber = await serialOf(app, disk)
-    await app.task(await app.call('DELETE', `${disks}/${disk}`))
-    return { path: adding, readPath: `${disks}/${disk}`, body: { serialNumber } }
+    await happen(app, { type: 'DISK_FAILS', disk })
+    const { effects } = await happen(app, { type: 'DISK_REPLACED', disk })
+    disk = /SN\w+/.exec(effects[0])?.[0] as string
+    return { path: adding, body: { serialNumber: disk } }
   }
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'clustermgmt.addDisk': [released('b')],
+  'clustermgmt.addDisk': [replacing()],
   'clustermgmt.updateDiskLEDState': [
     async () => ({ path: `${disks}/${dataDisk('c', 3)}/$actions/update-led-state`, body: { isEngaged: true } }),
   ],
@@ -54,6 +55,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 /** Drives of the simulated world are there without a row, too: those outside the pool. */
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.drives': 'nobody',
+  'hardware.drive-downtimes': 'nobody',
   'hardware.drive-slowness': 'nobody',
 }
 

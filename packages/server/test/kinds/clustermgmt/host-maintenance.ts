@@ -1,5 +1,6 @@
 /** Requests by which suites that cover every kind reach the maintenance of hosts. */
 import { randomUUID } from 'node:crypto'
+import { vcenterLogin } from '../../../src/seeds/demo/vcenters.ts'
 import type { Asked } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { hostId, ids } from '../../support/clustermgmt.ts'
@@ -37,9 +38,29 @@ async function anEmptiedHost(app: TestApp): Promise<NativeCluster> {
 export const entering: RestartScenario = async (app) => askedFor('enter', await aBusyHost(app))
 export const leaving: RestartScenario = async (app) => askedFor('exit', await anEmptiedHost(app))
 
+const vcenterInfo = {
+  address: { ipv4: { value: '10.44.2.5' } },
+  credentials: vcenterLogin,
+}
+const ofEsx = (what: 'enter' | 'exit'): Asked => ({
+  method: 'POST',
+  path: pathOf(what, ids.extern, hostId('hp-e01-a')),
+  body: { vcenterInfo },
+})
+
+async function anEmptiedEsxHost(app: TestApp): Promise<void> {
+  const { method, path, body } = ofEsx('enter')
+  await app.task(await app.call(method, path, { body, requestId: randomUUID() }))
+}
+
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'clustermgmt.enter-host-maintenance': entering,
+  'clustermgmt.enter-esx-host-maintenance': async () => ofEsx('enter'),
   'clustermgmt.evacuate-host': emptyingHosts,
+  'clustermgmt.exit-esx-host-maintenance': async (app) => {
+    await anEmptiedEsxHost(app)
+    return ofEsx('exit')
+  },
   'clustermgmt.exit-host-maintenance': leaving,
   'clustermgmt.repopulate-host': emptyingHosts,
 }

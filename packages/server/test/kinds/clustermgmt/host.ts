@@ -7,11 +7,11 @@ const devicesOf = (host: string): string[] =>
   Array.from({ length: 32 }, (_, index) => seedId(`device/${host}/${index}`))
 
 export const factOwners: Readonly<Record<string, FactOwner>> = {
-  'hardware.boots': ({ ids }) => ids('Host'),
-  'hardware.downtimes': ({ ids }) => ids('Host'),
+  'hardware.boots': ({ machines }) => machines(),
+  'hardware.downtimes': ({ machines }) => machines(),
   'hardware.devices': async ({ ids }) => new Set([...(await ids('Host'))].flatMap(devicesOf)),
   'hardware.faults': 'nobody',
   'hardware.maintenance': ({ ids }) => ids('Host'),
-  'hardware.nics': ({ ids }) => ids('Host'),
-  'hardware.slowness': ({ ids }) => ids('Host'),
+  'hardware.nics': ({ machines }) => machines(),
+  'hardware.slowness': ({ machines }) => machines(),
 }

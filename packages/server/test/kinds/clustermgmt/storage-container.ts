@@ -5,8 +5,10 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { completed, requestOf, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
+import { happen } from '../../support/events.ts'
 import { createdPath, creating, named, once, updating } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { aGroup, GiB, groups, onContainer } from '../../support/volumes.ts'
 import {
   type Creation,
   type FactOwner,
@@ -95,7 +97,20 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ],
 }
 
+/** @returns the id of a container that holds one */
+async function aThickDisk(app: TestApp): Promise<string> {
+  const container = await aContainer(app, 'thick')
+  const group = await aGroup(app, { disks: [{ diskSizeBytes: GiB, ...onContainer(container) }] })
+  const [disk] = (await app.call('GET', `${groups}/${group.extId}/disks`)).data
+  await happen(app, { type: 'FACT_CHANGES', kind: 'VOLUME_DISK', of: disk.extId, path: 'isThick', value: true })
+  return container
+}
+
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  'clustermgmt.clear-thick-provisioned-space': async (app) => {
+    const disk = await aThickDisk(app)
+    return { method: 'POST', path: `${containers}/${disk}/$actions/clear-thick-provisioned-space` }
+  },
   'clustermgmt.create-storage-container': async () => requestOf(creations['clustermgmt.createStorageContainer']),
   'clustermgmt.delete-storage-container': async (app) => ({
     method: 'DELETE',

@@ -16,6 +16,7 @@ import {
   type RestartScenario,
   unknown,
 } from '../kind.ts'
+import { aRevert } from './recovery-point.ts'
 
 /** @returns its id */
 export const aGroupWithDisk = async (app: TestApp, more: object = {}): Promise<string> =>
@@ -74,6 +75,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       return { path: `${groups}/${group.extId}/$actions/disassociate-category`, body: categories() }
     },
   ],
+  'volumes.revertVolumeGroup': [aRevert],
   'volumes.updateVolumeGroupById': [
     updating(groups, () => ({ name: named(), clusterReference: nativeCluster })),
     async (app) => {

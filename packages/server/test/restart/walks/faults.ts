@@ -9,7 +9,7 @@ import { walkRequests } from '../../kinds/collected.ts'
 const { tasks, driverCalls, operations } = names()
 /** Tasks that the requests of a walk start. */
 const stepped = [...tasks.values()].filter(({ name }) =>
-  /^(?:vmm|volumes|networking)\.|container|category|back-up|batch|profile|maintenance/.test(name),
+  /^(?:vmm|volumes|networking)\.|container|category|back-up|batch|profile|maintenance|disk/.test(name),
 )
 const moment = fc.constantFrom('BEFORE', 'AFTER')
 const error = fc

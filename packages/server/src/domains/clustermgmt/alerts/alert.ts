@@ -3,6 +3,8 @@
  * notices, which every receiver gets once. Source: behaviour clustermgmt.md 1.12, 3.
  */
 import { type EntityOf, enumeration, resource, text, timestamp, uuid } from '@hyperplane/contract'
+import type { ScheduleContext } from '../../../core/time/schedules.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
 
 interface AlertType {
   /** Receivers recognise the alert by it: it never changes. */
@@ -60,3 +62,9 @@ export const AlertNotice = resource(
 
 export type Alert = EntityOf<typeof OpenAlert>
 export type Notice = EntityOf<typeof AlertNotice>
+
+/**
+ * Gets the notices of all clusters once, oldest first. They are removed after it has returned: a crash in between repeats them
+ * under the same ids. It must return soon, because later notices wait for it.
+ */
+export type AlertReceiver = (ctx: ScheduleContext<Drivers>, notices: readonly Notice[]) => Promise<void>

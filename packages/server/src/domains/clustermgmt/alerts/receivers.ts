@@ -1,13 +1,10 @@
 /** The parts of a cluster that are told about its alerts: one line each, sorted. */
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import type { Notice } from './alert.ts'
-
-/**
- * Gets the notices of all clusters once, oldest first. They are removed after it has returned: a crash in between repeats them
- * under the same ids. It must return soon, because later notices wait for it.
- */
-export type AlertReceiver = (ctx: ScheduleContext<Drivers>, notices: readonly Notice[]) => Promise<void>
+import { logAlerts } from '../rsyslog/alert-lines.ts'
+import { sendTraps } from '../snmp/send-traps.ts'
+import type { AlertReceiver } from './alert.ts'
 
 /** By a name that is stored with the notices and never changes. */
-export const alertReceivers: Readonly<Record<string, AlertReceiver>> = {}
+export const alertReceivers: Readonly<Record<string, AlertReceiver>> = {
+  snmp: sendTraps,
+  syslog: logAlerts,
+}

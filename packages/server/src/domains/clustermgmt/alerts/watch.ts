@@ -5,9 +5,9 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Schedule, ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { type Alert, AlertNotice, type AlertTypeName, type Notice, OpenAlert } from './alert.ts'
+import { type Alert, AlertNotice, type AlertReceiver, type AlertTypeName, type Notice, OpenAlert } from './alert.ts'
 import { type Condition, failuresIn, shortagesIn } from './conditions.ts'
-import { type AlertReceiver, alertReceivers } from './receivers.ts'
+import { alertReceivers } from './receivers.ts'
 
 type Context = ScheduleContext<Drivers>
 

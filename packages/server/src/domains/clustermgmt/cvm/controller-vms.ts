@@ -4,17 +4,11 @@ import type { Cvm } from '@hyperplane/contract/clustermgmt/cvm'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { Reader } from '../../../store/store.ts'
-import { hostsOf } from '../../storage-space/capacity.ts'
 
 export type HostEntity = EntityOf<typeof Host>
 
 export const controllerVmId = (hostExtId: string): string => derivedId('controller-vm', hostExtId)
 export const controllerVmName = ({ hostName }: HostEntity): string => `${hostName}-cvm`
-
-/** Hosts that give only CPUs and memory have none. */
-export const hostsWithControllerVm = async (store: Reader, clusterExtId: string): Promise<readonly HostEntity[]> =>
-  (await hostsOf(store, clusterExtId)).filter(({ hostType }) => hostType !== 'COMPUTE_ONLY')
 
 export function controllerVmOf({ hardware }: Pick<Drivers, 'hardware'>, host: HostEntity): EntityOf<typeof Cvm> {
   const { numVcpus, memorySizeBytes } = hardware.controllerVm(host.extId)

@@ -13,14 +13,9 @@ import { requireReachable } from '../../registrations/reachability.ts'
 import { usableMemoryBytes } from '../../scheduling/placement.ts'
 import { loadsIn } from '../../scheduling/scheduler.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
+import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { smallestForDeduplication } from '../../storage-space/controller-vm-memory.ts'
-import {
-  controllerVmId,
-  controllerVmName,
-  controllerVmOf,
-  type HostEntity,
-  hostsWithControllerVm,
-} from './controller-vms.ts'
+import { controllerVmId, controllerVmName, controllerVmOf, type HostEntity } from './controller-vms.ts'
 import { reconfigureControllerVms, requireSpare, resizeControllerVm } from './reconfigure.ts'
 
 type Context = WriteContext<EntityOf<typeof Cluster>>
@@ -45,7 +40,7 @@ export const cvm = implement(
 )
 
 async function all(ctx: ReadContext<unknown, 'clusterExtId'>) {
-  const hosts = await hostsWithControllerVm(ctx.store, parentOf(ctx, 'clusterExtId', Cluster).extId)
+  const hosts = await storageHostsOf(ctx.store, parentOf(ctx, 'clusterExtId', Cluster).extId)
   return hosts.map((host) => controllerVmOf(ctx.drivers, host))
 }
 
@@ -63,7 +58,7 @@ async function reconfigure(ctx: Context, spec: Spec) {
   refuseManager(cluster, 'reconfiguring controller VMs')
   requireReachable(ctx, cluster)
   await requireIdleTopology(ctx.store, cluster)
-  const changing = (await hostsWithControllerVm(ctx.store, cluster.extId)).flatMap((host) => {
+  const changing = (await storageHostsOf(ctx.store, cluster.extId)).flatMap((host) => {
     const before = ctx.drivers.hardware.controllerVm(host.extId)
     const size = {
       numVcpus: spec.numVcpus ?? before.numVcpus,

@@ -11,7 +11,7 @@ import type { Drive, PartitionType } from '../../../drivers/drives.ts'
 import { isManager } from '../../containers/storage-containers.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
-import { hostsOf } from '../../storage-space/capacity.ts'
+import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { type DiskRow, recordDisks } from '../../storage-space/disks.ts'
 import { fairBytes } from '../../storage-space/drive-usage.ts'
 import { changeDisk, driveOf, type OfDisk } from './removal.ts'
@@ -56,9 +56,9 @@ export async function startAddition(
   })
 }
 
-/** @throws ApiError 404 unless the drive is in a slot of the cluster */
+/** @throws ApiError 404 unless the drive is in a slot of a host that stores data */
 async function driveWith({ store, drivers }: WriteContext, clusterExtId: string, serialNumber: string): Promise<Drive> {
-  for (const { extId } of await hostsOf(store, clusterExtId)) {
+  for (const { extId } of await storageHostsOf(store, clusterExtId)) {
     const drive = drivers.hardware.drivesOf(extId).find((each) => each.serialNumber === serialNumber)
     if (drive !== undefined && drive.fault?.kind !== 'PULLED') return drive
   }

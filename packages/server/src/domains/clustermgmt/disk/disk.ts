@@ -4,19 +4,21 @@ import { Disk, diskOperations } from '@hyperplane/contract/clustermgmt/disk'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { type Broken, defineTask, implement, type WriteContext } from '../../context.ts'
+import { type Broken, defineTask, implement, type ReadContext, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { DiskRow } from '../../storage-space/disks.ts'
 import { addDisk, startAddition } from './addition.ts'
 import { forgetDetachable, observeDisks } from './observe-disks.ts'
-import { removeDisk, startRemoval } from './removal.ts'
+import { driveOf, type OfDisk, removeDisk, startRemoval } from './removal.ts'
 
-interface Led {
-  readonly diskExtId: string
-  readonly clusterExtId: string
+interface Led extends OfDisk {
   readonly isEngaged: boolean
+  readonly wasEngaged: boolean
 }
+
+const isLedEngaged = ({ drivers, clock }: Pick<ReadContext, 'drivers' | 'clock'>, at: OfDisk): boolean =>
+  (driveOf(drivers, at)?.ledEngagedUntil ?? 0) > clock.now()
 
 const setLed = defineTask<Led>({
   name: 'clustermgmt.update-disk-led-state',
@@ -28,7 +30,10 @@ const setLed = defineTask<Led>({
       run: (ctx, { clusterExtId, diskExtId, isEngaged }) =>
         ctx.drivers.hardware.setDriveLed(clusterExtId, diskExtId, isEngaged),
       record: async (ctx, { isEngaged }) => ctx.complete([{ name: 'ledState', value: isEngaged ? 'ON' : 'OFF' }]),
-      // No undo: the LED is the only effect.
+      undo: async (ctx, input) => {
+        if (isLedEngaged(ctx, input) !== input.wasEngaged)
+          await ctx.drivers.hardware.setDriveLed(input.clusterExtId, input.diskExtId, input.wasEngaged)
+      },
     },
   ],
 })
@@ -50,15 +55,13 @@ export const disk = implement(
   },
 )
 
-async function startLed(
-  ctx: WriteContext,
-  { extId, serialNumber, clusterExtId = '' }: DiskRow,
-  isEngaged: boolean,
-): Promise<TaskStarted> {
+async function startLed(ctx: WriteContext, disk: DiskRow, isEngaged: boolean): Promise<TaskStarted> {
+  const { extId, serialNumber, clusterExtId = '', nodeExtId: hostExtId = '' } = disk
   await requireClusterReachable(ctx, clusterExtId)
+  const at = { diskExtId: extId, hostExtId, clusterExtId }
   return ctx.startTask(
     setLed,
-    { diskExtId: extId, clusterExtId, isEngaged },
+    { ...at, isEngaged, wasEngaged: isLedEngaged(ctx, at) },
     {
       operation: 'Update Disk LED State',
       affected: [{ extId, ...(serialNumber && { name: serialNumber }), rel: Disk.rel as string }],

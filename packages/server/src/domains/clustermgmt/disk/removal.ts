@@ -55,10 +55,14 @@ export async function startRemoval(ctx: WriteContext, disk: DiskRow): Promise<Ta
   return task
 }
 
-/** A disk that works must leave its host with others, and its data must fit on them. @throws ApiError 409 */
+/**
+ * A disk that works must leave its host with others, also while the host is down, and its data must fit on disks of
+ * hosts that are up.
+ * @throws ApiError 409
+ */
 async function requireDispensable(ctx: WriteContext, disk: DiskRow, at: OfDisk): Promise<void> {
   const drive = driveOf(ctx.drivers, at)
-  if (drive === undefined || !isWorking(drive) || !ctx.drivers.hardware.isHostUp(at.hostExtId)) return
+  if (drive === undefined || !isWorking(drive)) return
   const refuse = (reason: string): never => {
     throw new ApiError('DISK_REQUIRED', { serialNumber: drive.serialNumber, reason })
   }
@@ -70,7 +74,8 @@ async function requireDispensable(ctx: WriteContext, disk: DiskRow, at: OfDisk):
   if (isSsd(disk) && !ofHost.some(isSsd)) refuse('it is the last working SSD of its host')
   const pool = await poolUsage(ctx, at.clusterExtId)
   const used = pool.capacityBytes - pool.freeBytes
-  const left = staying.reduce((sum, { physicalCapacityBytes = 0 }) => sum + physicalCapacityBytes, 0)
+  const reachable = staying.filter(({ nodeExtId = '' }) => ctx.drivers.hardware.isHostUp(nodeExtId))
+  const left = reachable.reduce((sum, { physicalCapacityBytes = 0 }) => sum + physicalCapacityBytes, 0)
   const available = Math.floor((left * (100 - freePercent)) / 100)
   if (available < used)
     throw new ApiError('INSUFFICIENT_STORAGE', {
@@ -85,7 +90,7 @@ async function stayingDisks({ store, drivers }: WriteContext, disk: DiskRow): Pr
   const { hardware } = drivers
   const disks = await store.findWhere(Disk, { clusterExtId: disk.clusterExtId as string })
   return disks.filter(({ extId, nodeExtId = '', status }) => {
-    if (extId === disk.extId || status !== 'NORMAL' || !hardware.isHostUp(nodeExtId)) return false
+    if (extId === disk.extId || status !== 'NORMAL') return false
     const drive = hardware.drivesOf(nodeExtId).find((each) => each.extId === extId)
     return drive !== undefined && isWorking(drive)
   })

@@ -3,6 +3,7 @@
  * request says otherwise. Source: behaviour clustermgmt.md 1.4 (enterHostMaintenance).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import {
@@ -82,7 +83,7 @@ const emptyHost: readonly Step<Drivers, Evacuating>[] = [
   },
 ]
 
-async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
+export async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
   const host = await ctx.store.get(Host, input.hostExtId)
   const maintenance = await maintenanceOf(ctx, input)
   if (host === undefined || maintenance === undefined) return
@@ -97,28 +98,28 @@ async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): Promise
   await ctx.store.remove(HostMaintenance, host.extId)
 }
 
+export const enterController: Step<Drivers, Evacuating> = {
+  name: 'controller VM into maintenance',
+  progress: 95,
+  seconds: [30, 60],
+  run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.enterMaintenance(clusterExtId, hostExtId),
+  undo: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
+}
+
+export const entered: Step<Drivers, Evacuating> = {
+  name: 'entered',
+  progress: 100,
+  record: async (ctx, input) => {
+    await setState(ctx.store, input.hostExtId, 'in_maintenance')
+    await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false, taskExtId: undefined })
+    await report(ctx, input)
+  },
+}
+
 export const enterMaintenance = defineTask<Evacuating>({
   name: 'clustermgmt.enter-host-maintenance',
   cancelableUntil: 'shut down VMs',
-  steps: [
-    ...emptyHost,
-    {
-      name: 'controller VM into maintenance',
-      progress: 95,
-      seconds: [30, 60],
-      run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.enterMaintenance(clusterExtId, hostExtId),
-      undo: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
-    },
-    {
-      name: 'entered',
-      progress: 100,
-      record: async (ctx, input) => {
-        await setState(ctx.store, input.hostExtId, 'in_maintenance')
-        await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false, taskExtId: undefined })
-        await report(ctx, input)
-      },
-    },
-  ],
+  steps: [...emptyHost, enterController, entered],
   onUndone,
 })
 
@@ -206,6 +207,8 @@ async function report(ctx: RecordContext<Drivers>, input: Evacuating): Promise<v
   const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
   for (const { extId, name } of await ctx.store.getMany(Vm, movedVmExtIds))
     ctx.affect({ extId, name, rel: Vm.rel as string })
+  for (const { extId, name } of await ctx.store.getMany(ExternVm, movedVmExtIds))
+    ctx.affect({ extId, ...(name === undefined ? {} : { name }), rel: ExternVm.rel as string })
   ctx.complete([
     { name: 'vmExtIds', value: movedVmExtIds },
     { name: 'shutdownVmExtIds', value: stoppedVmExtIds },

@@ -51,18 +51,17 @@ const refillHost: readonly Step<Drivers, Repopulating>[] = [
   },
 ]
 
+export const startController: Step<Drivers, Repopulating> = {
+  name: 'start controller VM',
+  progress: 40,
+  seconds: [30, 60],
+  run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
+}
+
 export const exitMaintenance = defineTask<Repopulating>({
   name: 'clustermgmt.exit-host-maintenance',
-  pointOfNoReturn: 'start controller VM',
-  steps: [
-    {
-      name: 'start controller VM',
-      progress: 40,
-      seconds: [30, 60],
-      run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
-    },
-    ...refillHost,
-  ],
+  pointOfNoReturn: startController.name,
+  steps: [startController, ...refillHost],
 })
 
 /** Ends what `evacuateHost` began. */

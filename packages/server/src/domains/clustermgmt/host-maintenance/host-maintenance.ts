@@ -12,11 +12,13 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import type { TaskOptions } from '../../../core/tasks/define-task.ts'
 import { implement, parentOf, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
+import { requireVcenter } from '../../registrations/vcenter.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import { requireIdleTopology, TopologyLock } from '../../scheduling/topology.ts'
-import { hostsOf } from '../../storage-space/capacity.ts'
+import { storageHostsOf, storesData } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
 import { enterMaintenance, evacuateHost } from './enter.ts'
+import { enterEsxMaintenance, exitEsxMaintenance, isEsx, requireSignIn, type SignIn, signIn } from './esx.ts'
 import { exitMaintenance, repopulateHost } from './exit.ts'
 import { maintenanceRules } from './rules.ts'
 import { setState } from './states.ts'
@@ -29,15 +31,19 @@ type Context = WriteContext<HostEntity, 'clusterExtId'>
 export const hostMaintenance = implement(
   hostMaintenanceOperations,
   {
-    enterHostMaintenance: (ctx, { body }) => enter(ctx, body),
-    exitHostMaintenance: (ctx, { body }) => exit(ctx, body),
+    enterHostMaintenance: (ctx, { body, prepared }) => enter(ctx, body, prepared as SignIn | undefined),
+    exitHostMaintenance: (ctx, { body, prepared }) => exit(ctx, body, prepared as SignIn | undefined),
   },
   {
     rules: {
       enterHostMaintenance: ({ body }) => vcenterFaults(body),
       exitHostMaintenance: ({ body }) => vcenterFaults(body),
     },
-    tasks: [enterMaintenance, exitMaintenance, evacuateHost, repopulateHost],
+    prepare: {
+      enterHostMaintenance: (ctx, { path, body }) => signIn(ctx, path.clusterExtId, body.vcenterInfo),
+      exitHostMaintenance: (ctx, { path, body }) => signIn(ctx, path.clusterExtId, body.vcenterInfo),
+    },
+    tasks: [enterMaintenance, exitMaintenance, enterEsxMaintenance, exitEsxMaintenance, evacuateHost, repopulateHost],
     records: [HostMaintenance, TopologyLock],
     invariants: maintenanceRules,
   },
@@ -48,22 +54,23 @@ const vcenterFaults = ({ vcenterInfo }: Leaving): ApiError[] =>
     ? [invalid('vcenterInfo/credentials/password', 'is required')]
     : []
 
-async function enter(ctx: Context, body: Entering): Promise<TaskStarted> {
+async function enter(ctx: Context, body: Entering, signedIn: SignIn | undefined): Promise<TaskStarted> {
   const host = ctx.target
-  const cluster = clusterOf(ctx, body)
+  await requireVcenter(ctx.store, host.cluster.uuid)
+  const cluster = clusterOf(ctx, body, signedIn)
   await requireIdle(ctx, cluster)
   if (isIn(host, 'in_maintenance')) throw new ApiError('HOST_ALREADY_IN_MAINTENANCE', { name: host.hostName })
   await requireIdleTopology(ctx.store, cluster, { besideMaintenance: true })
   await requireTolerance(ctx, cluster)
   const task = await ctx.startTask(
-    enterMaintenance,
+    isEsx(cluster) ? enterEsxMaintenance : enterMaintenance,
     {
       hostExtId: host.extId,
       clusterExtId: cluster.extId,
       timeoutSeconds: body.timeoutSeconds ?? 7200,
       rollsBack: body.shouldRollbackOnFailure !== false,
       mayStop: body.shouldShutdownNonMigratableUvms === true,
-      ignoresVcenter: body.vcenterInfo !== undefined,
+      ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
     },
     taskOf('Enter Host Maintenance', host),
   )
@@ -71,18 +78,23 @@ async function enter(ctx: Context, body: Entering): Promise<TaskStarted> {
   return task
 }
 
-async function exit(ctx: Context, body: Leaving): Promise<TaskStarted> {
+async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): Promise<TaskStarted> {
   const host = ctx.target
-  const cluster = clusterOf(ctx, body)
+  await requireVcenter(ctx.store, host.cluster.uuid)
+  const cluster = clusterOf(ctx, body, signedIn)
   const known = await requireIdle(ctx, cluster)
   if (known === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
   const input = {
     hostExtId: host.extId,
     clusterExtId: cluster.extId,
     timeoutSeconds: body.timeoutSeconds ?? 7200,
-    ignoresVcenter: body.vcenterInfo !== undefined,
+    ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
   }
-  const task = await ctx.startTask(exitMaintenance, input, taskOf('Exit Host Maintenance', host))
+  const task = await ctx.startTask(
+    isEsx(cluster) ? exitEsxMaintenance : exitMaintenance,
+    input,
+    taskOf('Exit Host Maintenance', host),
+  )
   await ctx.store.update(HostMaintenance, host.extId, { taskExtId: task.extId, isEvacuating: false })
   await setState(ctx.store, host.extId, 'exiting_maintenance')
   return task
@@ -94,13 +106,10 @@ const taskOf = (operation: string, { extId, hostName: name, cluster }: HostEntit
   clusterExtIds: [cluster.uuid],
 })
 
-/** @throws ApiError 400, 501, 503 */
-function clusterOf(ctx: Context, { vcenterInfo }: Leaving): EntityOf<typeof Cluster> {
+/** @throws ApiError 400, 409, 503 */
+function clusterOf(ctx: Context, { vcenterInfo }: Leaving, signedIn: SignIn | undefined): EntityOf<typeof Cluster> {
   const cluster = parentOf(ctx, 'clusterExtId', Cluster)
-  if (cluster.config?.hypervisorTypes?.includes('ESX') === true) {
-    if (vcenterInfo === undefined) throw invalid('vcenterInfo', 'is required for hosts of ESX clusters')
-    throw new ApiError('NOT_IMPLEMENTED', { operation: 'maintenance of a host of an ESX cluster' })
-  }
+  if (isEsx(cluster)) requireSignIn(vcenterInfo, signedIn)
   requireReachable(ctx, cluster)
   return cluster
 }
@@ -124,12 +133,13 @@ async function requireIdle(
 /** @throws ApiError 409 when the cluster is to keep all of its other hosts */
 async function requireTolerance(ctx: Context, cluster: EntityOf<typeof Cluster>): Promise<void> {
   const host = ctx.target
+  if (!storesData(host)) return
   const refuse = (reason: string): never => {
     throw new ApiError('CLUSTER_CANNOT_TOLERATE', { name: cluster.name, host: host.hostName, reason })
   }
   const entering = await ctx.store.findWhere(HostMaintenance, { clusterExtId: cluster.extId })
   const away = new Set(entering.map(({ extId }) => extId))
-  const hosts = (await hostsOf(ctx.store, cluster.extId)).map((each): HostEntity => {
+  const hosts = (await storageHostsOf(ctx.store, cluster.extId)).map((each): HostEntity => {
     if (each.extId === host.extId) return { ...each, maintenanceState: 'normal' }
     return away.has(each.extId) ? { ...each, maintenanceState: 'entering_maintenance' } : each
   })

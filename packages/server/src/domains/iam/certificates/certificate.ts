@@ -1,6 +1,6 @@
 /** The fields of an X.509 certificate that this service uses. Source: behaviour iam.md 5; RFC 5280 4. */
 import { hash, X509Certificate } from 'node:crypto'
-import type * as X509 from '@peculiar/x509'
+import { loadX509 } from '../../../core/x509.ts'
 import { bytesOf, derAt, derTag, derValuesIn, expectDer, integerOf, oidOf } from './der.ts'
 
 export interface Certificate {
@@ -50,12 +50,6 @@ const extension = {
 const nameConstraints = '2.5.29.30'
 /** Certificate policies (2.5.29.32) restrict nothing unless somebody requires one. */
 const understood: ReadonlySet<string> = new Set([...Object.values(extension), '2.5.29.32'])
-
-/** Imported at first use: the library loads slowly, and most instances never see a client certificate. */
-export async function loadX509(): Promise<typeof X509> {
-  await import('reflect-metadata')
-  return import('@peculiar/x509')
-}
 
 /** Without the extension, every purpose is allowed. On an authority it limits the certificates that it may issue. */
 export const isForClients = ({ purposes }: Certificate): boolean =>

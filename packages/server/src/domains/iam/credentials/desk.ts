@@ -34,7 +34,7 @@ export interface Desk extends AuthenticatorOptions {
   readonly directories: DirectorySignIn
   callerOf(
     user: EntityOf<typeof User>,
-    how: Pick<Caller, 'credential' | 'credentialId' | 'mustChangePassword'>,
+    how: Pick<Caller, 'credential' | 'credentialId' | 'mustChangePassword' | 'readsOnlyTask'>,
     groups?: readonly string[],
   ): Caller
   note(credential: KnownCredential, write: (transaction: Transaction, time: string) => Promise<unknown>): void

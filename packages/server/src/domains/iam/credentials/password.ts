@@ -3,6 +3,7 @@
  * Every failure gets the same response after the same hashing, so that neither reveals which local names exist.
  */
 
+import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Caller } from '../../../core/caller.ts'
@@ -16,6 +17,8 @@ import { callerFrom, type Desk, millisecondsOf, type Outcome } from './desk.ts'
 const attackDelay = 1000
 
 const maximumName = 255
+
+type UserRow = EntityOf<typeof User>
 
 interface BasicCredential {
   readonly name: string
@@ -137,7 +140,11 @@ class PasswordSignIn {
       hash === undefined || given.password === ''
         ? await this.#desk.world.services.passwords.verifyNone(given.password)
         : await this.#desk.world.services.passwords.verify(given.password, hash)
-    if (!matches && hash !== undefined) refusals.count++
+    if (!matches && hash !== undefined) {
+      const previous = await this.#verifyPrevious(current as UserRow, given, digest)
+      if (previous !== undefined) return previous
+      refusals.count++
+    }
     if (!matches || current?.status !== 'ACTIVE') return undefined
     const mustChange = current.isForceResetPasswordEnabled === true ? { mustChangePassword: true } : {}
     return {
@@ -145,6 +152,23 @@ class PasswordSignIn {
       caller: this.#desk.callerOf(current, { credential: 'basic', ...mustChange }),
       endsAt: Infinity,
       notedAt: millisecondsOf(current.lastLoginTime),
+      signedInAs: given.name,
+    }
+  }
+
+  /** After a change of the password by a task, so that the caller sees its own success. */
+  async #verifyPrevious(user: UserRow, given: BasicCredential, digest: string): Promise<KnownCredential | undefined> {
+    const { clock, world } = this.#desk
+    const { hash, taskExtId, until } = user.previousPassword ?? {}
+    const endsAt = until === undefined ? 0 : Date.parse(until)
+    if (hash === undefined || taskExtId === undefined || endsAt <= clock.now() || user.status !== 'ACTIVE')
+      return undefined
+    if (!(await world.services.passwords.verify(given.password, hash))) return undefined
+    return {
+      digest,
+      caller: this.#desk.callerOf(user, { credential: 'basic', readsOnlyTask: taskExtId }),
+      endsAt,
+      notedAt: millisecondsOf(user.lastLoginTime),
       signedInAs: given.name,
     }
   }

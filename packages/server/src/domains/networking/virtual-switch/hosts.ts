@@ -3,60 +3,18 @@
  * change is emptied before and filled again afterwards. Source: behaviour networking.md 1.18, 1.22.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import type { StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
-import { inTurn } from '../../../core/tasks/in-turn.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { BridgeProgram, MulticastProgram } from '../../../drivers/host-networking.ts'
-import { beginMaintenance, HostMaintenance, type HostOfCluster, hostTasks } from '../../scheduling/host-maintenance.ts'
-import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
-import { nicNameOf } from './uplinks.ts'
+import type { BridgeProgram } from '../../../drivers/host-networking.ts'
+import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
+import { bridgesOf } from '../../scheduling/switch-bridges.ts'
+import type { SwitchEntity } from './rules.ts'
 
 type Running = StepContext<Drivers>
 
 /** Limits the evacuation of a host, and the return of its VMs. */
 const timeoutSeconds = 3600
-
-export function bridgesOf(
-  drivers: Drivers,
-  { extId, clusters, bondMode, mtu, igmpSpec }: SwitchEntity,
-): BridgeProgram[] {
-  const { hosts, vlanIdentifier, gatewayIpAddress } = clusters[0] as SwitchCluster
-  return hosts.map((host): BridgeProgram => {
-    const address = host.ipAddress && `${host.ipAddress.ip.value}/${host.ipAddress.prefixLength}`
-    const gateway = gatewayIpAddress?.value
-    return {
-      hostExtId: host.extId,
-      name: host.internalBridgeName as string,
-      virtualSwitchExtId: extId,
-      ...uplinksOf(drivers, host),
-      bondMode,
-      mtu: mtu ?? 1500,
-      vlan: vlanIdentifier ?? 0,
-      ...(address && { address }),
-      ...(address && gateway && { gateway }),
-      ...(igmpSpec?.isSnoopingEnabled === true && { multicast: multicastOf(igmpSpec) }),
-    }
-  })
-}
-
-function uplinksOf(
-  drivers: Drivers,
-  { extId, hostNics = [], activeUplink }: SwitchHost,
-): Pick<BridgeProgram, 'activeUplink' | 'uplinks'> {
-  const nameOf = (given: string): string => nicNameOf(drivers, extId, given) ?? given
-  return { uplinks: hostNics.map(nameOf), ...(activeUplink && { activeUplink: nameOf(activeUplink) }) }
-}
-
-const multicastOf = ({
-  snoopingTimeout = 300,
-  querierSpec,
-}: NonNullable<SwitchEntity['igmpSpec']>): MulticastProgram => ({
-  isSnooping: true,
-  timeoutSeconds: snoopingTimeout,
-  ...(querierSpec?.isQuerierEnabled === true && { queriedVlans: querierSpec.vlanIdList ?? [] }),
-})
 
 interface HostChange {
   readonly hostExtId: string
@@ -90,10 +48,10 @@ export async function configureHosts(
   for (const [index, change] of changes.entries()) {
     const host = { hostExtId: change.hostExtId, clusterExtId: after.clusterExtId as string }
     const pace = after.isQuickMode !== true && changesUplinks(change) ? 'careful' : 'quick'
-    if (pace === 'careful') await evacuate(ctx, host)
+    if (pace === 'careful') await evacuateFor(ctx, host, refusals, timeoutSeconds)
     if (change.after !== undefined) await ctx.drivers.networkFabric.putBridge(change.after, pace)
     else if (change.before !== undefined) await ctx.drivers.networkFabric.removeBridge(change.before)
-    await repopulate(ctx, host)
+    await repopulateAfter(ctx, host, timeoutSeconds)
     await ctx.progress(Math.floor((share * (index + 1)) / changes.length))
   }
 }
@@ -103,7 +61,7 @@ export async function restoreHosts(ctx: Running, stored: SwitchEntity | undefine
   for (const { hostExtId, before, after: bridge } of changesOf(ctx.drivers, stored, after).reverse()) {
     if (before !== undefined) await ctx.drivers.networkFabric.putBridge(before, 'quick')
     else if (bridge !== undefined) await ctx.drivers.networkFabric.removeBridge(bridge)
-    await repopulate(ctx, { hostExtId, clusterExtId: after.clusterExtId as string })
+    await repopulateAfter(ctx, { hostExtId, clusterExtId: after.clusterExtId as string }, timeoutSeconds)
   }
 }
 
@@ -111,51 +69,7 @@ export async function removeFromHosts(ctx: Running, entity: SwitchEntity): Promi
   for (const bridge of bridgesOf(ctx.drivers, entity).reverse()) await ctx.drivers.networkFabric.removeBridge(bridge)
 }
 
-/** @throws ApiError when its VMs cannot leave, or it enters or leaves maintenance */
-async function evacuate(ctx: Running, host: HostOfCluster): Promise<void> {
-  const known = await ctx.store.get(HostMaintenance, host.hostExtId)
-  const { hostName: name = host.hostExtId, maintenanceState } = (await ctx.store.get(Host, host.hostExtId)) ?? {}
-  // Somebody else has emptied it.
-  if (known?.taskExtId === undefined && maintenanceState === 'in_maintenance') return
-  if (known !== undefined && known.taskExtId !== ctx.taskExtId)
-    throw new ApiError('VIRTUAL_SWITCH_HOST_BUSY', { host: name })
-  const ends = await inTurn(ctx, [host.hostExtId], {
-    atOnce: 1,
-    operation: operations.evacuate,
-    start: async (record) => {
-      await beginMaintenance(record.store, host, ctx.taskExtId)
-      const input = { ...host, timeoutSeconds, rollsBack: true, mayStop: false, ignoresVcenter: false }
-      return record.startTask(hostTasks.evacuate, input, subtaskOf(ctx, host, operations.evacuate, name))
-    },
-  })
-  const { status, errorMessages } = ends.get(host.hostExtId) as TaskEnd
-  if (status !== 'SUCCEEDED')
-    throw new ApiError('VIRTUAL_SWITCH_HOST_NOT_EMPTY', { host: name }, { further: errorMessages })
+const refusals: EvacuationRefusals = {
+  busy: (host) => new ApiError('VIRTUAL_SWITCH_HOST_BUSY', { host }),
+  notEmpty: (host, further) => new ApiError('VIRTUAL_SWITCH_HOST_NOT_EMPTY', { host }, { further }),
 }
-
-/** Does nothing for a host that this task has not emptied. */
-async function repopulate(ctx: Running, host: HostOfCluster): Promise<void> {
-  const known = await ctx.store.get(HostMaintenance, host.hostExtId)
-  if (known === undefined || known.taskExtId !== ctx.taskExtId) return
-  const name = (await ctx.store.get(Host, host.hostExtId))?.hostName ?? host.hostExtId
-  await inTurn(ctx, [host.hostExtId], {
-    atOnce: 1,
-    operation: operations.repopulate,
-    start: (record) =>
-      record.startTask(
-        hostTasks.repopulate,
-        { ...host, timeoutSeconds, ignoresVcenter: false },
-        subtaskOf(ctx, host, operations.repopulate, name),
-      ),
-  })
-}
-
-const operations = { evacuate: 'EvacuateHost', repopulate: 'RepopulateHost' } as const
-
-const subtaskOf = (ctx: Running, { hostExtId, clusterExtId }: HostOfCluster, operation: string, name: string) => ({
-  operation,
-  affected: [{ extId: hostExtId, name, rel: Host.rel as string }],
-  clusterExtIds: [clusterExtId],
-  parent: ctx.taskExtId,
-  appName: 'clustermgmt',
-})

@@ -13,6 +13,7 @@ import { type Broken, implement, type ReadContext, type WriteContext } from '../
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit, limitOf } from '../../limits.ts'
 import { requireClusterReachable, requireReachable } from '../../registrations/reachability.ts'
+import { lockOf } from '../../scheduling/switch-bridges.ts'
 import { inUse, namesOf } from '../in-use.ts'
 import { fault } from '../ip-config.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
@@ -96,9 +97,6 @@ const switches = lifecycle<SwitchEntity, SwitchBody, SwitchReferences>(VirtualSw
     await ctx.store.observe(VirtualSwitch, extId, { hasDeploymentError: result === undefined })
   },
 })
-
-/** Tasks that change switches of a cluster run one after another: at any time they empty one host at most. */
-export const lockOf = (clusterExtId: string): string => `virtual switches of ${clusterExtId}`
 
 export const virtualSwitch = implement(
   virtualSwitchOperations,

@@ -4,6 +4,7 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { WriteContext } from '../../context.ts'
+import { nicNameOf, nicOf } from '../../scheduling/switch-bridges.ts'
 import { fault } from '../ip-config.ts'
 import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
 
@@ -15,13 +16,6 @@ interface NamedUplink {
   readonly name: string
   readonly path: string
 }
-
-const nicOf = ({ networkFabric }: Pick<Drivers, 'networkFabric'>, hostExtId: string, given: string) =>
-  networkFabric.hostNics(hostExtId).find(({ name, extId }) => name === given || extId === given.toLowerCase())
-
-/** The name of a NIC that a body gives by name or by id; undefined: the host has no such NIC. */
-export const nicNameOf = (...[drivers, hostExtId, given]: Parameters<typeof nicOf>): string | undefined =>
-  nicOf(drivers, hostExtId, given)?.name
 
 export function uplinksOf({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }: SwitchCluster): NamedUplink[] {
   return hosts.flatMap(({ extId: hostExtId, hostNics = [] }, index) =>

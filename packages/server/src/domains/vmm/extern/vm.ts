@@ -4,6 +4,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { OutsideVm, PowerChange } from '../../../drivers/external-hypervisor.ts'
 import { defineTask, implement, type WriteContext } from '../../context.ts'
+import { requireVcenter } from '../../registrations/vcenter.ts'
 import { categoryFaults, ownerFaults } from '../ownership.ts'
 import {
   admit,
@@ -62,7 +63,11 @@ const changePower = defineTask<Input>({
       progress: 30,
       // A step of its own: if the next step is retried after a crash, the VM may already be in the new state.
       // Another client or an earlier task may have changed the VM since the request was accepted.
-      run: async (ctx, { vmExtId, action }) => requireState(ctx, await present(ctx.store, vmExtId), action),
+      run: async (ctx, { vmExtId, action }) => {
+        const vm = await present(ctx.store, vmExtId)
+        await requireVcenter(ctx.store, vm.cluster?.extId)
+        requireState(ctx, vm, action)
+      },
     },
     {
       name: 'wait for state',
@@ -81,6 +86,7 @@ const changePower = defineTask<Input>({
 })
 
 const start = (action: Action) => async (ctx: WriteContext<ExternVmEntity>) => {
+  await requireVcenter(ctx.store, ctx.target.cluster?.extId)
   requireState(ctx, ctx.target, action)
   const vm = await admit(ctx, ctx.target)
   const options = { ...taskOf(action.operation, vm), description: action.description }

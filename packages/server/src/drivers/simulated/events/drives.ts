@@ -1,8 +1,8 @@
 /** Drives that fail, slow down, and are pulled and inserted. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { DriveFault, DriveTier } from '../../drives.ts'
-import { type DriveFact, driveFacts, drivesIn, newDrive } from '../drives.ts'
-import { driveSlownessFacts } from '../hardware.ts'
+import { driveSlownessFacts, noteDriveWork } from '../drive-downtimes.ts'
+import { type DriveFact, driveFacts, drivesIn, newDrive, removeDrive } from '../drives.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
 import { noteSlowness } from './host-faults.ts'
@@ -23,6 +23,7 @@ export async function failDrive(
 ): Promise<boolean> {
   const fact = inSlot(factOf(world, disk), disk)
   if (fact.fault?.kind === kind || fact.fault?.kind === 'BROKEN') return false
+  if (fact.isInPool === true) await noteDriveWork(world, disk.extId, false)
   await driveFacts(world).put(disk.extId, { ...fact, fault: { kind, since: world.clock.now() } })
   return true
 }
@@ -31,6 +32,7 @@ export async function failDrive(
 export async function returnDrive(world: SimulatedWorld, disk: Target): Promise<boolean> {
   const { fault, ...fact } = factOf(world, disk)
   if (fault?.kind !== 'OFFLINE') return false
+  if (fact.isInPool === true) await noteDriveWork(world, disk.extId, true)
   await driveFacts(world).put(disk.extId, fact)
   return true
 }
@@ -47,8 +49,9 @@ export async function setDriveSlowness(world: SimulatedWorld, disk: Target, fact
 export async function pullDrive(world: SimulatedWorld, disk: Target): Promise<void> {
   const fact = inSlot(factOf(world, disk), disk)
   const fault = { kind: 'PULLED', since: fact.fault?.since ?? world.clock.now() } as const
-  if (fact.isInPool === true) await driveFacts(world).put(disk.extId, { ...fact, fault })
-  else await driveFacts(world).remove(disk.extId)
+  if (fact.isInPool !== true) return removeDrive(world, disk.extId)
+  await noteDriveWork(world, disk.extId, false)
+  await driveFacts(world).put(disk.extId, { ...fact, fault })
 }
 
 /** @returns the serial number of the new drive, which is in the slot and not in the pool; undefined: the old one works */
@@ -81,7 +84,7 @@ export async function insertDrive(
   const alike = drives.findLast(({ tier }) => wanted.tier === undefined || tier === wanted.tier)
   const tier = wanted.tier ?? alike?.tier ?? 'SSD_SATA'
   const sizeBytes = wanted.sizeBytes ?? alike?.sizeBytes ?? 1.92e12
-  const extId = derivedId('drive', host.extId, slot, world.clock.now())
+  const extId = derivedId('drive', host.extId, slot, tier, sizeBytes, world.clock.now())
   const drive = newDrive(extId, host.extId, slot, { tier, sizeBytes })
   await driveFacts(world).put(extId, before === undefined ? drive : { ...drive, replacedBytes: before.sizeBytes })
   return drive.serialNumber

@@ -15,10 +15,12 @@ export type TargetKind =
   | 'network controller'
   | 'place of backups'
   | 'remote cluster or manager'
+  | 'storage client'
   | 'storage container'
   | 'subnet'
   | 'VM'
   | 'volume disk'
+  | 'volume group'
   | 'VPN connection'
   | 'web server'
 

@@ -30,7 +30,8 @@ import { secretDigest } from '../../hardware.ts'
 import type { Domain } from '../../hypervisor.ts'
 import type { SubnetProgram } from '../../network-fabric.ts'
 import type { AuthorityFact } from '../authority.ts'
-import { blockDiskFacts } from '../block-storage.ts'
+import { blockDiskFacts } from '../block-facts.ts'
+import { settled } from '../block-use.ts'
 import type { SimulatedUser } from '../directory.ts'
 import { outsideVms, switchedOutside } from '../external-hypervisor.ts'
 import { type BmcFact, bmcDigest, type ClusterFact, type ContainerFact } from '../hardware.ts'
@@ -212,18 +213,21 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
   },
   VOLUME_DISK: {
     target: 'volume disk',
-    schema: object('', { writtenBytes: integer({ minimum: 0 }) }),
-    read: (world, id) => blockDiskFacts(world).get(id),
+    schema: object('', { isThick: boolean(), writtenBytes: integer({ minimum: 0 }) }),
+    read(world, id) {
+      const disk = blockDiskFacts(world).get(id)
+      return disk && { isThick: false, ...disk }
+    },
     async write(world, id, next) {
       const disk = blockDiskFacts(world).get(id)
       if (disk === undefined) return
-      const { writtenBytes } = next as { writtenBytes: number }
+      const { writtenBytes, isThick } = next as { writtenBytes: number; isThick: boolean }
       if (writtenBytes > disk.sizeBytes)
         throw new CannotHappen(
           `expected at most the size of the disk, ${disk.sizeBytes}; found ${writtenBytes}`,
           'value',
         )
-      await blockDiskFacts(world).put(id, { ...disk, writtenBytes, since: world.clock.now() })
+      await blockDiskFacts(world).put(id, { ...settled(world, disk), writtenBytes, isThick })
     },
   },
 }

@@ -2,6 +2,7 @@
 import type { ManagementFault } from '../external-hypervisor.ts'
 import { type HardwareFault, slownessFacts } from '../hardware.ts'
 import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
+import { vcenterFacts } from '../management-extensions.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault } from './event.ts'
 import { hardware, hostFault, noteSlowness, setHostFault } from './host-faults.ts'
@@ -56,6 +57,17 @@ export async function setHardwareFault(
 ): Promise<boolean> {
   if ((hostFault(world, extId)[fault] === true) === isSo) return false
   await setFault<HardwareFault>(world, hardware, extId, { [fault]: isSo ? true : undefined })
+  return true
+}
+
+/** To one that nobody knows. @throws CannotHappen for a cluster without a vCenter */
+export async function changeVcenterPassword(
+  world: SimulatedWorld,
+  cluster: { readonly extId: string; readonly name: string },
+): Promise<boolean> {
+  const fact = vcenterFacts(world).get(cluster.extId)
+  if (fact === undefined) throw new CannotHappen(`The cluster "${cluster.name}" has no vCenter.`)
+  await vcenterFacts(world).put(cluster.extId, { ...fact, passwordDigest: '' })
   return true
 }
 

@@ -1,5 +1,6 @@
 /** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
 import type { HappeningType } from '@hyperplane/contract/control/world-happening'
+import { failHydration, resumeHydration } from '../block-images.ts'
 import { outsideVms } from '../external-hypervisor.ts'
 import { joinGroup } from '../hypervisor/groups.ts'
 import { changeFact } from './drift.ts'
@@ -7,7 +8,22 @@ import { failDrive, insertDrive, pullDrive, replaceDrive, returnDrive, setDriveS
 import type { EventSort, Naming, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
 import { closePort, crashGuest, endGuest, hangGuest, openPorts, recoverGuest, setGuestFault } from './guests.ts'
-import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
+import {
+  changeVcenterPassword,
+  failHost,
+  returnHost,
+  setHardwareFault,
+  setManagementAway,
+  setSlowness,
+} from './hosts.ts'
+import {
+  changeClientSecret,
+  connectClient,
+  disconnectClient,
+  failDataServices,
+  restoreClientSecret,
+  returnDataServices,
+} from './initiators.ts'
 import { changeLinks, setBgpPeerSilent, setControllerState, setRemoteFault, setVpnPeerFault } from './links.ts'
 import {
   contentFault,
@@ -44,9 +60,12 @@ const ofWeb = about('web server', 'server')
 const ofAuthority = about('certificate authority', 'authority')
 const ofContent = about('content server', 'server')
 const ofVm = about('VM', 'vm')
+const ofClient = about('storage client', 'client')
+const ofGroup = about('volume group', 'group')
 
 const defaultPort = 80
 const bytes = (count: number): string => `${count} ${count === 1 ? 'byte' : 'bytes'}`
+const sessions = (count: number): string => `${count} ${count === 1 ? 'session' : 'sessions'}`
 const guests = (count: number): string => `${count} ${count === 1 ? 'guest' : 'guests'}`
 
 export const catalogue: Catalogue = {
@@ -126,6 +145,11 @@ export const catalogue: Catalogue = {
     happen: ({ world, target }) =>
       said(setManagementAway(world, target, false), `The external management of ${target.name} answers again.`),
   },
+  EXTERNAL_MANAGEMENT_CHANGES_PASSWORD: {
+    about: ofCluster,
+    happen: ({ world, target }) =>
+      said(changeVcenterPassword(world, target), `The vCenter of ${target.name} has another password.`),
+  },
 
   DISK_FAILS: {
     about: ofDisk,
@@ -204,6 +228,58 @@ export const catalogue: Catalogue = {
     about: ofContainer,
     happen: ({ world, target }) =>
       said(resumeStorage(world, target.extId), `The storage container ${target.name} answers again.`),
+  },
+
+  STORAGE_CLIENT_DISCONNECTS: {
+    about: ofClient,
+    until: 'STORAGE_CLIENT_CONNECTS',
+    async happen({ world, target }) {
+      const ended = await disconnectClient(world, target)
+      return ended === undefined ? [] : [`The client ${target.name} is gone, and ${sessions(ended)} with it.`]
+    },
+  },
+  STORAGE_CLIENT_CONNECTS: {
+    about: ofClient,
+    happen: ({ world, target }) =>
+      said(connectClient(world, target), `The client ${target.name} is back and logs in within 30 s.`),
+  },
+  STORAGE_CLIENT_CHANGES_SECRET: {
+    about: ofClient,
+    until: 'STORAGE_CLIENT_RESTORES_SECRET',
+    happen: ({ world, target, secretDigest }) =>
+      said(
+        changeClientSecret(world, target, secretDigest),
+        `The client ${target.name} logs in with another secret to targets with CHAP.`,
+      ),
+  },
+  STORAGE_CLIENT_RESTORES_SECRET: {
+    about: ofClient,
+    happen: ({ world, target }) =>
+      said(restoreClientSecret(world, target), `The client ${target.name} logs in with its former secret again.`),
+  },
+  DATA_SERVICES_FAIL: {
+    about: ofCluster,
+    until: 'DATA_SERVICES_RETURN',
+    async happen({ world, target }) {
+      const ended = await failDataServices(world, target)
+      return ended === undefined ? [] : [`The data services of ${target.name} are down; ${sessions(ended)} ended.`]
+    },
+  },
+  DATA_SERVICES_RETURN: {
+    about: ofCluster,
+    happen: ({ world, target }) =>
+      said(returnDataServices(world, target), `The data services of ${target.name} answer again.`),
+  },
+  HYDRATION_FAILS: {
+    about: ofGroup,
+    until: 'HYDRATION_RESUMES',
+    happen: ({ world, target }) =>
+      said(failHydration(world, target.extId), `The copying for ${target.name} has stopped; its data can be read.`),
+  },
+  HYDRATION_RESUMES: {
+    about: ofGroup,
+    happen: ({ world, target }) =>
+      said(resumeHydration(world, target.extId), `The copying for ${target.name} goes on.`),
   },
 
   UPLINK_LOST: {

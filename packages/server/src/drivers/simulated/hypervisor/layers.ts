@@ -122,11 +122,34 @@ export function isLayer({ parentExtId, frozenBytes, ...fact }: DiskFact): boolea
 export function layerIndex(world: SimulatedWorld): (now: number) => ReadonlyMap<string, Layer> {
   const disks = diskFacts(world)
   let layers: readonly (readonly [string, DiskFact])[] | undefined
+  let readers: ReadonlyMap<string, Readers> = new Map()
   world.watch(['virtualDisks'], () => (layers = undefined))
   return (now) => {
-    layers ??= [...disks.all()].filter(([, fact]) => isLayer(fact))
-    return new Map(layers.map(([extId, fact]) => [extId, layerOf(fact, now)]))
+    if (layers === undefined) {
+      layers = [...disks.all()].filter(([, fact]) => isLayer(fact))
+      readers = readersOf(disks, layers)
+    }
+    return new Map(layers.map(([extId, fact]) => [extId, { ...layerOf(fact, now), ...readers.get(extId) }]))
   }
+}
+
+type Readers = Required<Pick<Layer, 'disks' | 'snapshots'>>
+
+/** Disks and snapshots read all layers below them. */
+function readersOf(
+  disks: Collection<DiskFact>,
+  layers: readonly (readonly [string, DiskFact])[],
+): ReadonlyMap<string, Readers> {
+  const readers = new Map<string, Readers>(layers.map(([extId]) => [extId, { disks: 0, snapshots: 0 }]))
+  for (const [reader, { frozenBytes, isHidden }] of layers) {
+    if (isHidden === true) continue
+    for (const [extId] of chainOf(disks, reader)) {
+      const { disks: one, snapshots } = readers.get(extId) ?? { disks: 0, snapshots: 0 }
+      const isDisk = frozenBytes === undefined
+      readers.set(extId, { disks: one + (isDisk ? 1 : 0), snapshots: snapshots + (isDisk ? 0 : 1) })
+    }
+  }
+  return readers
 }
 
 export const layerOf = (fact: DiskFact, now: number): Layer => ({

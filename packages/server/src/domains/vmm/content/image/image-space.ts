@@ -9,7 +9,8 @@ import type { Services } from '../../../../core/world.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { limit, limitOf } from '../../../limits.ts'
-import { containerFree, imageContainerName, poolUsage } from '../../../storage-space/capacity.ts'
+import { containerFree, poolUsage } from '../../../storage-space/capacity.ts'
+import { imageContainerName } from '../../../storage-space/stored-data.ts'
 import { isNative } from '../../vm/create/clusters.ts'
 
 export const maximumImages = limit('images', 2000)

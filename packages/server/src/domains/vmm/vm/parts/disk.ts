@@ -7,7 +7,7 @@ import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { withVolumeGroups } from '../../../block-volumes/attachments.ts'
 import { implement, parentOf, type WriteContext } from '../../../context.ts'
-import { writtenTo } from '../../../storage-space/capacity.ts'
+import { writtenTo } from '../../../storage-space/written.ts'
 import {
   type DiskEntity,
   type FileBacking,

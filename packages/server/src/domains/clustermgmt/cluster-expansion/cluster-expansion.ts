@@ -1,0 +1,105 @@
+/** Admission of requests to add nodes and to remove them. Source: behaviour clustermgmt.md 1.1, 1.3. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { clusterExpansionOperations } from '@hyperplane/contract/clustermgmt/cluster-expansion'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
+import { notFound } from '../../../core/standard.ts'
+import { implement, type WriteContext } from '../../context.ts'
+import { lockOf } from '../../scheduling/switch-bridges.ts'
+import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
+import { requireNodeCluster } from '../topology/nodes.ts'
+import { requireUnreserved, reserveNodes } from '../topology/reservations.ts'
+import { checkExpansion, expandCluster } from './expand.ts'
+import { expansionFaults, expansionOf } from './expansion.ts'
+import { joinNode } from './join-node.ts'
+import { checkNodeRemoval, removeNodes } from './remove.ts'
+
+export const clusterExpansion = implement(
+  clusterExpansionOperations,
+  {
+    async expandCluster(ctx, { body }) {
+      const cluster = ctx.target
+      requireNodeCluster(ctx, cluster, 'Expand Cluster')
+      const discovered = ctx.drivers.hardware.unconfiguredNodes(Number.POSITIVE_INFINITY)
+      const expansion = await expansionOf(ctx, cluster, body, discovered)
+      const nodeUuids = expansion.nodes.map(({ nodeUuid }) => nodeUuid)
+      await requireIdleTopology(ctx.store, cluster)
+      await requireUnreserved(ctx.store, nodeUuids)
+      const definition = body.shouldSkipAddNode === true ? checkExpansion : expandCluster
+      const task = await ctx.startTask(definition, expansion, topologyTask('Expand Cluster', cluster))
+      await lockTopology(ctx.store, cluster.extId, task.extId)
+      await reserveNodes(ctx.store, nodeUuids, task.extId, cluster.extId)
+      return task
+    },
+
+    async removeNode(ctx, { body }) {
+      const cluster = ctx.target
+      requireNodeCluster(ctx, cluster, 'Remove Node')
+      const hosts = await leavingHosts(ctx, cluster, body.nodeUuids)
+      await requireIdleTopology(ctx.store, cluster)
+      await requireNoBoundContainer(ctx, cluster, hosts)
+      const removal = {
+        clusterExtId: cluster.extId,
+        hostExtIds: hosts.map(({ extId }) => extId),
+        skipsChecks: body.shouldSkipPrechecks === true,
+        skips: body.extraParams ?? {},
+      }
+      const definition = body.shouldSkipRemove === true ? checkNodeRemoval : removeNodes
+      const options = topologyTask('Remove Node', cluster)
+      const leaving = hosts.map(({ extId, hostName: name }) => ({ extId, name, rel: Host.rel as string }))
+      const task = await ctx.startTask(definition, removal, {
+        ...options,
+        affected: [...options.affected, ...leaving],
+      })
+      await lockTopology(ctx.store, cluster.extId, task.extId)
+      return task
+    },
+  },
+  {
+    rules: { expandCluster: ({ body }) => expansionFaults(body) },
+    tasks: [checkExpansion, checkNodeRemoval, expandCluster, joinNode, removeNodes],
+  },
+)
+
+type ClusterRow = EntityOf<typeof Cluster>
+type HostRow = EntityOf<typeof Host>
+
+/** @throws ApiError 404 for each id that is not of a host of the cluster */
+async function leavingHosts(
+  { store }: Pick<WriteContext, 'store'>,
+  cluster: ClusterRow,
+  nodeUuids: readonly string[],
+): Promise<HostRow[]> {
+  const ids = nodeUuids.map((nodeUuid) => nodeUuid.toLowerCase())
+  const hosts = (await store.getMany(Host, ids)).filter((host) => host.cluster.uuid === cluster.extId)
+  refuseAll(
+    ids.flatMap((extId, index) =>
+      hosts.some((host) => host.extId === extId) ? [] : [notFound(Host, Host.kind, extId, `nodeUuids[${index}]`)],
+    ),
+  )
+  return hosts
+}
+
+/** @throws ApiError 409: the data of such a container is on its host only */
+async function requireNoBoundContainer(
+  { store }: Pick<WriteContext, 'store'>,
+  cluster: ClusterRow,
+  hosts: readonly HostRow[],
+): Promise<void> {
+  const containers = await store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
+  for (const { extId, hostName: name } of hosts) {
+    const bound = containers.find(({ affinityHostExtId }) => affinityHostExtId === extId)
+    if (bound !== undefined)
+      throw new ApiError('ENTITY_IN_USE', { kind: 'host', name, users: `the storage container "${bound.name}"` })
+  }
+}
+
+/** Waits for tasks that change the cluster, its switches or its hosts, and lets later ones wait. */
+const topologyTask = (operation: string, { extId, name }: EntityOf<typeof Cluster>) => ({
+  operation,
+  affected: [{ extId, name, rel: Cluster.rel as string }],
+  clusterExtIds: [extId],
+  locks: [extId, lockOf(extId)],
+})

@@ -1,0 +1,61 @@
+/** All nodes join, or none. Source: behaviour clustermgmt.md 1.3 (Expand), 1.1 (task shape). */
+import type { RecordContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask } from '../../context.ts'
+import { insertHosts, type NewHost } from '../topology/membership.ts'
+import { releaseNodes } from '../topology/reservations.ts'
+import { type ExpansionPlan, planExpansion } from './checks.ts'
+import type { Expansion } from './expansion.ts'
+import { joinAll, newHostsOf, poolDrives, takeAllBack } from './join-nodes.ts'
+
+const preChecks = 'pre-checks'
+const checkSeconds = [10, 25] as const
+
+const release = ({ store, taskExtId }: RecordContext<Drivers>): Promise<void> => releaseNodes(store, taskExtId)
+
+/** For `shouldSkipAddNode`. */
+export const checkExpansion = defineTask<Expansion>({
+  name: 'clustermgmt.check-expansion',
+  cancelableUntil: preChecks,
+  steps: [{ name: preChecks, progress: 100, seconds: checkSeconds, run: planExpansion, record: release }],
+  onUndone: release,
+})
+
+export const expandCluster = defineTask<Expansion>({
+  name: 'clustermgmt.expand-cluster',
+  cancelableUntil: 'join nodes',
+  pointOfNoReturn: 'start rebalance',
+  steps: [
+    { name: preChecks, progress: 10, seconds: checkSeconds, run: planExpansion },
+    {
+      name: 'join nodes',
+      progress: 75,
+      run: (ctx, { clusterExtId, nodes }) =>
+        joinAll(ctx, clusterExtId, nodes, ctx.outputs[preChecks] as ExpansionPlan, [10, 75]),
+      undo: (ctx, { nodes }) => takeAllBack(ctx, nodes),
+    },
+    {
+      name: 'add disks to the pool',
+      progress: 90,
+      run: async (ctx, { clusterExtId, nodes }) => {
+        await poolDrives(ctx, clusterExtId, nodes)
+        return newHostsOf(ctx, nodes, ctx.outputs[preChecks] as ExpansionPlan)
+      },
+      undo: async ({ drivers }, { clusterExtId, nodes }) => {
+        for (const { nodeUuid } of nodes) await drivers.hardware.unpoolDrivesOf(clusterExtId, nodeUuid)
+      },
+      record: (ctx, { clusterExtId }, hosts: readonly NewHost[]) => insertHosts(ctx, clusterExtId, hosts),
+    },
+    {
+      name: 'start rebalance',
+      progress: 100,
+      run: ({ drivers, taskExtId }, { nodes }) =>
+        drivers.hardware.admitNodes(
+          nodes.map(({ nodeUuid }) => nodeUuid),
+          taskExtId,
+        ),
+      record: release,
+    },
+  ],
+  onUndone: release,
+})

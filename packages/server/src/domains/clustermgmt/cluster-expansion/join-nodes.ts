@@ -1,0 +1,74 @@
+/** Nodes join a cluster together: one subtask for each. Source: behaviour clustermgmt.md 1.3 (Expand). */
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { ApiError } from '../../../core/api-error.ts'
+import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
+import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { NodeView } from '../../../drivers/nodes.ts'
+import type { NewHost } from '../topology/membership.ts'
+import type { NodePlan } from './checks.ts'
+import type { JoiningNode } from './expansion.ts'
+import { joinNode } from './join-node.ts'
+
+type Running = StepContext<Drivers>
+
+const operation = 'Add Node'
+const atOnce = 8
+
+/** @throws ApiError with the messages of the nodes that could not join; CancelAccepted */
+export async function joinAll(
+  ctx: Running,
+  clusterExtId: string,
+  nodes: readonly JoiningNode[],
+  plans: Readonly<Record<string, NodePlan>>,
+  progress: readonly [from: number, to: number],
+): Promise<void> {
+  const byId = new Map(nodes.map((node) => [node.nodeUuid, node]))
+  const ends = await inTurn(ctx, [...byId.keys()], {
+    atOnce,
+    operation,
+    progress,
+    isOver: (ended) => ctx.cancelRequested() || [...ended.values()].some(({ status }) => status !== 'SUCCEEDED'),
+    start: (record, nodeUuid) => {
+      const { addresses, hostName: name } = byId.get(nodeUuid) as JoiningNode
+      const { isImaged, uplinks } = plans[nodeUuid] as NodePlan
+      const input = { nodeUuid, clusterExtId, addresses, isImaged, uplinks, holder: ctx.taskExtId }
+      return record.startTask(joinNode, input, {
+        operation,
+        affected: [{ extId: nodeUuid, name, rel: Host.rel as string }],
+        clusterExtIds: [clusterExtId],
+        parent: ctx.taskExtId,
+        appName: 'clustermgmt',
+      })
+    },
+  })
+  ctx.stopping.throwIfAborted()
+  if (ctx.cancelRequested()) throw new CancelAccepted()
+  const failed = [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
+  if (failed.length === 0) return
+  const names = failed.map(([nodeUuid]) => `"${byId.get(nodeUuid)?.hostName}"`).join(', ')
+  const further = failed.flatMap(([, { errorMessages }]) => errorMessages)
+  throw new ApiError('CONFLICT', { fault: `These nodes could not join: ${names}.` }, { further })
+}
+
+/** Waits for the subtasks that have begun, then undoes what they did, last node first. */
+export async function takeAllBack(ctx: Running, nodes: readonly JoiningNode[]): Promise<void> {
+  await ctx.untilEnded([...(await begunSubtasks(ctx, operation)).values()])
+  for (const { nodeUuid } of nodes.toReversed()) await ctx.drivers.hardware.takeBackNode(nodeUuid, ctx.taskExtId)
+}
+
+export async function poolDrives(ctx: Running, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
+  for (const { nodeUuid, isComputeOnly } of nodes)
+    if (!isComputeOnly) await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
+}
+
+export const newHostsOf = (
+  { drivers }: Pick<Running, 'drivers'>,
+  nodes: readonly JoiningNode[],
+  plans: Readonly<Record<string, NodePlan>>,
+): NewHost[] =>
+  nodes.map(({ nodeUuid, hostName, isComputeOnly }) => {
+    const node = drivers.hardware.nodeOf(nodeUuid) as NodeView
+    const drives = drivers.hardware.drivesOf(nodeUuid)
+    return { node, hostName, isComputeOnly, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
+  })

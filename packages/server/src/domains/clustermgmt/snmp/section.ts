@@ -1,0 +1,60 @@
+/** The SNMP settings of a cluster in the form in which it holds them: users and traps have no ids there. */
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { SnmpConfig } from '@hyperplane/contract/clustermgmt/settings'
+import type { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
+import type { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
+import type { ClusterSettings } from '../../../drivers/hardware.ts'
+
+type Config = ValueOf<typeof SnmpConfig>
+export type User = NonNullable<Config['users']>[number]
+export type Trap = NonNullable<Config['traps']>[number]
+export type Transport = NonNullable<Config['transports']>[number]
+export type UserRow = EntityOf<typeof SnmpUser>
+export type TrapRow = EntityOf<typeof SnmpTrap>
+
+export interface Section {
+  readonly isEnabled: boolean
+  readonly transports: readonly Transport[]
+  readonly users: readonly User[]
+  readonly traps: readonly Trap[]
+}
+
+export function sectionIn({ SNMP_SERVER_CONFIG: found = {} }: ClusterSettings): Section {
+  const { isEnabled = false, transports = [{ protocol: 'UDP', port: 161 }], users = [], traps = [] } = found
+  return { isEnabled, transports, users, traps }
+}
+
+export const isSameTransport = (a: Transport, b: Transport): boolean => a.protocol === b.protocol && a.port === b.port
+
+/** Unique among the traps of a cluster. */
+export const receiverOf = ({ address, port, username = '' }: Trap): string =>
+  [address.ipv4?.value ?? '', address.ipv6?.value ?? '', port, username].join(' ')
+
+export const userIn = ({ username, authType, authKey, privType, privKey }: User): User => ({
+  ...{ username, authType, authKey },
+  ...(privType === undefined ? {} : { privType, privKey }),
+})
+
+export const trapIn = (row: Trap): Trap => {
+  const { address, username, protocol, port, shouldInform, engineId, version, recieverName, communityString } = row
+  const given = { address, username, protocol, port, shouldInform, engineId, version, recieverName, communityString }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Trap
+}
+
+export const withUser = (section: Section, user: User): Section => ({
+  ...section,
+  users: replacedOrAdded(section.users, ({ username }) => username === user.username, user),
+})
+
+/** @param before key of the trap that it replaces */
+export const withTrap = (section: Section, trap: Trap, before = receiverOf(trap)): Section => ({
+  ...section,
+  traps: replacedOrAdded(section.traps, (other) => [before, receiverOf(trap)].includes(receiverOf(other)), trap),
+})
+
+function replacedOrAdded<T>(list: readonly T[], isIt: (item: T) => boolean, item: T): T[] {
+  const at = list.findIndex(isIt)
+  const rest = list.filter((other) => !isIt(other))
+  rest.splice(at === -1 ? rest.length : at, 0, item)
+  return rest
+}

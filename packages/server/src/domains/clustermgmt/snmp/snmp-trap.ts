@@ -1,0 +1,113 @@
+/** Receivers of traps. Source: behaviour clustermgmt.md 1.12. */
+import type { BodyOf } from '@hyperplane/contract'
+import { SnmpTrap, snmpTrapOperations } from '@hyperplane/contract/clustermgmt/snmp-trap'
+import { ApiError, invalid } from '../../../core/api-error.ts'
+import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
+import { created, replaced } from '../../../core/updates.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { implement } from '../../context.ts'
+import { trapFaults, withCommunity } from '../settings-rules.ts'
+import { receiverOf, type Section, type TrapRow, trapIn, withTrap } from './section.ts'
+import { addressOf } from './send-traps.ts'
+import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
+
+interface OfTrap {
+  readonly trap: TrapRow
+  /** Key of the stored trap; absent for a new one. */
+  readonly before?: string
+}
+
+const affected = ({ extId, address, recieverName }: TrapRow): AffectedEntity => ({
+  extId,
+  name: recieverName ?? address.ipv4?.value ?? address.ipv6?.value ?? '',
+  rel: SnmpTrap.rel as string,
+})
+
+const put = {
+  faults: (present: Section, { trap, before }: OfTrap): ApiError[] => [
+    ...(before === undefined ? [] : requireTrap(present, trap.extId, before)),
+    ...userFaults(present, trap),
+    ...(receiverOf(trap) !== before && present.traps.some((other) => receiverOf(other) === receiverOf(trap))
+      ? [new ApiError('SNMP_TRAP_EXISTS', {})]
+      : []),
+  ],
+  next: (present: Section, { trap, before }: OfTrap) => withTrap(present, trapIn(trap), before),
+}
+
+const createTrap = snmpChange<OfTrap>({
+  operation: 'Create SNMP Trap',
+  ...put,
+  async record(ctx, { trap }) {
+    await ctx.store.publish(SnmpTrap, trap.extId)
+    warnUnlessSent(ctx, trap)
+  },
+  onUndone: ({ store }, { trap }) => store.remove(SnmpTrap, trap.extId),
+})
+
+const updateTrap = snmpChange<OfTrap>({
+  operation: 'Update SNMP Trap',
+  ...put,
+  async record(ctx, { trap }) {
+    await ctx.store.replace(SnmpTrap, trap)
+    warnUnlessSent(ctx, trap)
+  },
+})
+
+const deleteTrap = snmpChange<OfTrap>({
+  operation: 'Delete SNMP Trap',
+  faults: (present, { trap }) => requireTrap(present, trap.extId, receiverOf(trap)),
+  next: (present, { trap }) => ({
+    ...present,
+    traps: present.traps.filter((other) => receiverOf(other) !== receiverOf(trap)),
+  }),
+})
+
+export const snmpTrap = implement(
+  snmpTrapOperations,
+  {
+    async createSnmpTrap(ctx, { body }) {
+      const cluster = clusterInPath(ctx)
+      const given = withCommunity(body)
+      const own = { clusterExtId: cluster.extId, receiver: receiverOf(given) }
+      const trap = await ctx.store.insert(SnmpTrap, created(ctx, SnmpTrap, given, own), { pending: true })
+      return startSnmpChange(ctx, cluster, createTrap, { trap }, affected(trap))
+    },
+
+    async updateSnmpTrapById(ctx, { body }) {
+      const stored = ctx.target
+      const given = withCommunity(body)
+      const trap = { ...replaced(SnmpTrap, stored, given, ctx.version), receiver: receiverOf(given) }
+      await ctx.store.touch(SnmpTrap, trap.extId)
+      const input = { trap, before: receiverOf(stored) }
+      return startSnmpChange(ctx, clusterInPath(ctx), updateTrap, input, affected(trap))
+    },
+
+    deleteSnmpTrapById: (ctx) =>
+      startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, { trap: ctx.target }, affected(ctx.target)),
+  },
+  {
+    rules: { createSnmpTrap: bodyFaults, updateSnmpTrapById: bodyFaults },
+    tasks: [createTrap.task, updateTrap.task, deleteTrap.task],
+  },
+)
+
+function bodyFaults({ body }: { readonly body: BodyOf<typeof SnmpTrap> }): ApiError[] {
+  return trapFaults(body).map(([path, text]) => invalid(path, text))
+}
+
+function userFaults({ users }: Section, { version, username }: TrapRow): ApiError[] {
+  if (version !== 'V3' || users.some((user) => user.username === username)) return []
+  return [new ApiError('ENTITY_NOT_FOUND', { kind: 'SNMP user', id: username ?? '', attribute: 'username' })]
+}
+
+function warnUnlessSent(ctx: RecordContext<Drivers>, trap: TrapRow): void {
+  const address = addressOf(trap, trap.protocol)
+  const refusal = address === undefined ? undefined : ctx.drivers.traps.refusalOf(address)
+  if (refusal !== undefined) ctx.warn(`No trap is sent to ${address} now: ${refusal}.`)
+}
+
+/** Somebody may have removed the trap at the cluster. */
+function requireTrap({ traps }: Section, extId: string, key: string): ApiError[] {
+  if (traps.some((other) => receiverOf(other) === key)) return []
+  return [new ApiError('ENTITY_NOT_FOUND', { kind: SnmpTrap.title, id: extId, attribute: 'extId' })]
+}

@@ -1,0 +1,107 @@
+/** Users of SNMP V3. Source: behaviour clustermgmt.md 1.1 (secrets), 1.12. */
+import type { BodyOf } from '@hyperplane/contract'
+import { SnmpUser, snmpUserOperations } from '@hyperplane/contract/clustermgmt/snmp-user'
+import { ApiError, invalid } from '../../../core/api-error.ts'
+import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
+import { created, replaced } from '../../../core/updates.ts'
+import { implement } from '../../context.ts'
+import { openSecrets } from '../settings-sections.ts'
+import { type Section, type UserRow, userIn, withUser } from './section.ts'
+import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
+
+interface OfUser {
+  readonly user: UserRow
+}
+
+const affected = ({ extId, username }: UserRow): AffectedEntity => ({
+  extId,
+  name: username,
+  rel: SnmpUser.rel as string,
+})
+
+const put = {
+  next: (present: Section, { user }: OfUser, secrets: Parameters<typeof openSecrets>[0]) =>
+    withUser(present, userIn(openSecrets(secrets, SnmpUser.kind, user.extId, user))),
+}
+
+const createUser = snmpChange<OfUser>({
+  operation: 'Create SNMP User',
+  ...put,
+  faults: ({ users }, { user }) =>
+    users.some(({ username }) => username === user.username)
+      ? [new ApiError('ENTITY_ALREADY_EXISTS', { kind: SnmpUser.title, fields: 'username' })]
+      : [],
+  record: ({ store }, { user }) => store.publish(SnmpUser, user.extId),
+  onUndone: ({ store }, { user }) => store.remove(SnmpUser, user.extId),
+})
+
+const updateUser = snmpChange<OfUser>({
+  operation: 'Update SNMP User',
+  ...put,
+  faults: requireUser,
+  record: ({ store }, { user }) => store.replace(SnmpUser, user),
+})
+
+const deleteUser = snmpChange<OfUser>({
+  operation: 'Delete SNMP User',
+  faults(present, input) {
+    const { username } = input.user
+    const users = present.traps.filter((trap) => trap.version === 'V3' && trap.username === username)
+    if (users.length === 0) return requireUser(present, input)
+    const names = users.map(({ address, port }) => `the trap to ${address.ipv4?.value ?? address.ipv6?.value}:${port}`)
+    return [new ApiError('SNMP_USER_IN_USE', { name: username, users: names.join(', ') })]
+  },
+  next: (present, { user }) => ({
+    ...present,
+    users: present.users.filter(({ username }) => username !== user.username),
+  }),
+})
+
+export const snmpUser = implement(
+  snmpUserOperations,
+  {
+    async createSnmpUser(ctx, { body }) {
+      const cluster = clusterInPath(ctx)
+      if (body.authKey === undefined) throw invalid('authKey', 'is required of a new user')
+      const user = await ctx.store.insert(SnmpUser, created(ctx, SnmpUser, body, { clusterExtId: cluster.extId }), {
+        pending: true,
+      })
+      return startSnmpChange(ctx, cluster, createUser, { user }, affected(user))
+    },
+
+    async updateSnmpUserById(ctx, { body }) {
+      const { privKey, ...next } = replaced(SnmpUser, ctx.target, body, ctx.version)
+      if (next.privType !== undefined && privKey === undefined)
+        throw invalid('privKey', 'is required beside privType: none is stored for this user')
+      if (next.authKey === undefined)
+        throw invalid('authKey', 'is required: somebody changed the key of this user at the cluster')
+      const user: UserRow = next.privType === undefined ? next : { ...next, privKey }
+      await ctx.store.touch(SnmpUser, user.extId)
+      return startSnmpChange(ctx, clusterInPath(ctx), updateUser, { user }, affected(user))
+    },
+
+    deleteSnmpUserById: (ctx) =>
+      startSnmpChange(ctx, clusterInPath(ctx), deleteUser, { user: ctx.target }, affected(ctx.target)),
+  },
+  {
+    rules: {
+      createSnmpUser: ({ body }) => [
+        ...privacyFaults(body),
+        ...(body.privType !== undefined && body.privKey === undefined
+          ? [invalid('privKey', 'is required beside privType')]
+          : []),
+      ],
+      updateSnmpUserById: ({ body }) => privacyFaults(body),
+    },
+    tasks: [createUser.task, updateUser.task, deleteUser.task],
+  },
+)
+
+const privacyFaults = ({ privType, privKey }: Partial<BodyOf<typeof SnmpUser>>): ApiError[] =>
+  privKey !== undefined && privType === undefined ? [invalid('privType', 'is required beside privKey')] : []
+
+/** Somebody may have removed the user at the cluster. */
+function requireUser({ users }: Section, { user: { extId, username } }: OfUser): ApiError[] {
+  if (users.some((one) => one.username === username)) return []
+  return [new ApiError('ENTITY_NOT_FOUND', { kind: SnmpUser.title, id: extId, attribute: 'extId' })]
+}

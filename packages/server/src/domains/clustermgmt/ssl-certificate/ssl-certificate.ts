@@ -1,0 +1,181 @@
+/** SSL certificates of clusters, and of this service. Source: behaviour clustermgmt.md 1.15. */
+import { X509Certificate } from 'node:crypto'
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { SSLCertificate, sslCertificateOperations } from '@hyperplane/contract/clustermgmt/ssl-certificate'
+import { ApiError } from '../../../core/api-error.ts'
+import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
+import { makeSelfSigned } from '../../../core/x509.ts'
+import type { CertificatePair } from '../../../drivers/cluster-certificates.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask, implement, type ReadContext } from '../../context.ts'
+import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
+import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
+import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'
+
+type CertificateRow = EntityOf<typeof SSLCertificate>
+type ClusterRow = EntityOf<typeof Cluster>
+
+interface Replacing {
+  readonly clusterExtId: string
+  /** Absent: a new self-signed one. */
+  readonly pair?: CertificatePair
+}
+
+const stage = 'stage the certificate'
+const switchOver = 'switch to the certificate'
+const dayMillis = 86_400_000
+/** The longest validity that Apple's clients accept. */
+const validDays = 825
+
+const updateCertificate = defineTask<Replacing>({
+  name: 'clustermgmt.update-ssl-certificate',
+  steps: [
+    checkCluster(({ clusterExtId }) => clusterExtId),
+    {
+      name: stage,
+      progress: 40,
+      seconds: [2, 4],
+      run: async (ctx, { clusterExtId, pair: given }) => {
+        const cluster = await clusterOf(ctx, clusterExtId)
+        const pair = given ?? (await newPair(cluster, ctx.clock.now()))
+        if (serviceTlsOf(ctx, cluster) === undefined) await ctx.drivers.hardware.stageCertificate(clusterExtId, pair)
+        return pair
+      },
+      undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.unstageCertificate(clusterExtId),
+    },
+    {
+      name: switchOver,
+      progress: 80,
+      seconds: [2, 4],
+      run: async (ctx, { clusterExtId }) => {
+        const tls = serviceTlsOf(ctx, await clusterOf(ctx, clusterExtId))
+        if (tls === undefined) await ctx.drivers.hardware.switchCertificate(clusterExtId, ctx.callKey)
+        else useOnService(tls, stagedPair(ctx))
+      },
+      // Before the handshake: a start uses the certificate of the row.
+      record: async (ctx, { clusterExtId }) => {
+        const before = await ctx.store.get(SSLCertificate, clusterExtId)
+        const row = rowOf(clusterExtId, stagedPair(ctx))
+        if (before === undefined) await ctx.store.insert(SSLCertificate, row)
+        else await ctx.store.replace(SSLCertificate, row)
+        return { keep: { before } }
+      },
+      undo: async (ctx, { clusterExtId }) => {
+        const cluster = await ctx.store.get(Cluster, clusterExtId)
+        const tls = cluster && serviceTlsOf(ctx, cluster)
+        if (tls === undefined) return ctx.drivers.hardware.takeBackCertificate(clusterExtId, ctx.callKey)
+        const switched = switchedFrom(ctx) ?? { before: await ctx.store.get(SSLCertificate, clusterExtId) }
+        useOnService(tls, storedPair(ctx.secrets, switched.before))
+      },
+      unrecord: async (ctx, { clusterExtId }) => {
+        const before = switchedFrom(ctx)?.before
+        if (before !== undefined) await ctx.store.replace(SSLCertificate, before)
+        else await ctx.store.remove(SSLCertificate, clusterExtId)
+      },
+    },
+    {
+      name: 'verify by handshake',
+      progress: 100,
+      seconds: [1, 3],
+      run: async (ctx, { clusterExtId }) => {
+        const shown = new X509Certificate(await shownCertificate(ctx, await clusterOf(ctx, clusterExtId)))
+        if (shown.raw.equals(new X509Certificate(stagedPair(ctx).certificate).raw)) return
+        throw new DriverError('a new connection is shown another certificate', { retryable: false })
+      },
+    },
+  ],
+  // The request made a row for the entity tag.
+  onUndone: async (ctx, { clusterExtId }) => {
+    const row = await ctx.store.get(SSLCertificate, clusterExtId)
+    if (row !== undefined && row.publicCertificate === undefined) await ctx.store.remove(SSLCertificate, clusterExtId)
+  },
+})
+
+export const sslCertificate = implement(
+  sslCertificateOperations,
+  {
+    async updateSSLCertificate(ctx, { body, path: { clusterExtId } }) {
+      const cluster = (await ctx.store.get(Cluster, clusterExtId)) as ClusterRow
+      requireReachable(ctx, cluster)
+      if (serviceTlsOf(ctx, cluster)?.isConfigured === true)
+        throw new ApiError('CONFLICT', {
+          fault:
+            'The certificate of this service comes from the files of --tls-cert and --tls-key. Replace those and restart, or start without them.',
+        })
+      // The row holds the entity tag, so that of two updates with one tag the second is refused.
+      if ((await ctx.store.get(SSLCertificate, clusterExtId)) === undefined)
+        await ctx.store.insert(SSLCertificate, ctx.target)
+      await ctx.store.touch(SSLCertificate, clusterExtId)
+      const read = asksForNewKey(body) ? undefined : readReplacement(body, ctx.clock.now())
+      const input = { clusterExtId, ...(read !== undefined && 'pair' in read ? { pair: read.pair } : {}) }
+      return ctx.startTask(updateCertificate, input, {
+        operation: 'Update SSL Certificate',
+        affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
+        clusterExtIds: [clusterExtId],
+      })
+    },
+  },
+  {
+    rules: {
+      updateSSLCertificate: ({ body }, { clock }) => {
+        if (asksForNewKey(body)) return regenerationFaults(body)
+        const read = readReplacement(body, clock.now())
+        return 'faults' in read ? read.faults : []
+      },
+    },
+    present: [[SSLCertificate, withShownCertificate]],
+    computed: [[SSLCertificate, async ({ store }, extId) => unchosenRow(await store.get(Cluster, extId))]],
+    tasks: [updateCertificate],
+  },
+)
+
+/** Until a request chooses one, the cluster shows a certificate of its own. */
+const unchosenRow = (cluster: ClusterRow | undefined): CertificateRow | undefined =>
+  cluster && ({ extId: cluster.extId, clusterExtId: cluster.extId, privateKeyAlgorithm: regenerated } as CertificateRow)
+
+async function withShownCertificate(
+  ctx: ReadContext,
+  rows: readonly CertificateRow[],
+): Promise<readonly CertificateRow[]> {
+  return Promise.all(
+    rows.map(async (row) => {
+      const cluster = (await ctx.store.get(Cluster, row.extId)) as ClusterRow
+      // Its row may lack the key, and then the service shows another certificate.
+      const isStored = row.publicCertificate !== undefined && serviceTlsOf(ctx, cluster) === undefined
+      return isStored ? row : { ...row, ...shownFields(await shownCertificate(ctx, cluster)) }
+    }),
+  )
+}
+
+async function clusterOf(ctx: StepContext<Drivers>, clusterExtId: string): Promise<ClusterRow> {
+  const cluster = await ctx.store.get(Cluster, clusterExtId)
+  if (cluster === undefined) throw new DriverError('the cluster is gone', { retryable: false })
+  return cluster
+}
+
+async function newPair(cluster: ClusterRow, now: number): Promise<CertificatePair> {
+  const { name, names } = subjectOf(cluster)
+  const { certificate, privateKey } = await makeSelfSigned({
+    commonName: name,
+    alternativeNames: names,
+    notBefore: new Date(now),
+    notAfter: new Date(now + validDays * dayMillis),
+  })
+  return { certificate, privateKey }
+}
+
+const stagedPair = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>): CertificatePair =>
+  outputs[stage] as CertificatePair
+
+/** undefined: the switch is not recorded. */
+const switchedFrom = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>) =>
+  outputs[switchOver] as { readonly before?: CertificateRow } | undefined
+
+const rowOf = (clusterExtId: string, pair: CertificatePair): CertificateRow =>
+  ({
+    extId: clusterExtId,
+    clusterExtId,
+    ...shownFields(pair.certificate + (pair.caChain ?? '')),
+    privateKey: pair.privateKey,
+  }) as CertificateRow

@@ -1,0 +1,107 @@
+/** The accounts that clusters and hosts bring with them. Source: behaviour clustermgmt.md 1.14. */
+import { type EntityOf, resource } from '@hyperplane/contract'
+import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import type { SystemUserPassword } from '@hyperplane/contract/clustermgmt/system-user-password'
+import { User } from '@hyperplane/contract/iam/user'
+import * as s from '@hyperplane/contract/schema'
+import { derivedId, seedId } from '../../../core/ids/named-id.ts'
+import { formatTime } from '../../../core/time/clock.ts'
+import type { TypedFilter } from '../../../odata/index.ts'
+import type { Reader } from '../../../store/store.ts'
+import { isManager } from '../../containers/storage-containers.ts'
+
+type Row = EntityOf<typeof SystemUserPassword>
+type SystemType = NonNullable<Row['systemType']>
+type ClusterRow = EntityOf<typeof Cluster>
+
+const validMillis = 90 * 86_400_000
+export const adminId = seedId('user/admin')
+
+/** What is kept of an account whose password was changed or tried. The password of PC `admin` is that of the user. */
+export const SystemAccount = resource(
+  'internal.v1.clustermgmt.SystemAccount',
+  {
+    clusterExtId: s.uuid(),
+    passwordHash: s.optional(s.text()),
+    /** The last five, newest first; none of them may be used again. */
+    formerPasswordHashes: s.optional(s.arrayOf(s.text(), { maxItems: 5 })),
+    lastUpdateTime: s.optional(s.timestamp()),
+    isPasswordStrong: s.optional(s.boolean()),
+    /** Wrong passwords within the last 10 minutes, oldest first. */
+    failures: s.optional(s.arrayOf(s.timestamp())),
+    lockedUntil: s.optional(s.timestamp()),
+  },
+  { indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
+)
+export type AccountRow = EntityOf<typeof SystemAccount>
+
+export interface Account {
+  readonly extId: string
+  readonly systemType: SystemType
+  readonly username: string
+  readonly cluster: ClusterRow
+  readonly host?: EntityOf<typeof Host>
+  readonly bmc?: EntityOf<typeof BmcInfo>
+}
+
+export const accountId = (type: SystemType, ownerExtId: string, username: string): string =>
+  derivedId('system account', type, ownerExtId, username)
+
+/** @param scope of clusters */
+export async function accountsOf(store: Reader, scope: TypedFilter | undefined): Promise<readonly Account[]> {
+  const clusters = await store.find(Cluster, scope === undefined ? {} : { scope })
+  const hosts = Map.groupBy(await store.find(Host), (host) => host.cluster.uuid)
+  const bmcs = new Map((await store.find(BmcInfo)).map((bmc) => [bmc.extId, bmc]))
+  const of = (systemType: SystemType, ownerExtId: string, username: string) => ({
+    extId: accountId(systemType, ownerExtId, username),
+    systemType,
+    username,
+  })
+  return clusters.flatMap((cluster): Account[] => {
+    if (isManager(cluster)) return [{ ...of('PC', cluster.extId, 'admin'), cluster }]
+    const ofHosts = (hosts.get(cluster.extId) ?? []).flatMap((host): Account[] => {
+      const bmc = bmcs.get(host.extId)
+      const root = host.hypervisor?.type === 'AHV' ? [{ ...of('AHV', host.extId, 'root'), cluster, host }] : []
+      // One account of the BMC, whatever its name is now.
+      const ipmi = { ...of('IPMI', host.extId, ''), username: bmc?.credential?.username ?? 'ADMIN', cluster, host }
+      return bmc === undefined ? root : [...root, { ...ipmi, bmc }]
+    })
+    const own = ['admin', 'service'].map((name) => ({ ...of('AOS', cluster.extId, name), cluster }))
+    return [...own, ...ofHosts]
+  })
+}
+
+/** The password of an account as the manager keeps it, wherever that is. */
+export async function keptOf(store: Reader, account: Account): Promise<AccountRow> {
+  const row = (await store.get(SystemAccount, account.extId)) ?? emptyRow(account)
+  if (account.systemType !== 'PC') return row
+  const user = await store.get(User, adminId)
+  if (user === undefined) return row
+  const { passwordHash, formerPasswordHashes, isPasswordStrong } = user
+  const lastUpdateTime = user.passwordChangedTime ?? user.createdTime
+  return { ...row, passwordHash, formerPasswordHashes, isPasswordStrong, lastUpdateTime } as AccountRow
+}
+
+export const emptyRow = ({ extId, cluster }: Account): AccountRow =>
+  ({ extId, tenantId: cluster.tenantId, clusterExtId: cluster.extId }) as AccountRow
+
+export async function shownAccount(store: Reader, account: Account): Promise<Row> {
+  const { extId, systemType, username, cluster, host } = account
+  const { passwordHash, lastUpdateTime, isPasswordStrong } = await keptOf(store, account)
+  const address = host?.hypervisor?.externalAddress?.ipv4
+  return {
+    extId,
+    tenantId: cluster.tenantId,
+    username,
+    systemType,
+    clusterExtId: cluster.extId,
+    ...(address === undefined ? {} : { hostIp: address }),
+    status: passwordHash === undefined ? 'DEFAULT' : 'SECURE',
+    hasHspInUse: isPasswordStrong === true,
+    ...(passwordHash === undefined || lastUpdateTime === undefined
+      ? {}
+      : { lastUpdateTime, expiryTime: formatTime(Date.parse(lastUpdateTime) + validMillis) }),
+  } as Row
+}

@@ -1,0 +1,58 @@
+/** Results of tasks, which clients fetch for a day. Source: behaviour clustermgmt.md 1.3 (fetchTaskResponse). */
+import { anything, integer, resource, type ValueOf } from '@hyperplane/contract'
+import { type TaskResponse, taskResponseType } from '@hyperplane/contract/clustermgmt/task-response'
+import type { Clock } from '../../../core/time/clock.ts'
+import type { Schedule } from '../../../core/time/schedules.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { TypedFilter } from '../../../odata/index.ts'
+import type { Transaction } from '../../../store/store.ts'
+
+type Response = ValueOf<typeof TaskResponse>
+
+/** Has the id of the task. */
+export const TaskResult = resource(
+  'internal.v1.clustermgmt.TaskResult',
+  {
+    taskResponseType,
+    response: anything(),
+    /** Milliseconds since 1970. */
+    expiresAt: integer(),
+  },
+  { title: 'task result', indexed: ['expiresAt'], ofCluster: { stays: 'it belongs to a task, which stays' } },
+)
+
+/** Operations whose tasks always have a result. */
+export const operationsWithResult: ReadonlySet<string> = new Set([
+  'Discover Unconfigured Nodes',
+  'Fetch Node Networking Details',
+  'Check Hypervisor Requirements',
+])
+
+const keptMilliseconds = 24 * 3600 * 1000
+
+export async function keepResult(
+  { store, clock, taskExtId }: { readonly store: Transaction; readonly clock: Clock; readonly taskExtId: string },
+  type: Response['taskResponseType'],
+  response: Response['response'],
+): Promise<void> {
+  const expiresAt = clock.now() + keptMilliseconds
+  await store.insert(TaskResult, { extId: taskExtId, taskResponseType: type, response, expiresAt })
+}
+
+export const forgetResults: Schedule<Drivers> = {
+  name: 'clustermgmt.forget-task-results',
+  everySeconds: 3600,
+  onlyLastCounts: true,
+  run: async ({ store, clock }) => {
+    const expired: TypedFilter = {
+      kind: 'compare',
+      operator: 'le',
+      left: { kind: 'field', from: 0, names: ['expiresAt'], type: 'number' },
+      right: { kind: 'literal', value: clock.now() },
+    }
+    if ((await store.count(TaskResult, { filter: expired })) === 0) return
+    await store.transaction(async (transaction) => {
+      await transaction.removeWhere(TaskResult, expired)
+    })
+  },
+}

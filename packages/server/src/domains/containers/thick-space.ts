@@ -1,0 +1,55 @@
+/** Thick disks of a container become thin. Source: behaviour clustermgmt.md 1.9. */
+import type { EntityOf } from '@hyperplane/contract'
+import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { invalid } from '../../core/api-error.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { checkCluster } from '../registrations/reachability.ts'
+import { clusterFor, markedForRemoval } from './storage-containers.ts'
+
+interface Clearing {
+  readonly extId: string
+  readonly clusterExtId: string
+}
+
+export const clearThickSpace = defineTask<Clearing>({
+  name: 'clustermgmt.clear-thick-provisioned-space',
+  steps: [
+    checkCluster(({ clusterExtId }) => clusterExtId),
+    {
+      name: 'find thick disks',
+      progress: 10,
+      run: async (ctx, { extId }) => [...ctx.drivers.blockStorage.thickDisksIn(extId).keys()],
+      // No undo: a search changes nothing.
+    },
+    {
+      name: 'make them thin',
+      progress: 100,
+      seconds: [2, 5],
+      run: (ctx) => ctx.drivers.blockStorage.provisionDisks(ctx.outputs['find thick disks'] as string[], 'thin'),
+      undo: (ctx) => ctx.drivers.blockStorage.provisionDisks(ctx.outputs['find thick disks'] as string[], 'thick'),
+    },
+  ],
+})
+
+/** @param clusterExtId of the header; if given, that of the container */
+export async function startClearing(
+  ctx: WriteContext,
+  container: EntityOf<typeof StorageContainer>,
+  clusterExtId: string | undefined,
+): Promise<TaskStarted> {
+  const own = container.clusterExtId as string
+  if (clusterExtId !== undefined && clusterExtId !== own)
+    throw invalid('X-Cluster-Id', `expected the cluster of the container, ${own}, or none; found ${clusterExtId}`)
+  const { extId: cluster } = await clusterFor(ctx, own, 'clusterExtId', 'clearing thick-provisioned space')
+  if (container.isMarkedForRemoval === true) throw markedForRemoval(container)
+  return ctx.startTask(
+    clearThickSpace,
+    { extId: container.extId, clusterExtId: cluster },
+    {
+      operation: 'Clear Thick Provisioned Space',
+      affected: [{ extId: container.extId, name: container.name, rel: 'clustermgmt:config:storage-containers' }],
+      clusterExtIds: [cluster],
+    },
+  )
+}

@@ -1,0 +1,84 @@
+/**
+ * Certificates of simulated clusters: `hardware.certificates` by cluster. No connection needs their keys, so none is
+ * kept. A cluster makes its first certificate when somebody looks at it: RSA keys would delay the start of a world.
+ */
+import { DriverError } from '../../core/tasks/define-task.ts'
+import { makeSelfSigned } from '../../core/x509.ts'
+import type { CertificateSubject, ClusterCertificates } from '../cluster-certificates.ts'
+import type { SimulatedWorld } from './world.ts'
+
+/** @throws DriverError when the cluster cannot do `call` now */
+type RequireAnswer = (clusterExtId: string, call: string) => void
+
+/** PEM, issuers included. */
+export interface CertificateFact {
+  readonly shown?: string
+  readonly staged?: string
+  /** The last switch, with the certificate that it replaced. */
+  readonly switched?: { readonly key: string; readonly before?: string }
+}
+
+const dayMillis = 86_400_000
+export const selfSignedDays = 825
+
+export function createClusterCertificates(world: SimulatedWorld, requireAnswer: RequireAnswer): ClusterCertificates {
+  const facts = world.collection<CertificateFact>('hardware.certificates')
+  const making = new Map<string, Promise<string>>()
+
+  async function makeFirst({ clusterExtId, name, names }: CertificateSubject): Promise<string> {
+    const now = world.clock.now()
+    const { certificate } = await makeSelfSigned({
+      commonName: name,
+      alternativeNames: names,
+      notBefore: new Date(now),
+      notAfter: new Date(now + selfSignedDays * dayMillis),
+    })
+    const fact = facts.get(clusterExtId)
+    if (fact?.shown !== undefined) return fact.shown
+    await facts.put(clusterExtId, { ...fact, shown: certificate })
+    return certificate
+  }
+
+  return {
+    async shownCertificate(subject) {
+      const { clusterExtId } = subject
+      const shown = facts.get(clusterExtId)?.shown
+      if (shown !== undefined) return shown
+      let made = making.get(clusterExtId)
+      if (made === undefined) {
+        made = makeFirst(subject).finally(() => making.delete(clusterExtId))
+        making.set(clusterExtId, made)
+      }
+      return made
+    },
+
+    async stageCertificate(clusterExtId, { certificate, caChain = '' }) {
+      requireAnswer(clusterExtId, 'stageCertificate')
+      await facts.put(clusterExtId, { ...facts.get(clusterExtId), staged: certificate + caChain })
+    },
+
+    async unstageCertificate(clusterExtId) {
+      const { staged, ...fact } = facts.get(clusterExtId) ?? {}
+      if (staged === undefined) return
+      requireAnswer(clusterExtId, 'unstageCertificate')
+      await facts.put(clusterExtId, fact)
+    },
+
+    async switchCertificate(clusterExtId, callKey) {
+      requireAnswer(clusterExtId, 'switchCertificate')
+      const { shown, staged, switched } = facts.get(clusterExtId) ?? {}
+      if (switched?.key === callKey) return
+      if (staged === undefined) throw new DriverError('no certificate is staged', { retryable: false })
+      const before = shown === undefined ? {} : { before: shown }
+      await facts.put(clusterExtId, { shown: staged, switched: { key: callKey, ...before } })
+    },
+
+    async takeBackCertificate(clusterExtId, callKey) {
+      const { shown: taken, switched, ...fact } = facts.get(clusterExtId) ?? {}
+      if (switched?.key !== callKey) return
+      requireAnswer(clusterExtId, 'takeBackCertificate')
+      const { before } = switched
+      await facts.put(clusterExtId, { ...fact, ...(before === undefined ? {} : { shown: before }) })
+    },
+  }
+}

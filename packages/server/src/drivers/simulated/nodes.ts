@@ -1,0 +1,124 @@
+/** Machines of the simulated world, in clusters and outside. Source: behaviour clustermgmt.md 1.3, 3 (State). */
+import { hash } from 'node:crypto'
+import { drawsFrom } from '../../core/ids/draws.ts'
+import { parseHost, toSortable } from '../../core/ip-address.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { HostDevice } from '../hardware.ts'
+import type { NodeBundle, Nodes, NodeView } from '../nodes.ts'
+import { bridgeFacts } from './bridges.ts'
+import { controllerVmFacts } from './controller-vms.ts'
+import { deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+export interface NodeFact extends NodeView {
+  /** Devices of a node that is in no cluster; those of hosts are in `hardware.devices`. */
+  readonly devices?: readonly HostDevice[]
+  /** The calls of `holder` are not settled yet; absent: nothing can be taken back. */
+  readonly pending?: { readonly holder: string; readonly before: NodeView }
+}
+
+/** By the id of the node, which is also that of its host. */
+export const nodeFacts = (world: SimulatedWorld): Collection<NodeFact> => world.collection('hardware.nodes')
+
+/** Seconds until a node answers a discovery. */
+const answerSeconds = [1, 8] as const
+
+export function createNodes(world: SimulatedWorld): Nodes {
+  const nodes = nodeFacts(world)
+  const isSilent = (nodeUuid: string): boolean =>
+    world.collection<HardwareFault>('hardware.faults').get(nodeUuid)?.isDown === true
+  /** @throws DriverError when the node does not answer, or belongs to a cluster although it should not */
+  const answering = (nodeUuid: string, call: keyof Nodes): NodeFact => {
+    const node = nodes.get(nodeUuid)
+    if (node === undefined) throw new DriverError(`${call}: there is no node ${nodeUuid}`, { retryable: false })
+    if (isSilent(nodeUuid))
+      throw new DriverError(`${call}: the node ${nodeUuid} did not answer within 10 s`, { retryable: true })
+    return node
+  }
+  const change = async (node: NodeFact, changes: Partial<NodeView>, holder: string): Promise<void> => {
+    if (node.pending !== undefined && node.pending.holder !== holder)
+      throw new DriverError(`the node ${node.nodeUuid} is being changed by ${node.pending.holder}`, {
+        retryable: false,
+      })
+    if (node.pending === undefined && node.clusterExtId !== undefined)
+      throw new DriverError(`the node ${node.nodeUuid} is in the cluster ${node.clusterExtId}`, { retryable: false })
+    await nodes.put(node.nodeUuid, {
+      ...node,
+      ...changes,
+      pending: node.pending ?? { holder, before: viewOf(node) },
+    })
+  }
+  const clearNetworking = async (nodeUuid: string): Promise<void> => {
+    for (const [key, { hostExtId }] of [...bridgeFacts(world).all()])
+      if (hostExtId === nodeUuid) await bridgeFacts(world).remove(key)
+  }
+  return {
+    unconfiguredNodes: (seconds) =>
+      [...nodes.all().values()]
+        .filter(({ clusterExtId, nodeUuid }) => clusterExtId === undefined && !isSilent(nodeUuid))
+        .filter(({ nodeUuid }) => answersAfter(world, nodeUuid) <= seconds)
+        .map(viewOf)
+        .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)),
+    nodeOf(nodeUuid) {
+      const node = nodes.get(nodeUuid)
+      return node === undefined || isSilent(nodeUuid) ? undefined : viewOf(node)
+    },
+    imageOf: (clusterExtId) =>
+      bundleOf(
+        [...nodes.all().values()].find((node) => node.clusterExtId === clusterExtId && !isSilent(node.nodeUuid)),
+      ),
+    imageNode: async (nodeUuid, { hypervisor, softwareVersion }, holder) =>
+      change(answering(nodeUuid, 'imageNode'), { hypervisor, softwareVersion }, holder),
+    joinNode: async (nodeUuid, { clusterExtId, addresses }, holder) =>
+      change(answering(nodeUuid, 'joinNode'), { clusterExtId, addresses }, holder),
+    async admitNodes(nodeUuids, holder) {
+      for (const nodeUuid of nodeUuids) {
+        const { pending, devices = [], ...node } = nodes.get(nodeUuid) ?? {}
+        if (pending?.holder !== holder) continue
+        const { clusterExtId = '' } = node as NodeFact
+        await deviceFacts(world).putAll(new Map(devices.map((device) => [device.extId, { ...device, clusterExtId }])))
+        await nodes.put(nodeUuid, node as NodeFact)
+      }
+    },
+    async takeBackNode(nodeUuid, holder) {
+      const { pending, ...node } = nodes.get(nodeUuid) ?? {}
+      if (pending?.holder !== holder) return
+      await clearNetworking(nodeUuid)
+      const { clusterExtId: _, ...rest } = node as NodeFact
+      await nodes.put(nodeUuid, { ...rest, ...pending.before })
+    },
+    async detachNode(nodeUuid) {
+      const fact = nodes.get(nodeUuid)
+      if (fact?.clusterExtId === undefined) return
+      const { clusterExtId, pending: _, ...node } = fact
+      const owned = [...deviceFacts(world).all().values()].filter(({ hostExtId }) => hostExtId === nodeUuid)
+      // Devices are in both collections after a crash here, and the repeated call finds the rest of them.
+      const devices = new Map([...(node.devices ?? []), ...owned].map((device) => [device.extId, device]))
+      if (owned.length > 0) await nodes.put(nodeUuid, { ...node, clusterExtId, devices: [...devices.values()] })
+      for (const { extId } of owned) await deviceFacts(world).remove(extId)
+      await clearNetworking(nodeUuid)
+      await maintenanceFacts(world).remove(nodeUuid)
+      await controllerVmFacts(world).remove(nodeUuid)
+      await nodes.put(nodeUuid, { ...node, ...(devices.size > 0 && { devices: [...devices.values()] }) })
+    },
+  }
+}
+
+function bundleOf(node: NodeView | undefined): NodeBundle | undefined {
+  if (node === undefined) return undefined
+  const { hypervisor, softwareVersion } = node
+  const name = `hypervisor-${hypervisor.type}-${hypervisor.version.replaceAll(' ', '-')}`
+  return { name, md5Sum: hash('md5', name), isUploaded: hypervisor.type !== 'AHV', hypervisor, softwareVersion }
+}
+
+function placeOf({ addresses: { cvm } }: NodeView): string {
+  const address = parseHost(cvm)
+  return address === undefined ? cvm : toSortable(address)
+}
+
+const viewOf = ({ devices: _, pending: __, ...view }: NodeFact): NodeView => view
+
+function answersAfter(world: SimulatedWorld, nodeUuid: string): number {
+  const [least, most] = answerSeconds
+  return least + (most - least) * drawsFrom(`${world.seed} discovery ${nodeUuid}`)()
+}

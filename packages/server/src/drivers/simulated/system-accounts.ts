@@ -1,0 +1,79 @@
+/** Accounts of simulated clusters and hosts: `hardware.accounts` by account; a BMC keeps its own password. */
+import { DriverError } from '../../core/tasks/define-task.ts'
+import { secretDigest } from '../hardware.ts'
+import type { SystemAccountAccess, SystemAccounts } from '../system-accounts.ts'
+import type { SimulatedWorld } from './world.ts'
+
+export interface AccountFact {
+  readonly clusterExtId: string
+  readonly digest?: string
+  /** The last change, with what it replaced. */
+  readonly changed?: { readonly key: string; readonly before?: string }
+}
+
+/** @throws DriverError when the cluster or host cannot do `call` now */
+type RequireAnswer = (id: string, call: string) => void
+
+interface HeldByBmc {
+  readonly address: string
+  readonly username: string
+  readonly passwordDigest: string
+}
+
+interface Bmcs {
+  readonly isSilent: (hostExtId: string) => boolean
+  readonly digest: (hostExtId: string, password: string) => string
+}
+
+export function createSystemAccounts(world: SimulatedWorld, requireAnswer: RequireAnswer, bmcs: Bmcs): SystemAccounts {
+  const facts = world.collection<AccountFact>('hardware.accounts')
+  const bmcFacts = world.collection<HeldByBmc>('hardware.bmcs')
+
+  const reach = ({ clusterExtId, hostExtId, bmc }: SystemAccountAccess, call: string): void => {
+    if (bmc === undefined) requireAnswer(hostExtId ?? clusterExtId, call)
+    if (bmc === undefined) return
+    const fact = bmcFacts.get(bmc.hostExtId)
+    if (fact === undefined || fact.address !== bmc.address || bmcs.isSilent(bmc.hostExtId))
+      throw new DriverError('the BMC did not answer within 10 s', { retryable: false })
+  }
+  const put = async ({ bmc, extId }: SystemAccountAccess, fact: AccountFact): Promise<void> => {
+    const stored = bmc && bmcFacts.get(bmc.hostExtId)
+    // First: a repeated call finds the account unchanged and writes the same.
+    if (bmc !== undefined && stored !== undefined && fact.digest !== undefined)
+      await bmcFacts.put(bmc.hostExtId, { ...stored, passwordDigest: fact.digest })
+    await facts.put(extId, fact)
+  }
+
+  return {
+    async changePassword(account, password, callKey) {
+      reach(account, 'changePassword')
+      const { extId, clusterExtId, bmc } = account
+      const fact = facts.get(extId)
+      if (fact?.changed?.key === callKey) return
+      const held = bmc === undefined ? undefined : bmcFacts.get(bmc.hostExtId)
+      const digest =
+        bmc === undefined ? secretDigest(`account/${extId}`, password) : bmcs.digest(bmc.hostExtId, password)
+      if (bmc !== undefined && held?.passwordDigest !== digest) {
+        const isLogin =
+          held?.username === bmc.username && held.passwordDigest === bmcs.digest(bmc.hostExtId, bmc.password)
+        if (!isLogin) throw new DriverError('the BMC refused the stored credential', { retryable: false })
+      }
+      const before = bmc === undefined ? fact?.digest : bmcs.digest(bmc.hostExtId, bmc.password)
+      await put(account, {
+        clusterExtId,
+        digest,
+        changed: { key: callKey, ...(before === undefined ? {} : { before }) },
+      })
+    },
+
+    async takeBackPassword(account, callKey) {
+      const { changed, clusterExtId } = facts.get(account.extId) ?? {}
+      if (changed?.key !== callKey || clusterExtId === undefined) return
+      reach(account, 'takeBackPassword')
+      const { before } = changed
+      if (before !== undefined) await put(account, { clusterExtId, digest: before })
+      // A BMC keeps its password itself.
+      if (before === undefined || account.bmc !== undefined) await facts.remove(account.extId)
+    },
+  }
+}
