@@ -147,24 +147,11 @@ export class Choices {
 
   take(demand: Demand, hostExtId: string): void {
     addLoad(this.#loads, { ...demand, hostExtId })
-    const { virtualGpus = [], virtualFunctions = [] } = demand
-    if (virtualFunctions.length > 0)
-      this.#hosts = this.#hosts.map((host) =>
-        host.extId === hostExtId ? withoutFunctions(host, virtualFunctions) : host,
-      )
+    const { virtualGpus = [] } = demand
     if (virtualGpus.length === 0) return
     this.#hosts = this.#hosts.map((host) =>
       host.extId === hostExtId ? { ...host, heldVirtualGpus: [...(host.heldVirtualGpus ?? []), ...virtualGpus] } : host,
     )
-  }
-}
-
-function withoutFunctions(host: HostCandidate, wishes: readonly FunctionWish[]): HostCandidate {
-  const taken = takeFunctions(host.dividedNics ?? [], wishes) ?? []
-  const usedOf = (extId: string): number => taken.filter(({ hostNicExtId }) => hostNicExtId === extId).length
-  return {
-    ...host,
-    dividedNics: (host.dividedNics ?? []).map((nic) => ({ ...nic, free: nic.free - usedOf(nic.hostNicExtId) })),
   }
 }
 
@@ -229,7 +216,7 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   }
   const { virtualFunctions = [] } = demand
   if (virtualFunctions.length > 0 && takeFunctions(host.dividedNics ?? [], virtualFunctions) === undefined) {
-    return 'network: no free virtual function of a host NIC with the NIC profile'
+    return 'network: no free virtual function of a host NIC with the NIC profile and a link'
   }
   if (demand.hostAffinity !== undefined && !admits(host, demand.hostAffinity)) {
     const { policyName } = demand.hostAffinity

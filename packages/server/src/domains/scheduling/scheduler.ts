@@ -113,7 +113,8 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string, vm.extId)
-  const demand = await demandAmongPeers(ctx, grown)
+  // Virtual functions bind the VM to its host, and it has them already.
+  const { virtualFunctions: _own, ...demand } = await demandAmongPeers(ctx, grown)
   const loads = await loadsFor(ctx.store, vm, demand)
   for (const held of await allocationsOf(ctx.store, vm.extId)) removeLoad(loads, held)
   // A host in maintenance may let its own VMs grow.
@@ -259,7 +260,7 @@ async function loadsFor(store: Reader, vm: VmEntity, { peerVmExtIds = new Set() 
 /** From here on, reading all reservations of the cluster costs less than those of each peer. */
 const manyPeers = 200
 
-/** @param growing a VM whose own virtual GPUs and functions do not count as held */
+/** @param growing a VM whose own virtual GPUs do not count as held */
 export async function candidatesOf(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'> },
   clusterExtId: string,
@@ -271,9 +272,8 @@ export async function candidatesOf(
   const isShared = cards.length > 0 || divided.size > 0
   const held = isShared ? await ctx.store.findWhere(HostAllocation, { clusterExtId }) : []
   const taken = new Map<string, number>()
-  for (const { vmExtId, virtualFunctions = [] } of held)
-    for (const { hostNicExtId } of vmExtId === growing ? [] : virtualFunctions)
-      taken.set(hostNicExtId, (taken.get(hostNicExtId) ?? 0) + 1)
+  for (const { virtualFunctions = [] } of held)
+    for (const { hostNicExtId } of virtualFunctions) taken.set(hostNicExtId, (taken.get(hostNicExtId) ?? 0) + 1)
   const switches = await ctx.store.find(VirtualSwitch, {
     filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
   })

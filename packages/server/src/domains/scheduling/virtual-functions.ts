@@ -45,7 +45,7 @@ export function takeFunctions(
   return taken
 }
 
-/** By host, with all their functions; without host NICs that a task gives to a profile or takes from it. */
+/** By host, with all their functions; without host NICs that have no link, or that a task associates or disassociates. */
 export async function dividedNics(
   { store, drivers }: { readonly store: Reader; readonly drivers: Pick<Drivers, 'networkFabric'> },
   hostExtIds: ReadonlySet<string>,
@@ -55,7 +55,7 @@ export async function dividedNics(
     for (const { hostExtId, hostNicExtId } of associations) {
       if (!hostExtIds.has(hostExtId) || change?.hostNicExtId === hostNicExtId) continue
       const nic = drivers.networkFabric.hostNics(hostExtId).find(({ extId }) => extId === hostNicExtId)
-      if (nic?.virtualFunctions?.profileExtId !== profileExtId) continue
+      if (nic?.virtualFunctions?.profileExtId !== profileExtId || !nic.isUp) continue
       const divided = { hostNicExtId, profileExtId, free: nic.virtualFunctions.count }
       found.set(hostExtId, [...(found.get(hostExtId) ?? []), divided])
     }

@@ -79,20 +79,28 @@ export function pairOf(
   } as NicPair
 }
 
-/** @param at path of the NIC in the body: `nics[0]/`, or nothing */
-export function pairFaults(nic: NicPair, at: string): ApiError[] {
+/** @param at path of the NIC in the body: `nics[0]/`, or nothing @throws ApiError 501 for a device that the body chooses */
+export function pairFaults(nic: NicPair & Pick<NicEntity, 'networkInfo'>, at: string): ApiError[] {
   const found = virtualFunctionOf(nic)
   const expected = found === undefined ? emulatedNetworkType : types[found.type].network
   const { $objectType = expected } = nic.nicNetworkInfo ?? {}
   const faults = $objectType === expected ? [] : [fault(`${at}nicNetworkInfo/$objectType`, expected, $objectType)]
   if (found === undefined) return faults
+  if (nic.networkInfo !== undefined && nic.nicNetworkInfo === undefined)
+    faults.push(fault(`${at}networkInfo`, `nicNetworkInfo of type ${expected} in its place`, nic.networkInfo))
   const { hostPcieDeviceReference: device } = nic.nicBackingInfo as { readonly hostPcieDeviceReference?: object }
-  const path = `${at}nicBackingInfo`
   if (device !== undefined)
-    faults.push(fault(`${path}/hostPcieDeviceReference`, 'none: the host chooses when the VM is powered on', device))
-  if (found.profileExtId === undefined)
-    faults.push(fault(`${path}/${types[found.type].profile}/extId`, 'the id of a NIC profile', undefined))
+    throw new ApiError('NOT_IMPLEMENTED', { operation: 'A NIC with nicBackingInfo/hostPcieDeviceReference' })
+  const profile = `${at}nicBackingInfo/${types[found.type].profile}/extId`
+  if (found.profileExtId === undefined) faults.push(fault(profile, 'the id of a NIC profile', undefined))
   return faults
+}
+
+/** NICs with virtual functions show only the newer pair of fields. */
+export function shownNic(nic: NicEntity): NicEntity {
+  if (!hasVirtualFunction(nic)) return nic
+  const { backingInfo: _, networkInfo: __, ...newer } = nic
+  return newer
 }
 
 /** @throws ApiError 404 for a profile that is gone, 400 for one of another capability */

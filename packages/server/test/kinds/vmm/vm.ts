@@ -25,6 +25,7 @@ import {
 } from '../../support/native-cluster.ts'
 import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { macsOfFunctions, nicsWithFunctions } from '../../support/virtual-functions.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
   type Creation,
@@ -256,6 +257,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         ],
       },
     ),
+    ...nicsWithFunctions(vlan.subnet.extId).map(
+      (nicFor): FieldBase =>
+        async (app) => {
+          return cloning({ numSockets: 4 }, { nics: [await nicFor(app)] })(app)
+        },
+    ),
     cloning(uefi, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } }),
     cloning(withDisk, { bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) }),
     cloning(withDisk, { bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) }),
@@ -292,6 +299,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         ],
       }),
     ),
+    ...nicsWithFunctions(vlan.subnet.extId).map(
+      (nicFor): FieldBase =>
+        async (app) => {
+          return { path: vms, body: fieldVm({ nics: [await nicFor(app)] }) }
+        },
+    ),
     creating(vms, () => ({ name: named(), source: { entityType: 'VM', extId: seedId('vm/template-source') } })),
     async (app) => {
       const backingInfo = await pointDisk(app)
@@ -326,9 +339,14 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  ...macsOfFunctions('vmm.cloneVm nics/', 4),
+  ...macsOfFunctions('vmm.createVm nics/', 3),
   'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.142' }],
   'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.143' }],
   'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '10.10.100.128' },
+  ],
   'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
   'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
     { value: '10.10.100.197' },

@@ -6,7 +6,7 @@ import type { GuestView } from '../../../drivers/hypervisor.ts'
 import { attachmentsWith, withAttached } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
-import { hasVirtualFunction, virtualFunctionOf } from '../../virtual-machines/virtual-functions.ts'
+import { shownNic, virtualFunctionOf } from '../../virtual-machines/virtual-functions.ts'
 import { isIsoEjected, withoutIso } from './guest/customization.ts'
 import { seenTools } from './guest/tools-of.ts'
 import { withHydration } from './hydrated.ts'
@@ -56,13 +56,6 @@ function shown(stored: VmEntity, view: GuestView | undefined, isEjected: boolean
       ? {}
       : { vmGuestCustomizationStatus }),
   } as VmEntity
-}
-
-/** NICs with virtual functions show only the newer pair of fields. */
-function shownNic(nic: NicEntity): NicEntity {
-  if (!hasVirtualFunction(nic)) return nic
-  const { backingInfo: _, networkInfo: __, ...newer } = nic
-  return newer
 }
 
 /** Adds the addresses that the guest was seen to use, in both pairs of fields. */

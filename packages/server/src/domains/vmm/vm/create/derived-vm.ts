@@ -19,7 +19,7 @@ import {
   vcpusOf,
 } from '../../../virtual-machines/entity.ts'
 import { pairOf, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
-import { nicFaults, readNic } from '../parts/nics.ts'
+import { bodyFaults } from '../parts/nics.ts'
 import { misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { type Derived, type NewVm, newVm, type VmOrigin } from './create.ts'
@@ -83,13 +83,7 @@ export function derivedFaults(blueprint: Blueprint, overrides: Overrides): ApiEr
   return [
     ...configurationFaults(body),
     ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) =>
-      nicFaults(
-        readNic(nic, () => ''),
-        `nics[${index}]/`,
-        vcpusOf(body),
-      ),
-    ),
+    ...(body.nics ?? []).flatMap((nic, index) => bodyFaults(nic, `nics[${index}]/`, vcpusOf(body))),
   ]
 }
 
@@ -170,8 +164,13 @@ export function nicLike(nic: NicEntity): NicEntity {
   const { macAddress: _mac, ...backing } = backingInfo ?? {}
   const { ipv4Config, ...network } = networkInfo ?? {}
   const held = ipv4Config?.ipAddress !== undefined || ipv4Config?.shouldAssignIp === true
-  const virtualFunction = virtualFunctionOf(nic)
   const addressed = { ...network, ipv4Config: { shouldAssignIp: held } }
-  if (virtualFunction !== undefined) return { extId, ...pairOf(virtualFunction, backing, addressed) } as NicEntity
-  return { extId, backingInfo: backing, networkInfo: addressed } as NicEntity
+  return withPair(nic, { extId, backingInfo: backing, networkInfo: addressed } as NicEntity)
+}
+
+/** The older fields are those of the body; a NIC with a virtual function has the newer ones too, which have priority. */
+export function withPair(former: NicEntity, body: NicEntity): NicEntity {
+  const virtualFunction = virtualFunctionOf(former)
+  if (virtualFunction === undefined) return body
+  return { ...body, ...pairOf(virtualFunction, body.backingInfo ?? {}, body.networkInfo ?? {}) }
 }

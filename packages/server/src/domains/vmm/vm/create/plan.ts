@@ -15,10 +15,10 @@ import { apcConfigOf } from '../../../scheduling/cpu-models.ts'
 import type { FileBacking, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { pairFaults, requireProfile } from '../../../virtual-machines/virtual-functions.ts'
+import { requireProfile } from '../../../virtual-machines/virtual-functions.ts'
 import { nvramPath, sizedNvram, withFirmware, withMachineType } from '../firmware.ts'
 import { described, deviceConstraints } from '../parts/devices.ts'
-import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
+import { bodyFaults, type EthernetNic, readNic, subnetFaults } from '../parts/nics.ts'
 import { serialPortsOf } from '../parts/serial-port.ts'
 import { assignSlots, misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
@@ -50,12 +50,10 @@ export interface PlannedVm {
 export function creationFaults(body: VmBody): ApiError[] {
   refuseUnbuilt('createVm', body)
   const config = withMachineType(body)
-  const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ''))
   return [
     ...configurationFaults(config),
     ...misplaced(slotWishes(config)),
-    ...(body.nics ?? []).flatMap((nic, index) => pairFaults(nic, `nics[${index}]/`)),
-    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(config))),
+    ...(body.nics ?? []).flatMap((nic, index) => bodyFaults(nic, `nics[${index}]/`, vcpusOf(config))),
   ]
 }
 

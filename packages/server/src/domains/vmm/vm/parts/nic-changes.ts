@@ -1,5 +1,4 @@
 /** Steps that all operations which change NICs share. Source: behaviour vmm.md 1.4, 1.16. */
-import { isDeepStrictEqual } from 'node:util'
 import { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
@@ -32,9 +31,7 @@ export const nicList: PartKind<'nics'> = {
   },
   coldFields: (before, after) =>
     hasVirtualFunction(before) || hasVirtualFunction(after)
-      ? isDeepStrictEqual(before, after)
-        ? []
-        : ['nicBackingInfo']
+      ? ['nicBackingInfo']
       : before === undefined || after === undefined
         ? []
         : Object.entries(coldFields).flatMap(([name, of]) => (of(before) === of(after) ? [] : name)),

@@ -13,15 +13,15 @@ import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
-import { pairFaults, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
+import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { present } from '../admission.ts'
 import { presentVms } from '../present.ts'
 import { checked, moving, nicList, type Wish, withNetwork } from './nic-changes.ts'
 import {
+  bodyFaults,
   canonicalMac,
   type EthernetNic,
   type NicBody,
-  nicFaults,
   nicOf,
   pairsAreEqual,
   readNic,
@@ -177,14 +177,6 @@ const remove = changeOf<'nics', undefined>(
   releasing,
 )
 
-const faultsIn = (body: NicBody): ApiError[] => [
-  ...pairFaults(body, ''),
-  ...nicFaults(
-    readNic(body, () => ''),
-    '',
-  ),
-]
-
 const migrationFaults = ({ subnet, migrateType, ipAddress }: ValueOf<typeof MigrateNicConfig>): ApiError[] => [
   ...(subnet.extId === undefined ? [fault('subnet/extId', 'the id of a subnet', undefined)] : []),
   ...(migrateType === 'RELEASE_IP' && ipAddress !== undefined
@@ -209,8 +201,8 @@ export const nic = implement(
   },
   {
     rules: {
-      createNic: ({ body }) => faultsIn(body),
-      updateNicById: ({ body }) => faultsIn(body),
+      createNic: ({ body }) => bodyFaults(body, ''),
+      updateNicById: ({ body }) => bodyFaults(body, ''),
       migrateNicById: ({ body }) => migrationFaults(body),
     },
     tasks: [create.task, update.task, remove.task, assignIp.task, releaseIp.task, migrate.task, vnicMigration],

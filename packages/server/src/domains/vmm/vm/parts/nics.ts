@@ -34,6 +34,8 @@ import { chosenMacPrefix, MacLease } from '../../../virtual-machines/mac-lease.t
 import {
   emulatedNetworkType,
   emulatedType,
+  hasVirtualFunction,
+  pairFaults,
   pairOf,
   type VirtualFunction,
   virtualFunctionModel,
@@ -112,7 +114,7 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
     vlanId: _vlan,
     ...given
   }: Network & { readonly ipv6Info?: unknown; readonly vlanId?: unknown } = body.nicNetworkInfo ??
-  body.networkInfo ??
+  (hasVirtualFunction(body) ? {} : body.networkInfo) ??
   {}
   const network: Network = { nicType: 'NORMAL_NIC', vlanMode: 'ACCESS', shouldAllowUnknownMacs: false, ...given }
   const { networkFunctionNicType, ...others } = network
@@ -132,7 +134,17 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
 
 export const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
 
-/** @param at path of the NIC in the body: `nics[0]/`, or nothing */
+/** Faults of a NIC as a body requests it. @param at path of the NIC in the body: `nics[0]/`, or nothing */
+export const bodyFaults = (body: NicBody, at: string, vcpus?: number): ApiError[] => [
+  ...pairFaults(body, at),
+  ...nicFaults(
+    readNic(body, () => ''),
+    at,
+    vcpus,
+  ),
+]
+
+/** @param at as in `bodyFaults` */
 export function nicFaults(nic: NicBody, at: string, vcpus = Number.POSITIVE_INFINITY): ApiError[] {
   const { backingInfo: backing = {}, networkInfo: network = {} } = nic
   const faults: ApiError[] = []

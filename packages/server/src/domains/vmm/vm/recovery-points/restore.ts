@@ -10,9 +10,10 @@ import type { WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { NicEntity, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
+import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { affectedVm, taskOf } from '../admission.ts'
 import { makingVm, type NewVm } from '../create/create.ts'
-import { deriveVm, nicLike } from '../create/derived-vm.ts'
+import { deriveVm, nicLike, withPair } from '../create/derived-vm.ts'
 import { nameFaults } from '../rules.ts'
 import { blueprintOf, type Point, requirePoint } from './captured.ts'
 import { requireNative } from './native.ts'
@@ -116,16 +117,23 @@ async function atOverrides<T>(indexes: readonly number[], work: () => Promise<T>
 function nicSpecFaults({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): ApiError[] {
   const faultsOf = (path: string, extId: string): ApiError[] =>
     nics.some((nic) => nic.extId === extId) ? [] : [fault(path, 'the id of a NIC of the recovery point', extId)]
+  const sriov = new Set(nics.flatMap((nic) => (virtualFunctionOf(nic)?.type === 'SRIOV' ? nic.extId! : [])))
+  const placed = nicOverrideList.flatMap(({ nicExtId, nicNetworkInfo }, index) =>
+    nicNetworkInfo === undefined || !sriov.has(nicExtId)
+      ? []
+      : fault(`${nicSpecPath}/nicOverrideList[${index}]/nicNetworkInfo`, 'none for an SR-IOV NIC', nicNetworkInfo),
+  )
   const named = [...nicOverrideList.map(({ nicExtId }) => nicExtId), ...nicRemoveList]
   const paths = [
     ...nicOverrideList.map((_, index) => `${nicSpecPath}/nicOverrideList[${index}]/nicExtId`),
     ...nicRemoveList.map((_, index) => `${nicSpecPath}/nicRemoveList[${index}]`),
   ]
-  return named.flatMap((extId, index) => {
+  const misnamed = named.flatMap((extId, index) => {
     const path = paths[index] as string
     const first = named.indexOf(extId)
     return first === index ? faultsOf(path, extId) : [fault(path, `another NIC than ${paths[first]}`, extId)]
   })
+  return [...misnamed, ...placed]
 }
 
 /** The captured NICs with new MAC addresses and addresses, except where an override names them. */
@@ -139,7 +147,7 @@ function nicsWith({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: r
 function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntity {
   const { macAddress } = override?.nicBackingInfo ?? {}
   const { subnet, ipv4Config } = override?.nicNetworkInfo ?? {}
-  return {
+  return withPair(nic, {
     ...nic,
     backingInfo: { ...nic.backingInfo, ...(macAddress === undefined ? {} : { macAddress }) },
     networkInfo: {
@@ -147,7 +155,7 @@ function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntit
       ...(subnet === undefined ? {} : { subnet }),
       ...(ipv4Config === undefined ? {} : { ipv4Config: { shouldAssignIp: true, ...ipv4Config } }),
     },
-  } as NicEntity
+  } as NicEntity)
 }
 
 function toolsAddressesOf(
