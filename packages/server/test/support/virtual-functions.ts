@@ -1,11 +1,22 @@
 /** NICs of VMs that are virtual functions of host NICs, as bodies request them. */
 import { seedId } from '../../src/core/ids/named-id.ts'
+import { hostNicId } from '../../src/drivers/simulated/host-nics.ts'
 import { createdPath, named, once } from './field-bases.ts'
-import type { TestApp } from './start-app.ts'
+import type { CallResult, TestApp } from './start-app.ts'
 
 export const nicProfiles = '/networking/v4.3/config/nic-profiles'
 /** Of eth5 of the hosts. */
 export const sriovProfile = seedId('nic-profile/sriov-cx5')
+
+export const ofHostNic = (
+  app: TestApp,
+  verb: 'associate' | 'disassociate',
+  hostExtId: string,
+  profile = sriovProfile,
+): Promise<CallResult> =>
+  app.call('POST', `${nicProfiles}/${profile}/$actions/${verb}-host-nic`, {
+    body: { hostNicExtId: hostNicId(hostExtId, 'eth5') },
+  })
 
 const name = (type: string): string => `vmm.v4.ahv.config.${type}`
 

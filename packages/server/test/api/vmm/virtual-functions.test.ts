@@ -4,38 +4,35 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
-import { hostNicId } from '../../../src/drivers/simulated/host-nics.ts'
-import { ids } from '../../support/clustermgmt.ts'
+import { hostNicFacts } from '../../../src/drivers/simulated/host-nics.ts'
+import { ids, setFault } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { act, aVm, bootDisk, changed, type NativeCluster, nicOn, readVm, tagOf } from '../../support/native-cluster.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
+import { Steps } from '../../support/steps.ts'
+import * as template from '../../support/templates.ts'
+import { nicProfiles, ofHostNic, sriovNic, sriovProfile } from '../../support/virtual-functions.ts'
 
 let app: TestApp
+const steps = new Steps()
 before(async () => {
-  app = await startApp()
-  await associated(hostA)
+  app = await startApp({ logLevel: 'silent', beforeStep: steps.beforeStep })
+  await associated()
 })
 afterEach(() => checkInvariants(app))
 after(() => app.close())
 
 const cluster = { extId: ids.native, imageExtId: seedId('image/ubuntu-24.04.qcow2') } as NativeCluster
 const hostA = seedId('host/hp-n01-a')
-const profile = seedId('nic-profile/sriov-cx5')
-const profiles = '/networking/v4.3/config/nic-profiles'
+const profile = sriovProfile
+const profiles = nicProfiles
 const vms = '/vmm/v4.2/ahv/config/vms'
 const name = (type: string): string => `vmm.v4.ahv.config.${type}`
 
-const ofHostNic = async (verb: string, hostExtId: string) =>
-  app.call('POST', `${profiles}/${profile}/$actions/${verb}-host-nic`, {
-    body: { hostNicExtId: hostNicId(hostExtId, 'eth5') },
-  })
-async function associated(hostExtId: string): Promise<void> {
-  assert.equal((await app.task(await ofHostNic('associate', hostExtId))).status, 'SUCCEEDED')
+async function associated(): Promise<void> {
+  assert.equal((await app.task(await ofHostNic(app, 'associate', hostA))).status, 'SUCCEEDED')
 }
-const sriov = (more: object = {}, network: object = {}): object => ({
-  nicBackingInfo: { $objectType: name('SriovNic'), sriovProfileReference: { extId: profile }, ...more },
-  nicNetworkInfo: { $objectType: name('SriovNicNetworkInfo'), ...network },
-})
+const sriov = sriovNic
 const withFunctions = (vmName: string, count = 1): Promise<any> =>
   aVm(app, cluster, {
     name: vmName,
@@ -63,7 +60,7 @@ test('an SR-IOV NIC shows the newer fields only, takes a function at power-on an
   assert.deepEqual([running.host.extId, running.isLiveMigrateCapable], [hostA, false])
   const [reference] = await references()
   assert.deepEqual([reference.numVFs, reference.associatedVmNicReferences], [16, [stored.extId]])
-  const busy = await ofHostNic('disassociate', hostA)
+  const busy = await ofHostNic(app, 'disassociate', hostA)
   assert.deepEqual([busy.status, busy.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
   assert.match(busy.errors[0]!.message, /VM fast/)
   const moving = await act(app, extId, 'migrate-to-host', { host: { extId: seedId('host/hp-n01-b') } })
@@ -131,10 +128,9 @@ test('a profile that VMs use is not deleted; wrong NICs are refused with their p
   const at = 'nicBackingInfo/sriovProfileReference/extId'
   assert.deepEqual(await refused(sriov({ sriovProfileReference: { extId: offload } })), [400, at])
   assert.deepEqual(await refused(sriov({ sriovProfileReference: {} })), [400, at])
-  assert.deepEqual(await refused(sriov({ hostPcieDeviceReference: { extId: profile } })), [
-    400,
-    'nicBackingInfo/hostPcieDeviceReference',
-  ])
+  assert.equal((await refused(sriov({ hostPcieDeviceReference: { extId: profile } })))[0], 501)
+  const older = { nicBackingInfo: (sriov() as any).nicBackingInfo, networkInfo: { vlanMode: 'TRUNK' } }
+  assert.deepEqual(await refused(older), [400, 'networkInfo'])
   assert.equal((await refused(sriov({ sriovProfileReference: { extId: seedId('nothing') } })))[0], 404)
   const mixed = { ...sriov(), nicNetworkInfo: { $objectType: name('DpOffloadNicNetworkInfo') } }
   assert.equal((await refused(mixed))[0], 400)
@@ -152,4 +148,107 @@ test('a profile that VMs use is not deleted; wrong NICs are refused with their p
   assert.match(start.errorMessages[0].message, /no free virtual function/)
   await removedVm(extId)
   assert.equal((await app.task(await app.call('DELETE', `${profiles}/${offload}`))).status, 'SUCCEEDED')
+})
+
+test('a host NIC without a link gives no function; a VM that has one grows on its host meanwhile', async () => {
+  const [running, waiting] = [await withFunctions('steady'), await withFunctions('waiting')]
+  await changed(app, running.extId, 'power-on')
+  await setFault(app, hostA, { lostUplinks: ['eth5'] })
+  const failed = await changed(app, waiting.extId, 'power-on')
+  assert.match(failed.errorMessages[0].message, /no free virtual function/)
+  const { memorySizeBytes, ...vm } = await readVm(app, running.extId)
+  const grown = await changed(app, running.extId, { put: { ...vm, memorySizeBytes: 2 * memorySizeBytes } })
+  assert.equal(grown.status, 'SUCCEEDED', JSON.stringify(grown.errorMessages))
+  assert.deepEqual((await references())[0].associatedVmNicReferences, [vm.nics[1].extId])
+  await setFault(app, hostA)
+  assert.equal((await changed(app, waiting.extId, 'power-on')).status, 'SUCCEEDED')
+  for (const { extId } of [running, waiting]) await removedVm(extId)
+})
+
+test('a host NIC that goes between placement and start fails the power-on, which gives the function back', async () => {
+  const { extId } = await withFunctions('late')
+  const nics = hostNicFacts(app.world)
+  const fact = nics.get(hostA)!
+  const release = steps.hold('vmm.power-on-vm start')
+  const started = await act(app, extId, 'power-on', {})
+  while ((await references())[0].associatedVmNicReferences === undefined) await app.store.transaction(async () => {})
+  const { profiles: _, ...undivided } = fact
+  await nics.put(hostA, undivided)
+  release()
+  const task = await app.task(started)
+  await nics.put(hostA, fact)
+  assert.equal(task.status, 'FAILED')
+  assert.match(task.errorMessages[0].message, /has 0 virtual functions/)
+  assert.equal((await references())[0].associatedVmNicReferences, undefined)
+  assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
+  await removedVm(extId)
+})
+
+test('the maintenance of a host names the VMs that have functions of its NICs, and leaves them ON', async () => {
+  const { extId } = await withFunctions('bound')
+  await changed(app, extId, 'power-on')
+  const host = `/clustermgmt/v4.2/operations/clusters/${cluster.extId}/hosts/${hostA}`
+  const body = {}
+  const entering = await app.call('POST', `${host}/$actions/enter-host-maintenance`, { body, requestId: randomUUID() })
+  const { status, errorMessages } = await app.task(entering)
+  assert.equal(status, 'FAILED')
+  assert.match(errorMessages[0].message, /bound.*virtual function of a NIC of the host/)
+  assert.equal((await readVm(app, extId)).powerState, 'ON')
+  await removedVm(extId)
+})
+
+test('a NIC becomes a virtual function and an emulated NIC again while the VM is OFF, and its addresses follow', async () => {
+  const { extId, nics } = await aVm(app, cluster, {
+    name: 'changing',
+    disks: [bootDisk(cluster)],
+    nics: [nicOn(seedId('subnet/vlan-100-app'))],
+  })
+  const path = `${vms}/${extId}/nics/${nics[0].extId}`
+  const { value } = nics[0].networkInfo.ipv4Config.ipAddress
+  const put = async (body: object) => app.call('PUT', path, { body, ...(await ofVm(extId)) })
+  const changedTo = async (body: object) => {
+    const task = await app.task(await put(body))
+    assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+    return (await app.call('GET', path)).data
+  }
+  // A client sends the older fields back as it read them.
+  const divided = await changedTo({ ...nics[0], ...sriov({}, { vlanId: 9 }) })
+  assert.deepEqual([divided.networkInfo, divided.nicNetworkInfo.vlanId], [undefined, 9])
+  assert.equal(divided.nicBackingInfo.macAddress, nics[0].backingInfo.macAddress)
+  const taker = await aVm(app, cluster, {
+    name: 'taker',
+    nics: [nicOn(seedId('subnet/vlan-100-app'), { ipv4Config: { ipAddress: { value } } })],
+  })
+  await changed(app, extId, 'power-on')
+  assert.equal((await put(nicOn(seedId('subnet/vlan-100-app')))).status, 409)
+  await changed(app, extId, 'power-off')
+  const emulated = await changedTo(nicOn(seedId('subnet/vlan-100-app')))
+  assert.notEqual(emulated.networkInfo.ipv4Config.ipAddress.value, value)
+  for (const one of [extId, taker.extId]) await removedVm(one)
+})
+
+test('templates and recovery points keep virtual functions, and show the newer fields only', async () => {
+  const { extId } = await withFunctions('model')
+  const { templateVersionSpec } = await template.aTemplate(app, extId)
+  const [, kept] = templateVersionSpec.vmSpec.nics
+  assert.deepEqual([kept.backingInfo, kept.nicBackingInfo.sriovProfileReference], [undefined, { extId: profile }])
+  const points = '/vmm/v4.2/ahv/config/vm-recovery-points'
+  const taken = await app.task(await app.call('POST', points, { body: { vmExtId: extId }, requestId: randomUUID() }))
+  const restore = async (override: object) =>
+    app.call('POST', `${points}/${taken.entitiesAffected[0].extId}/$actions/restore`, {
+      body: { vmConfigOverrideSpec: { name: 'restored', nicSpec: { nicOverrideList: [override] } } },
+      requestId: randomUUID(),
+    })
+  const nicExtId = (await readVm(app, extId)).nics[1].extId
+  const spec = (of: string) => `vmm.v4.ahv.config.VmRestoreVirtualEthernetNic${of}OverrideSpec`
+  const subnet = { extId: seedId('subnet/vlan-100-app') }
+  const misplaced = await restore({ nicExtId, nicNetworkInfo: { $objectType: spec('NetworkInfo'), subnet } })
+  assert.equal(misplaced.status, 400)
+  const macAddress = '50:6b:8d:00:06:01'
+  const task = await app.task(await restore({ nicExtId, nicBackingInfo: { $objectType: spec(''), macAddress } }))
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  const [restored] = (await app.call('GET', `${vms}?$filter=name eq 'restored'`)).data
+  const { nicBackingInfo, nicNetworkInfo } = restored.nics[1]
+  assert.deepEqual([nicBackingInfo.macAddress, nicNetworkInfo.vlanId], [macAddress, 7])
+  for (const one of [extId, restored.extId]) await removedVm(one)
 })

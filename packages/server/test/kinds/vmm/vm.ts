@@ -25,7 +25,7 @@ import {
 } from '../../support/native-cluster.ts'
 import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
-import { macsOfFunctions, nicsWithFunctions } from '../../support/virtual-functions.ts'
+import { macsOfFunctions, nicsWithFunctions, ofHostNic, sriovNic } from '../../support/virtual-functions.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
   type Creation,
@@ -113,6 +113,11 @@ async function aRunningVm(app: TestApp, more: object = {}): Promise<string> {
 /** Its guest is up, with tools. */
 async function aBootedVm(app: TestApp): Promise<string> {
   return (await aVmWithTools(app, await aNativeCluster(app))).extId
+}
+/** The first host of the demo has the virtual functions. */
+async function withFunction(app: TestApp, more: object = {}): Promise<object> {
+  assert.equal((await app.task(await ofHostNic(app, 'associate', hostId('hp-n01-a')))).status, 'SUCCEEDED')
+  return { ...more, nics: [{ networkInfo: { subnet: { extId: await aPooledSubnet(app) } } }, sriovNic()] }
 }
 const askingGuest =
   (action: string): FieldBase =>
@@ -429,9 +434,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.reboot-vm': async (app) => act(app, await aBootedVm(app), 'reboot'),
   'vmm.reboot-guest-vm': async (app) => actWith(app, await aBootedVm(app), 'guest-reboot', withScript),
   'vmm.shutdown-guest-vm': async (app) => actWith(app, await aBootedVm(app), 'guest-shutdown', withScript),
-  'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app), 'power-off'),
+  'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app, await withFunction(app)), 'power-off'),
   // With a customisation, whose ISO lies in a drive from then on.
-  'vmm.power-on-vm': async (app) => act(app, await aFullVm(app, { guestCustomization }), 'power-on'),
+  'vmm.power-on-vm': async (app) =>
+    act(app, await aFullVm(app, await withFunction(app, { guestCustomization })), 'power-on'),
   'vmm.reset-vm': async (app) => act(app, await aRunningVm(app), 'reset'),
   // Alone on a host that has failed, with its customisation to come: the next look restarts it.
   'vmm.restart-vm-elsewhere': async (app) => {
