@@ -252,3 +252,39 @@ test('templates and recovery points keep virtual functions, and show the newer f
   assert.deepEqual([nicBackingInfo.macAddress, nicNetworkInfo.vlanId], [macAddress, 7])
   for (const one of [extId, restored.extId]) await removedVm(one)
 })
+
+test('a revert and a restore leave a NIC out whose NIC profile was deleted', async () => {
+  const made = await app.task(
+    await app.call('POST', profiles, {
+      body: { name: 'brief', nicFamily: '15b3:1017', capabilityConfig: { capabilityType: 'SRIOV' } },
+    }),
+  )
+  const brief = made.entitiesAffected[0].extId
+  const { extId, nics } = await aVm(app, cluster, {
+    name: 'outliving',
+    disks: [bootDisk(cluster)],
+    nics: [nicOn(seedId('subnet/vlan-100-app')), sriov({ sriovProfileReference: { extId: brief } })],
+  })
+  const points = '/vmm/v4.2/ahv/config/vm-recovery-points'
+  const taken = await app.task(await app.call('POST', points, { body: { vmExtId: extId }, requestId: randomUUID() }))
+  const point = taken.entitiesAffected[0].extId
+  const path = `${vms}/${extId}/nics/${nics[1].extId}`
+  assert.equal((await app.task(await app.call('DELETE', path, { ...(await ofVm(extId)) }))).status, 'SUCCEEDED')
+  assert.equal((await app.task(await app.call('DELETE', `${profiles}/${brief}`))).status, 'SUCCEEDED')
+  const reverted = await app.task(await act(app, extId, 'revert', { vmRecoveryPointExtId: point }))
+  assert.equal(reverted.status, 'SUCCEEDED', JSON.stringify(reverted.errorMessages))
+  assert.match(JSON.stringify(reverted.warnings), /NIC profile/)
+  assert.equal((await readVm(app, extId)).nics.length, 1)
+  const restore = async (isStrictMode: boolean) =>
+    app.task(
+      await app.call('POST', `${points}/${point}/$actions/restore`, {
+        body: { isStrictMode, vmConfigOverrideSpec: { name: 'later' } },
+        requestId: randomUUID(),
+      }),
+    )
+  assert.match((await restore(true)).errorMessages[0].message, /NIC profile/)
+  assert.equal((await restore(false)).status, 'SUCCEEDED')
+  const [later] = (await app.call('GET', `${vms}?$filter=name eq 'later'`)).data
+  assert.equal(later.nics.length, 1)
+  for (const one of [extId, later.extId]) await removedVm(one)
+})

@@ -19,7 +19,7 @@ import {
   vcpusOf,
 } from '../../../virtual-machines/entity.ts'
 import { pairOf, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
-import { bodyFaults } from '../parts/nics.ts'
+import { nicBodyFaults } from '../parts/nics.ts'
 import { misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { type Derived, type NewVm, newVm, type VmOrigin } from './create.ts'
@@ -83,7 +83,7 @@ export function derivedFaults(blueprint: Blueprint, overrides: Overrides): ApiEr
   return [
     ...configurationFaults(body),
     ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) => bodyFaults(nic, `nics[${index}]/`, vcpusOf(body))),
+    ...(body.nics ?? []).flatMap((nic, index) => nicBodyFaults(nic, `nics[${index}]/`, vcpusOf(body))),
   ]
 }
 

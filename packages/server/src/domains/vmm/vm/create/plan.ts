@@ -18,7 +18,7 @@ import { fault } from '../../../virtual-machines/fault.ts'
 import { requireProfile } from '../../../virtual-machines/virtual-functions.ts'
 import { nvramPath, sizedNvram, withFirmware, withMachineType } from '../firmware.ts'
 import { described, deviceConstraints } from '../parts/devices.ts'
-import { bodyFaults, type EthernetNic, readNic, subnetFaults } from '../parts/nics.ts'
+import { type EthernetNic, nicBodyFaults, readNic, subnetFaults } from '../parts/nics.ts'
 import { serialPortsOf } from '../parts/serial-port.ts'
 import { assignSlots, misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
@@ -53,7 +53,7 @@ export function creationFaults(body: VmBody): ApiError[] {
   return [
     ...configurationFaults(config),
     ...misplaced(slotWishes(config)),
-    ...(body.nics ?? []).flatMap((nic, index) => bodyFaults(nic, `nics[${index}]/`, vcpusOf(config))),
+    ...(body.nics ?? []).flatMap((nic, index) => nicBodyFaults(nic, `nics[${index}]/`, vcpusOf(config))),
   ]
 }
 

@@ -18,10 +18,10 @@ import { present } from '../admission.ts'
 import { presentVms } from '../present.ts'
 import { checked, moving, nicList, type Wish, withNetwork } from './nic-changes.ts'
 import {
-  bodyFaults,
   canonicalMac,
   type EthernetNic,
   type NicBody,
+  nicBodyFaults,
   nicOf,
   pairsAreEqual,
   readNic,
@@ -201,8 +201,8 @@ export const nic = implement(
   },
   {
     rules: {
-      createNic: ({ body }) => bodyFaults(body, ''),
-      updateNicById: ({ body }) => bodyFaults(body, ''),
+      createNic: ({ body }) => nicBodyFaults(body, ''),
+      updateNicById: ({ body }) => nicBodyFaults(body, ''),
       migrateNicById: ({ body }) => migrationFaults(body),
     },
     tasks: [create.task, update.task, remove.task, assignIp.task, releaseIp.task, migrate.task, vnicMigration],

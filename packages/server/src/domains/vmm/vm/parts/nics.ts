@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { NicProfile } from '@hyperplane/contract/networking/nic-profile'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { EmulatedNic, NicNetworkInfo } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -135,7 +136,7 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
 export const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
 
 /** Faults of a NIC as a body requests it. @param at path of the NIC in the body: `nics[0]/`, or nothing */
-export const bodyFaults = (body: NicBody, at: string, vcpus?: number): ApiError[] => [
+export const nicBodyFaults = (body: NicBody, at: string, vcpus?: number): ApiError[] => [
   ...pairFaults(body, at),
   ...nicFaults(
     readNic(body, () => ''),
@@ -144,7 +145,7 @@ export const bodyFaults = (body: NicBody, at: string, vcpus?: number): ApiError[
   ),
 ]
 
-/** @param at as in `bodyFaults` */
+/** @param at as in `nicBodyFaults` */
 export function nicFaults(nic: NicBody, at: string, vcpus = Number.POSITIVE_INFINITY): ApiError[] {
   const { backingInfo: backing = {}, networkInfo: network = {} } = nic
   const faults: ApiError[] = []
@@ -186,6 +187,21 @@ export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: Subn
     faults.push(fault(`${inNetwork}/ipv4Config`, `no address: subnet ${subnet.name} is not managed`, asked[0]?.value))
   }
   return faults
+}
+
+/** A deleted entity that a captured NIC refers to. */
+export interface Gone {
+  readonly kind: 'subnet' | 'NIC profile'
+  readonly id: string
+}
+
+export async function goneOf(store: Reader, nic: NicEntity): Promise<Gone | undefined> {
+  const subnet = nic.networkInfo?.subnet?.extId
+  if (subnet !== undefined && (await store.get(Subnet, subnet)) === undefined) return { kind: 'subnet', id: subnet }
+  const { profileExtId: profile } = virtualFunctionOf(nic) ?? {}
+  if (profile !== undefined && (await store.get(NicProfile, profile)) === undefined)
+    return { kind: 'NIC profile', id: profile }
+  return undefined
 }
 
 /** Leases the given MAC address to the NIC, or a generated one. @throws ApiError 409 in use; 422 the subnet is full */

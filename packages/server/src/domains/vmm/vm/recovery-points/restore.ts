@@ -1,6 +1,5 @@
 /** restoreVmRecoveryPoint: a new VM from a recovery point. Source: behaviour vmm.md 1.6 (restore). */
 import type { ValueOf } from '@hyperplane/contract'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { RestoreVmRecoveryPointParams } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll, withMessages } from '../../../../core/api-error.ts'
@@ -14,6 +13,7 @@ import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.t
 import { affectedVm, taskOf } from '../admission.ts'
 import { makingVm, type NewVm } from '../create/create.ts'
 import { deriveVm, nicLike, withPair } from '../create/derived-vm.ts'
+import { type Gone, goneOf } from '../parts/nics.ts'
 import { nameFaults } from '../rules.ts'
 import { blueprintOf, type Point, requirePoint } from './captured.ts'
 import { requireNative } from './native.ts'
@@ -28,7 +28,7 @@ type NicOverride = NonNullable<NicSpec['nicOverrideList']>[number]
 interface Captured {
   readonly pointExtId: string
   readonly isStrict: boolean
-  /** Subnets of captured NICs that were deleted. */
+  /** Subnets and NIC profiles of captured NICs that were deleted. */
   readonly missing: readonly Missing[]
 }
 
@@ -36,9 +36,8 @@ interface Restore extends NewVm, Captured {
   readonly isWithoutTools?: boolean
 }
 
-export interface Missing {
+export interface Missing extends Gone {
   readonly nicExtId: string
-  readonly subnetExtId: string
 }
 
 /** A new VM has no attachments of volume groups in its guest, so that `shouldClearInGuestVolumeGroupAttachments` holds. @throws ApiError 501 */
@@ -169,16 +168,15 @@ function toolsAddressesOf(
   })
 }
 
-/** `kept`: the NICs whose subnets exist. */
+/** `kept`: the NICs whose subnets and NIC profiles exist. */
 export async function presentNics(
   store: Reader,
   nics: readonly NicEntity[],
 ): Promise<{ readonly kept: NicEntity[]; readonly missing: Missing[] }> {
   const missing: Missing[] = []
-  for (const { extId, networkInfo } of nics) {
-    const subnetExtId = networkInfo?.subnet?.extId
-    if (subnetExtId !== undefined && (await store.get(Subnet, subnetExtId)) === undefined)
-      missing.push({ nicExtId: extId, subnetExtId })
+  for (const nic of nics) {
+    const gone = await goneOf(store, nic)
+    if (gone !== undefined) missing.push({ nicExtId: nic.extId, ...gone })
   }
   return { kept: nics.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId)), missing }
 }
@@ -202,12 +200,11 @@ async function freeName(store: Reader, name: string): Promise<string> {
   return nameWith(free)
 }
 
-/** @throws ApiError 404 when the recovery point, or in strict mode a subnet of its VM, was deleted */
+/** @throws ApiError 404 when the recovery point, or in strict mode a subnet or NIC profile of its VM, was deleted */
 export async function requireCaptured(store: Reader, { isStrict, missing, pointExtId }: Captured): Promise<void> {
   await requirePoint(store, pointExtId)
   const faults = missing.map(
-    ({ nicExtId, subnetExtId }) =>
-      new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: `vm/nics/${nicExtId}` }),
+    ({ nicExtId, kind, id }) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind, id, attribute: `vm/nics/${nicExtId}` }),
   )
   if (isStrict) refuseAll(faults)
 }
@@ -217,8 +214,8 @@ export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
   stored: async (ctx, { vmExtId, missing, isWithoutTools }) => {
     if (isWithoutTools === true)
       ctx.warn('The VM of the recovery point has no guest tools, which would set the static addresses of its guest.')
-    for (const { nicExtId, subnetExtId } of missing)
-      ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the subnet ${subnetExtId}.`)
+    for (const { nicExtId, kind, id } of missing)
+      ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the ${kind} ${id}.`)
     ctx.complete([{ name: 'vmExtIds', value: [vmExtId] }])
   },
 })
