@@ -360,6 +360,13 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   ...cloneValues,
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
+  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '10.10.100.127' },
+  ],
+  'vmm.createVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.126' }],
+  'vmm.createVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '10.10.100.125' },
+  ],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.177' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
   'vmm.createVm source/extId': [seedId('vm/web-01')],
