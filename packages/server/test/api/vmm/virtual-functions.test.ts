@@ -7,7 +7,17 @@ import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.
 import { hostNicFacts } from '../../../src/drivers/simulated/host-nics.ts'
 import { ids, setFault } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
-import { act, aVm, bootDisk, changed, type NativeCluster, nicOn, readVm, tagOf } from '../../support/native-cluster.ts'
+import {
+  act,
+  aNativeCluster,
+  aVm,
+  bootDisk,
+  changed,
+  type NativeCluster,
+  nicOn,
+  readVm,
+  tagOf,
+} from '../../support/native-cluster.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
 import * as template from '../../support/templates.ts'
@@ -287,4 +297,26 @@ test('a revert and a restore leave a NIC out whose NIC profile was deleted', asy
   const [later] = (await app.call('GET', `${vms}?$filter=name eq 'later'`)).data
   assert.equal(later.nics.length, 1)
   for (const one of [extId, later.extId]) await removedVm(one)
+})
+
+test('a VM with a virtual function moves to another cluster while it is OFF only, and starts where a host has one', async () => {
+  const target = await aNativeCluster(app)
+  const { extId } = await aVm(app, cluster, { name: 'mover', disks: [bootDisk(cluster)], nics: [sriov()] })
+  const migrated = (isLiveMigration: boolean) =>
+    act(app, extId, 'migrate', {
+      isLiveMigration,
+      targetAvailabilityZone: { extId: seedId('availability-zone/local') },
+      targetCluster: { extId: target.extId },
+    })
+  await changed(app, extId, 'power-on')
+  const live = await app.task(await migrated(true))
+  assert.equal(live.status, 'FAILED')
+  assert.match(live.errorMessages[0].message, /bound to its host while it runs/)
+  await changed(app, extId, 'power-off')
+  const cold = await app.task(await migrated(false))
+  assert.equal(cold.status, 'SUCCEEDED', JSON.stringify(cold.errorMessages))
+  const moved = await readVm(app, extId)
+  assert.deepEqual(moved.nics[0].nicBackingInfo.sriovProfileReference, { extId: profile })
+  assert.match((await changed(app, extId, 'power-on')).errorMessages[0].message, /no free virtual function/)
+  await removedVm(extId)
 })
