@@ -22,6 +22,7 @@ import { startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
 import * as template from '../../support/templates.ts'
 import { nicProfiles, ofHostNic, sriovNic, sriovProfile } from '../../support/virtual-functions.ts'
+import { aRobot, aRole, grant } from '../iam/people.ts'
 
 let app: TestApp
 const steps = new Steps()
@@ -70,6 +71,10 @@ test('an SR-IOV NIC shows the newer fields only, takes a function at power-on an
   assert.deepEqual([running.host.extId, running.isLiveMigrateCapable], [hostA, false])
   const [reference] = await references()
   assert.deepEqual([reference.numVFs, reference.associatedVmNicReferences], [16, [stored.extId]])
+  const robot = await aRobot(app)
+  await grant(app, { id: await aRole(app, ['View_NIC_Profile']) }, robot.extId, { nic_profile: { '*': { eq: '*' } } })
+  const { data: ofOthers } = await app.call('GET', `${profiles}/${profile}`, { apiKey: robot.apiKey })
+  assert.equal(ofOthers.hostNicReferences[0].associatedVmNicReferences, undefined, 'it sees no VM')
   const busy = await ofHostNic(app, 'disassociate', hostA)
   assert.deepEqual([busy.status, busy.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
   assert.match(busy.errors[0]!.message, /VM fast/)
