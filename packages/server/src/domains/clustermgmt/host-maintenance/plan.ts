@@ -11,10 +11,11 @@ import { admits, Choices, type HostCandidate } from '../../scheduling/placement.
 import { hostAffinityOf } from '../../scheduling/policy-selection.ts'
 import { candidatesOf, demandOf, loadsIn } from '../../scheduling/scheduler.ts'
 import { filesOf, hasPassthrough, isMovable, type VmEntity } from '../../virtual-machines/entity.ts'
+import { hasVirtualFunction } from '../../virtual-machines/virtual-functions.ts'
 
 interface Planning {
   readonly store: Reader
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
 interface OfHost {
@@ -70,6 +71,7 @@ async function reasonNotToMigrate(
   others: readonly HostCandidate[],
 ): Promise<string | undefined> {
   if (hasPassthrough(vm)) return 'it has a GPU or PCIe device of the host'
+  if (vm.nics?.some(hasVirtualFunction)) return 'it has a virtual function of a NIC of the host'
   if (!isMovable(vm)) return 'it is bound to the CPUs of the host'
   if (vm.powerState === 'PAUSED' || vm.powerState === 'UNDETERMINED') return `it is ${vm.powerState}`
   if (vm.pinnedHostExtId === at.hostExtId) return 'it is pinned to the host'
