@@ -33,7 +33,13 @@ export async function evacuateFor(
     operation: operations.evacuate,
     start: async (record) => {
       await beginMaintenance(record.store, host, ctx.taskExtId)
-      const input = { ...host, timeoutSeconds, rollsBack: true, mayStop: false, ignoresVcenter: false }
+      const input = {
+        ...host,
+        timeoutSeconds,
+        rollsBackOnFailure: true,
+        mayShutDownVms: false,
+        hasUnusedVcenterInfo: false,
+      }
       return record.startTask(hostTasks.evacuate, input, subtaskOf(ctx, host, operations.evacuate, name))
     },
   })
@@ -52,7 +58,7 @@ export async function repopulateAfter(ctx: Running, host: HostOfCluster, timeout
     start: (record) =>
       record.startTask(
         hostTasks.repopulate,
-        { ...host, timeoutSeconds, ignoresVcenter: false },
+        { ...host, timeoutSeconds, hasUnusedVcenterInfo: false },
         subtaskOf(ctx, host, operations.repopulate, name),
       ),
   })

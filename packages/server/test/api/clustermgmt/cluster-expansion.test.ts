@@ -95,10 +95,8 @@ test('10. a compatible node joins with its disks, and its capacity counts', asyn
   assert.ok((await listed(`${cluster}/hosts/${nodeId('a')}/virtual-nics`)).some(({ name }) => name === 'br0'))
 })
 
-test('VMs run on a host that joined, and come to it when another host is emptied', async () => {
+test('a VM that names the host that joined runs there', async () => {
   const host = nodeId('a')
-  const [, , container] = await listed(`${clustermgmt}/storage-containers?$filter=clusterExtId eq '${ids.native}'`)
-  assert.ok(container)
   const created = await succeeded(
     app.call('POST', '/vmm/v4.2/ahv/config/vms', {
       body: {

@@ -5,7 +5,16 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Schedule, ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { type Alert, AlertNotice, type AlertReceiver, type AlertTypeName, type Notice, OpenAlert } from './alert.ts'
+import { retentionSeconds } from '../../statistics/grid.ts'
+import {
+  type Alert,
+  AlertNotice,
+  type AlertReceiver,
+  type AlertTypeName,
+  ClosedAlert,
+  type Notice,
+  OpenAlert,
+} from './alert.ts'
 import { type Condition, failuresIn, shortagesIn } from './conditions.ts'
 import { alertReceivers } from './receivers.ts'
 
@@ -95,6 +104,7 @@ async function update(
   await ctx.store.transaction(async (transaction) => {
     for (const alert of past) {
       await transaction.remove(OpenAlert, alert.extId)
+      await keep(transaction, alert, now)
       await notify(ctx, transaction, alert, 'CLOSED')
     }
     for (const condition of fresh) {
@@ -102,6 +112,15 @@ async function update(
       await notify(ctx, transaction, await transaction.insert(OpenAlert, alert), 'OPENED')
     }
   })
+}
+
+async function keep(store: Transaction, alert: Alert, closedAt: string): Promise<void> {
+  const { clusterExtId } = alert
+  if ((await store.get(Cluster, clusterExtId)) === undefined) return
+  await store.insert(ClosedAlert, { ...alert, closedAt })
+  const oldest = Date.parse(closedAt) - 1000 * retentionSeconds
+  for (const closed of await store.findWhere(ClosedAlert, { clusterExtId }))
+    if (Date.parse(closed.closedAt) < oldest) await store.remove(ClosedAlert, closed.extId)
 }
 
 async function notify(

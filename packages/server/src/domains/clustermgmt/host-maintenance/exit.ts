@@ -7,7 +7,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
-import { vcenterIgnored } from './enter.ts'
+import { unusedVcenterInfo } from './enter.ts'
 import { isTooLate } from './plan.ts'
 import { setState } from './states.ts'
 import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
@@ -17,13 +17,13 @@ type Running = StepContext<Drivers>
 /** Ends of subtasks that failed, by VM. */
 type Failed = readonly (readonly [vmExtId: string, end: TaskEnd])[]
 
-const refillHost: readonly Step<Drivers, Repopulating>[] = [
+const repopulationSteps: readonly Step<Drivers, Repopulating>[] = [
   {
     name: 'schedulable',
     progress: 60,
-    record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
+    record: async (ctx, { hostExtId, timeoutSeconds, hasUnusedVcenterInfo }) => {
       await setState(ctx.store, hostExtId, 'normal')
-      if (ignoresVcenter) ctx.warn(vcenterIgnored)
+      if (hasUnusedVcenterInfo) ctx.warn(unusedVcenterInfo)
       return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
     },
   },
@@ -63,14 +63,14 @@ export const startController: Step<Drivers, Repopulating> = {
 export const exitMaintenance = defineTask<Repopulating>({
   name: 'clustermgmt.exit-host-maintenance',
   pointOfNoReturn: startController.name,
-  steps: [startController, ...refillHost],
+  steps: [startController, ...repopulationSteps],
 })
 
 /** Ends what `evacuateHost` began. */
 export const repopulateHost = defineTask<Repopulating>({
   name: hostTasks.repopulate.name,
   pointOfNoReturn: 'schedulable',
-  steps: refillHost,
+  steps: repopulationSteps,
 })
 
 const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
