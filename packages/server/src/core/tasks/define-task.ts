@@ -165,6 +165,12 @@ export interface TaskStarter {
 
 export class CancelAccepted extends Error {}
 
+/** For a step that can be ended at this point. @throws CancelAccepted; the reason of `stopping` */
+export function throwIfCanceled(ctx: Pick<StepContext<unknown>, 'cancelRequested' | 'stopping'>): void {
+  ctx.stopping.throwIfAborted()
+  if (ctx.cancelRequested()) throw new CancelAccepted()
+}
+
 export class DriverError extends Error {
   readonly retryable: boolean
   /** Default: BACKEND_TIMEOUT if retryable, else INTERNAL_ERROR. */

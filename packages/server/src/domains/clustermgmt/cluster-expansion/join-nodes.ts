@@ -1,7 +1,7 @@
 /** Nodes join a cluster together: one subtask for each. Source: behaviour clustermgmt.md 1.3 (Expand). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
+import { type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeView } from '../../../drivers/nodes.ts'
@@ -42,8 +42,7 @@ export async function joinAll(
       })
     },
   })
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
+  throwIfCanceled(ctx)
   const failed = [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
   if (failed.length === 0) return
   const names = failed.map(([nodeUuid]) => `"${byId.get(nodeUuid)?.hostName}"`).join(', ')

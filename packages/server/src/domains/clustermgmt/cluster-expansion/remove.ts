@@ -1,7 +1,7 @@
 /** Hosts leave their cluster with no VM and no data. Source: behaviour clustermgmt.md 1.3 (Remove), 1.1 (task shape). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
+import { type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
@@ -53,7 +53,7 @@ export const removeNodes = defineTask<Removal>({
       run: async (ctx, { clusterExtId, hostExtIds }) => {
         for (const hostExtId of hostExtIds) {
           await evacuateFor(ctx, { hostExtId, clusterExtId }, refusals, timeoutSeconds)
-          requireUncancelled(ctx)
+          throwIfCanceled(ctx)
         }
         for (const hostExtId of hostExtIds) await untilDeserted(ctx, hostExtId)
       },
@@ -108,7 +108,7 @@ const desertedWithinMillis = 15 * 60_000
 async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
   const end = ctx.clock.now() + desertedWithinMillis
   for (;;) {
-    requireUncancelled(ctx)
+    throwIfCanceled(ctx)
     const held = await ctx.store.findWhere(HostAllocation, { hostExtId })
     if (held.length === 0) return
     const name = (await ctx.store.get(Host, hostExtId))?.hostName ?? hostExtId
@@ -116,11 +116,6 @@ async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
     if (ctx.clock.now() >= end) throw new ApiError('CONFLICT', { fault })
     await ctx.clock.sleep(lookEveryMillis)
   }
-}
-
-function requireUncancelled(ctx: Running): void {
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
 }
 
 /** By drive. */
@@ -139,7 +134,7 @@ async function migrateData(ctx: Running, { clusterExtId }: Removal): Promise<voi
   const shares = new Map<string, number>()
   let shown = moveFrom
   const report = async (driveExtId: string, share: number): Promise<void> => {
-    requireUncancelled(ctx)
+    throwIfCanceled(ctx)
     shares.set(driveExtId, share)
     const moved = plan.reduce((sum, [extId, { bytes }]) => sum + bytes * (shares.get(extId) ?? 0), 0)
     const percentage = Math.floor(moveFrom + (total === 0 ? 0 : ((moveTo - moveFrom) * moved) / total))

@@ -4,7 +4,7 @@ import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { notFound } from '../../../core/standard.ts'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
+import { CancelAccepted, type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
@@ -143,8 +143,7 @@ async function moveData(ctx: StepContext<Drivers>, { clusterExtId, diskExtId }: 
     diskExtId,
     ctx.outputs['mark'] as Evacuation,
     async (share) => {
-      ctx.stopping.throwIfAborted()
-      if (ctx.cancelRequested()) throw new CancelAccepted()
+      throwIfCanceled(ctx)
       const disk = await ctx.store.get(Disk, diskExtId)
       if (disk?.removal?.isCalledOff === true)
         throw new CancelAccepted('The disk was added to the storage pool again before its data had moved.')

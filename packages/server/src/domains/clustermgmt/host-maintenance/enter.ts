@@ -7,11 +7,11 @@ import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import {
-  CancelAccepted,
   type RecordContext,
   type Step,
   type StepContext,
   type TaskEnd,
+  throwIfCanceled,
 } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
@@ -167,8 +167,7 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
 
 /** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
 async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
+  throwIfCanceled(ctx)
   const name = await nameOf(ctx.store, hostExtId)
   if (isTooLate(ctx))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
