@@ -7,6 +7,7 @@ import { notFound } from '../../core/standard.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { requireNotDestroyed } from '../scheduling/topology.ts'
+import { clusterTask } from './cluster-task.ts'
 
 interface Association {
   readonly clusterExtId: string
@@ -57,10 +58,8 @@ export async function startAssociation(
     updateAssociations,
     { clusterExtId: cluster.extId, direction, categories },
     {
-      operation: `UpdateCategoryAssociations_kOperation${direction === 'attach' ? 'Attach' : 'Detach'}`,
+      ...clusterTask(`UpdateCategoryAssociations_kOperation${direction === 'attach' ? 'Attach' : 'Detach'}`, cluster),
       description: direction === 'attach' ? 'Associate Category' : 'Disassociate Category',
-      affected: [{ extId: cluster.extId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
-      clusterExtIds: [cluster.extId],
     },
   )
 }

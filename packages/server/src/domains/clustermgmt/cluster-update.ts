@@ -13,6 +13,7 @@ import { defineTask } from '../context.ts'
 import { checkCluster } from '../registrations/reachability.ts'
 import { requireFreeAddresses } from './cluster-addresses.ts'
 import { requireFreeName } from './cluster-rules.ts'
+import { clusterTask } from './cluster-task.ts'
 import { recordCompliance } from './compliance.ts'
 import { openSecrets } from './settings-sections.ts'
 
@@ -82,9 +83,7 @@ export const updateCluster = defineTask<Update>({
           copyData,
           { clusterExtId },
           {
-            operation: 'Update Cluster Redundancy',
-            affected: [{ extId: clusterExtId, name: next.name, rel: 'clustermgmt:config:cluster' }],
-            clusterExtIds: [clusterExtId],
+            ...clusterTask('Update Cluster Redundancy', next),
             // Copying outlives this task, and later updates need not wait for it.
             locks: [],
             parent: ctx.taskExtId,

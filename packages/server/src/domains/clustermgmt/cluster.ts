@@ -20,6 +20,7 @@ import { createCluster, startCreation } from './cluster-life/create.ts'
 import { destroyCluster, startDestruction } from './cluster-life/destroy.ts'
 import { creationFaults } from './cluster-life/new-cluster.ts'
 import { configBodyFaults, configFaults, copiesFor, requireFreeName } from './cluster-rules.ts'
+import { clusterTask } from './cluster-task.ts'
 import { changeOf, copyData, updateCluster } from './cluster-update.ts'
 import { withState } from './cluster-view.ts'
 import { derivedList } from './derived-list.ts'
@@ -58,11 +59,7 @@ export const cluster = implement(
       // A second update with the same ETag gets 412 even before this task ends.
       await ctx.store.touch(Cluster, stored.extId)
       const input = { clusterExtId: stored.extId, body: given, change: changeOf(ctx.secrets, stored.extId, given) }
-      return ctx.startTask(updateCluster, input, {
-        operation: 'Update Cluster',
-        affected: [{ extId: stored.extId, name: given.name ?? stored.name, rel: 'clustermgmt:config:cluster' }],
-        clusterExtIds: [stored.extId],
-      })
+      return ctx.startTask(updateCluster, input, clusterTask('Update Cluster', next))
     },
 
     associateCategoriesToCluster: (ctx, { body }) => startAssociation(ctx, ctx.target, 'attach', body.categories),

@@ -16,6 +16,7 @@ import type { ClusterSettings, SettingsSection } from '../../drivers/hardware.ts
 import type { Transaction } from '../../store/store.ts'
 import { defineTask } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
+import { clusterTask } from './cluster-task.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
 import { otherProfileError } from './profile-members.ts'
 import { followRsyslog } from './rsyslog/follow.ts'
@@ -84,10 +85,8 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
               applySection,
               { clusterExtId, section, value: settings[section] },
               {
-                operation: 'applyClusterProfileSection',
+                ...clusterTask('applyClusterProfileSection', cluster),
                 description: `Apply ${section}`,
-                affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
-                clusterExtIds: [clusterExtId],
                 // The parent task holds the cluster's lock.
                 locks: [],
                 parent: ctx.taskExtId,

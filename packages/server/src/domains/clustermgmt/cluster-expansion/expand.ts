@@ -6,7 +6,7 @@ import { insertHosts, type NewHost } from '../topology/membership.ts'
 import { releaseNodes } from '../topology/reservations.ts'
 import { type ExpansionPlan, planExpansion } from './checks.ts'
 import type { Expansion } from './expansion.ts'
-import { joinAll, newHostsOf, poolDrives, takeAllBack } from './join-nodes.ts'
+import { admitAll, joinAll, newHostsOf, poolDrives, takeAllBack, unpoolDrives } from './join-nodes.ts'
 
 const preChecks = 'pre-checks'
 const checkSeconds = [10, 25] as const
@@ -41,19 +41,13 @@ export const expandCluster = defineTask<Expansion>({
         await poolDrives(ctx, clusterExtId, nodes)
         return newHostsOf(ctx, nodes, ctx.outputs[preChecks] as ExpansionPlan)
       },
-      undo: async ({ drivers }, { clusterExtId, nodes }) => {
-        for (const { nodeUuid } of nodes) await drivers.hardware.unpoolDrivesOf(clusterExtId, nodeUuid)
-      },
+      undo: (ctx, { clusterExtId, nodes }) => unpoolDrives(ctx, clusterExtId, nodes),
       record: (ctx, { clusterExtId }, hosts: readonly NewHost[]) => insertHosts(ctx, clusterExtId, hosts),
     },
     {
       name: 'start rebalance',
       progress: 100,
-      run: ({ drivers, taskExtId }, { nodes }) =>
-        drivers.hardware.admitNodes(
-          nodes.map(({ nodeUuid }) => nodeUuid),
-          taskExtId,
-        ),
+      run: admitAll,
       record: release,
     },
   ],

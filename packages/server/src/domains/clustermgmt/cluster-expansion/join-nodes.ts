@@ -61,6 +61,18 @@ export async function poolDrives(ctx: Running, clusterExtId: string, nodes: read
     if (!isComputeOnly) await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
 }
 
+export async function unpoolDrives(ctx: Running, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
+  for (const extId of idsOf(nodes)) await ctx.drivers.hardware.unpoolDrivesOf(clusterExtId, extId)
+}
+
+/** From now on the nodes cannot be taken back. */
+export const admitAll = (
+  { drivers, taskExtId }: Running,
+  { nodes }: { readonly nodes: readonly JoiningNode[] },
+): Promise<void> => drivers.hardware.admitNodes(idsOf(nodes), taskExtId)
+
+export const idsOf = (nodes: readonly JoiningNode[]): string[] => nodes.map(({ nodeUuid }) => nodeUuid)
+
 export const newHostsOf = (
   { drivers }: Pick<Running, 'drivers'>,
   nodes: readonly JoiningNode[],

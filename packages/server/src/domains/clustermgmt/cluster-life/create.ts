@@ -20,8 +20,17 @@ import { lockTopology } from '../../scheduling/topology.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { requireFreeAddresses } from '../cluster-addresses.ts'
 import type { JoiningNode } from '../cluster-expansion/expansion.ts'
-import { joinAll, newHostsOf, poolDrives, takeAllBack } from '../cluster-expansion/join-nodes.ts'
+import {
+  admitAll,
+  idsOf,
+  joinAll,
+  newHostsOf,
+  poolDrives,
+  takeAllBack,
+  unpoolDrives,
+} from '../cluster-expansion/join-nodes.ts'
 import { requireFreeName } from '../cluster-rules.ts'
+import { clusterTask } from '../cluster-task.ts'
 import { changeOf } from '../cluster-update.ts'
 import { followSnmp } from '../snmp/follow.ts'
 import { defaultSwitch } from '../topology/default-switch.ts'
@@ -74,7 +83,7 @@ export const createCluster = defineTask<Creation>({
         await poolDrives(ctx, cluster.extId, nodes)
       },
       undo: async (ctx, { cluster, nodes }) => {
-        for (const { nodeUuid } of nodes) await ctx.drivers.hardware.unpoolDrivesOf(cluster.extId, nodeUuid)
+        await unpoolDrives(ctx, cluster.extId, nodes)
         await takeAllBack(ctx, nodes)
       },
     },
@@ -111,11 +120,7 @@ export const createCluster = defineTask<Creation>({
     {
       name: 'register here',
       progress: 100,
-      run: ({ drivers, taskExtId }, { nodes }) =>
-        drivers.hardware.admitNodes(
-          nodes.map(({ nodeUuid }) => nodeUuid),
-          taskExtId,
-        ),
+      run: admitAll,
       record: recordRegistration,
     },
   ],
@@ -148,7 +153,7 @@ const switchOf = (ctx: Running | RecordContext<Drivers>, { cluster, nodes }: Cre
   defaultSwitch(ctx.drivers, {
     tenantId: cluster.tenantId,
     clusterExtId: cluster.extId,
-    nodeUuids: nodes.map(({ nodeUuid }) => nodeUuid),
+    nodeUuids: idsOf(nodes),
     owner: ctx.owner,
   })
 
@@ -217,10 +222,7 @@ async function obstacles(store: Reader, cluster: ClusterRow, nodes: readonly Joi
   const checks = [
     requireFreeName(store, cluster, cluster.name),
     requireFreeAddresses(store, cluster, cluster),
-    requireUnreserved(
-      store,
-      nodes.map(({ nodeUuid }) => nodeUuid),
-    ),
+    requireUnreserved(store, idsOf(nodes)),
   ]
   const found: ApiError[] = []
   for (const { status, reason } of (await Promise.allSettled(checks)) as PromiseRejectedResult[]) {
@@ -249,20 +251,8 @@ export async function startCreation(
     ...(config && { config }),
     ...(network && { network: cluster.network }),
   } as BodyOf<typeof Cluster>)
-  const task = await ctx.startTask(
-    createCluster,
-    { cluster, nodes, containerName: body.containerName, change },
-    {
-      operation: 'Create Cluster',
-      affected: [{ extId, name, rel: Cluster.rel as string }],
-      clusterExtIds: [extId],
-    },
-  )
-  if (!ctx.dryRun)
-    await reserveNodes(
-      ctx.store,
-      nodes.map(({ nodeUuid }) => nodeUuid),
-      task.extId,
-    )
+  const input = { cluster, nodes, containerName: body.containerName, change }
+  const task = await ctx.startTask(createCluster, input, clusterTask('Create Cluster', cluster))
+  if (!ctx.dryRun) await reserveNodes(ctx.store, idsOf(nodes), task.extId)
   return task
 }

@@ -9,9 +9,9 @@ import { defineTask, type WriteContext } from '../../context.ts'
 import { removeInventory, rowsOf } from '../../registrations/cluster-inventory.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { registrationIdOf } from '../../registrations/registrations.ts'
-import { lockOf } from '../../scheduling/switch-bridges.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
+import { topologyTask } from '../cluster-task.ts'
 import { reasonsToKeep, unfinishedTasks } from './reasons-to-keep.ts'
 
 interface Destruction {
@@ -92,22 +92,13 @@ export async function startDestruction(
   ctx: WriteContext,
   cluster: EntityOf<typeof Cluster>,
 ): Promise<{ readonly extId: string }> {
-  const { extId, name } = cluster
+  const { extId } = cluster
   if (!ctx.dryRun) {
     refuseAll(await reasonsToKeep(ctx.store, cluster))
     await requireIdleTopology(ctx.store, cluster)
   }
   requireReachable(ctx, cluster)
-  const task = await ctx.startTask(
-    destroyCluster,
-    { clusterExtId: extId },
-    {
-      operation: 'Destroy Cluster',
-      affected: [{ extId, name, rel: Cluster.rel as string }],
-      clusterExtIds: [extId],
-      locks: [extId, lockOf(extId)],
-    },
-  )
+  const task = await ctx.startTask(destroyCluster, { clusterExtId: extId }, topologyTask('Destroy Cluster', cluster))
   if (!ctx.dryRun) await lockTopology(ctx.store, extId, task.extId, { isDestruction: true })
   return task
 }
