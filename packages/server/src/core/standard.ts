@@ -14,7 +14,7 @@ import {
   type TypedFilter,
   type TypedOrderby,
 } from '../odata/index.ts'
-import type { Query } from '../store/store.ts'
+import type { Query, Reader } from '../store/store.ts'
 import { textsAt } from '../store/tables.ts'
 import { matchesScope } from './access/scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
@@ -108,6 +108,18 @@ export function listOf<T extends object>(
 export async function visibleRows<R extends AnyResource>(ctx: ReadContext, kind: R): Promise<EntityOf<R>[]> {
   const scope = await ctx.scopeOf(kind.kind)
   return scope === 'none' ? [] : ctx.store.find(kind, { scope })
+}
+
+/** @param attribute holds the id @throws ApiError 404 */
+export async function rowWithId<R extends AnyResource>(
+  store: Reader,
+  kind: R,
+  extId: string,
+  attribute = 'extId',
+): Promise<EntityOf<R>> {
+  const row = await store.get(kind, extId)
+  if (row === undefined) throw notFound(kind, kind.kind, extId, attribute)
+  return row
 }
 
 /** For kinds without rows. @throws ApiError 404 */

@@ -25,6 +25,13 @@ export const groupRel = 'volumes:config:volume-group'
 
 export const affected = (group: Group) => ({ extId: group.extId, name: group.name, rel: groupRel })
 
+export const groupTask = (operation: string, description: string, group: Group) => ({
+  operation,
+  description,
+  affected: [affected(group)],
+  clusterExtIds: [group.clusterReference],
+})
+
 /** @throws ApiError 409 while the group is being deleted or reverted, or its cluster is read-only, 503 while the cluster is down */
 export async function requireUsable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },

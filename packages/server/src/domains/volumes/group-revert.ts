@@ -14,8 +14,8 @@ import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { claimsOn, consumerIdOf, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
-import { type DiskEntity, requireUncopied } from '../block-volumes/disks.ts'
-import { affected, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
+import { type DiskEntity, disksOf, requireUncopied } from '../block-volumes/disks.ts'
+import { groupTask, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
 import {
   contentsOf,
   deleteImages,
@@ -43,12 +43,7 @@ export async function revertGroup(ctx: WriteContext, group: Group, pointExtId: s
   for (const { extId } of await disksOf(ctx.store, group.extId)) await requireUncopied(ctx.store, group, extId)
   await ctx.store.update(VolumeGroup, group.extId, { isReverting: true })
   const input = { groupExtId: group.extId, pointExtId, safetyExtId: ctx.ids.uuid() }
-  return ctx.startTask(revertVolumeGroup, input, {
-    operation: 'VolumeGroupRevert',
-    description: 'Revert Volume Group',
-    affected: [affected(group)],
-    clusterExtIds: [group.clusterReference],
-  })
+  return ctx.startTask(revertVolumeGroup, input, groupTask('VolumeGroupRevert', 'Revert Volume Group', group))
 }
 
 export const revertVolumeGroup = defineTask<Revert>({
@@ -168,9 +163,6 @@ async function requireIdle({ store, drivers }: Acting, group: Group): Promise<vo
   }
   if (users.length > 0) throw new ApiError('VOLUME_GROUP_IN_USE', { name: group.name, users: users.join(', ') })
 }
-
-const disksOf = (store: Reader, volumeGroupExtId: string): Promise<DiskEntity[]> =>
-  store.findWhere(VolumeDisk, { volumeGroupExtId })
 
 async function pointWith(store: Reader, extId: string): Promise<Point> {
   const point = await pointOf(store, extId)

@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeBundle, NodeView } from '../../../drivers/nodes.ts'
@@ -25,8 +25,7 @@ export type ExpansionPlan = Readonly<Record<string, NodePlan>>
 /** @throws ApiError with all that keeps the nodes from joining */
 export async function planExpansion(ctx: Running, expansion: Expansion): Promise<ExpansionPlan> {
   const { clusterExtId, nodes, skipsChecks, skipsNetworking } = expansion
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   const bundle = bundleFor(ctx.drivers, clusterExtId)
   const switches = await switchesOf(ctx, clusterExtId)
   const usual = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches

@@ -7,7 +7,7 @@ import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { notFound, pathOf } from '../../../core/standard.ts'
+import { pathOf, rowWithId } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'
@@ -36,8 +36,7 @@ const upgrading: readonly unknown[] = ['PENDING', 'DOWNLOADING', 'QUEUED', 'PREU
 /** @throws ApiError with all that keeps the hosts in the cluster */
 export async function checkRemoval(ctx: Running, removal: Removal): Promise<void> {
   const { clusterExtId, hostExtIds, skipsChecks, skips } = removal
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   const hosts = await hostsOf(ctx.store, clusterExtId)
   const leaving = hosts.filter(({ extId }) => hostExtIds.includes(extId))
   const staying = hosts.filter(({ extId }) => !hostExtIds.includes(extId))

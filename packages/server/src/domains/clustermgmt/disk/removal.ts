@@ -3,7 +3,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import { CancelAccepted, type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, Evacuation } from '../../../drivers/drives.ts'
@@ -30,8 +30,7 @@ export const driveOf = (drivers: Pick<Drivers, 'hardware'>, { diskExtId, hostExt
 
 export async function startRemoval(ctx: WriteContext, disk: DiskRow): Promise<TaskStarted> {
   const { serialNumber = '', clusterExtId = '', nodeExtId: hostExtId = '' } = disk
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, 'Cluster', clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   requireReachable(ctx, cluster)
   if (disk.status !== 'NORMAL') throw new ApiError('DISK_REMOVAL_IN_PROGRESS', { serialNumber })
   await requireDispensable(ctx, disk, { diskExtId: disk.extId, hostExtId, clusterExtId })
