@@ -100,12 +100,8 @@ function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   }
   return {
     ...body,
-    ...(config === undefined ? {} : { config }),
-    ...(body.network === undefined
-      ? {}
-      : {
-          network: withSettingDefaults(keepSecrets(body.network, stored.network)),
-        }),
+    ...(config && { config }),
+    ...(body.network && { network: withSettingDefaults(keepSecrets(body.network, stored.network)) }),
   }
 }
 
@@ -138,13 +134,12 @@ function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
 
 /** On the cluster of the manager itself clients can change only name and network. */
 function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
-  const changed = Object.entries(given.config ?? {}).filter(
-    ([name, value]) =>
-      JSON.stringify(value) !== JSON.stringify((stored.config as Record<string, unknown> | undefined)?.[name]),
+  const { name, config = {} } = stored
+  const changed = Object.entries(given.config ?? {}).find(
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(config[field as keyof typeof config]),
   )
-  return changed.length === 0
-    ? []
-    : [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: stored.name, action: `changing config/${changed[0]?.[0]}` })]
+  if (changed === undefined) return []
+  return [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name, action: `changing config/${changed[0]}` })]
 }
 
 async function requireContainersFit(ctx: WriteContext, stored: ClusterRow, next: ClusterRow): Promise<void> {

@@ -245,12 +245,8 @@ export async function startCreation(
     refuseAll(await obstacles(ctx.store, cluster, nodes))
     await ctx.store.insert(Cluster, cluster, { pending: true })
   }
-  const { config, network } = body
-  const change = changeOf(ctx.secrets, extId, {
-    name,
-    ...(config && { config }),
-    ...(network && { network: cluster.network }),
-  } as BodyOf<typeof Cluster>)
+  const given = { name, config: body.config, network: body.network && cluster.network } as BodyOf<typeof Cluster>
+  const change = changeOf(ctx.secrets, extId, given)
   const input = { cluster, nodes, containerName: body.containerName, change }
   const task = await ctx.startTask(createCluster, input, clusterTask('Create Cluster', cluster))
   if (!ctx.dryRun) await reserveNodes(ctx.store, idsOf(nodes), task.extId)
