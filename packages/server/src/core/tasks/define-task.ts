@@ -175,6 +175,8 @@ export class DriverError extends Error {
   readonly retryable: boolean
   /** Default: BACKEND_TIMEOUT if retryable, else INTERNAL_ERROR. */
   readonly appMessage: AppMessage | undefined
+  static readonly final = (message: string): DriverError => new DriverError(message, { retryable: false })
+  static readonly retryable = (message: string): DriverError => new DriverError(message, { retryable: true })
   constructor(message: string, options: { retryable: boolean; cause?: unknown; appMessage?: AppMessage }) {
     super(message, { cause: options.cause })
     this.retryable = options.retryable

@@ -57,7 +57,7 @@ export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): St
     const taskExtId = ctx.drivers.hardware.servicesStoppedBy(extId)
     if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId })
     if (!ctx.drivers.hardware.isReachable(extId)) {
-      throw new DriverError(`the cluster "${cluster.name}" does not answer`, { retryable: true })
+      throw DriverError.retryable(`the cluster "${cluster.name}" does not answer`)
     }
   },
   // No undo: the step only reads.

@@ -57,8 +57,8 @@ export function createAnswers(world: SimulatedWorld): {
   return {
     require(clusterExtId, call) {
       const fault = clusterExtId === undefined ? undefined : faults.get(clusterExtId)
-      if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
-      if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
+      if (fault?.isDown === true) throw DriverError.retryable(`${call}: no answer within 10 s`)
+      if (fault?.refuses?.includes(call)) throw DriverError.final(`${call} was refused`)
     },
   }
 }

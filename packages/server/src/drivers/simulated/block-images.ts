@@ -27,7 +27,7 @@ function createReverts(world: SimulatedWorld): Omit<BlockImages, keyof Snapshots
   const now = (): number => world.clock.now()
   const targetOf = (volumeGroupExtId: string, call: string): TargetFact => {
     const target = targets.get(volumeGroupExtId)
-    if (target === undefined) throw new DriverError(`no target of ${volumeGroupExtId}`, { retryable: false })
+    if (target === undefined) throw DriverError.final(`no target of ${volumeGroupExtId}`)
     answers.require(target.clusterExtId, call)
     return target
   }
@@ -48,7 +48,7 @@ function createReverts(world: SimulatedWorld): Omit<BlockImages, keyof Snapshots
         if (disk.volumeGroupExtId === volumeGroupExtId) next.set(extId, undefined)
       for (const { imageExtId, ...disk } of wanted) {
         const image = images.get(imageExtId)
-        if (image === undefined) throw new DriverError(`no image ${imageExtId}`, { retryable: false })
+        if (image === undefined) throw DriverError.final(`no image ${imageExtId}`)
         const former = disks.get(disk.extId)
         const { fills } = former === undefined ? {} : settled(world, former)
         const createdAt = former === undefined ? (disk.createdAt ?? now()) : former.createdAt
@@ -89,7 +89,7 @@ function createSnapshots(world: SimulatedWorld): Snapshots {
       const layered = new Map<string, BlockDiskFact>()
       for (const { imageExtId, diskExtId } of wanted) {
         const disk = disks.get(diskExtId)
-        if (disk === undefined) throw new DriverError(`no volume disk ${diskExtId}`, { retryable: false })
+        if (disk === undefined) throw DriverError.final(`no volume disk ${diskExtId}`)
         answers.require(disk.clusterExtId, 'snapshotBlocks')
         if (isOver(disk, imageExtId)) continue
         const present = settled(world, disk)

@@ -19,7 +19,7 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
   const answers = createAnswers(world)
   const diskOf = (extId: string, call: string): BlockDiskFact => {
     const disk = disks.get(extId)
-    if (disk === undefined) throw new DriverError(`no volume disk ${extId}`, { retryable: false })
+    if (disk === undefined) throw DriverError.final(`no volume disk ${extId}`)
     answers.require(disk.clusterExtId, call)
     return disk
   }
@@ -30,11 +30,11 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
       return Math.min(sizeBytes, writtenAt(world, diskOf(source.extId, 'createDisk'), now))
     if (source.kind === 'image') {
       const image = imageFacts(world).get(source.extId)
-      if (image === undefined) throw new DriverError(`no image ${source.extId}`, { retryable: false })
+      if (image === undefined) throw DriverError.final(`no image ${source.extId}`)
       return Math.min(sizeBytes, image.writtenBytes)
     }
     const disk = diskFacts(world).get(source.extId)
-    if (disk === undefined) throw new DriverError('the disk to copy is not there', { retryable: false })
+    if (disk === undefined) throw DriverError.final('the disk to copy is not there')
     return Math.min(sizeBytes, contentBytes(diskFacts(world), disk, now))
   }
   return {

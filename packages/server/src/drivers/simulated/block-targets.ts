@@ -19,7 +19,7 @@ export function createTargets(world: SimulatedWorld, isNatural: boolean): Target
   const answers = createAnswers(world)
   const targetOf = (volumeGroupExtId: string, call: string): TargetFact => {
     const target = targets.get(volumeGroupExtId)
-    if (target === undefined) throw new DriverError(`no target of ${volumeGroupExtId}`, { retryable: false })
+    if (target === undefined) throw DriverError.final(`no target of ${volumeGroupExtId}`)
     answers.require(target.clusterExtId, call)
     return target
   }

@@ -68,7 +68,7 @@ export function createClusterCertificates(world: SimulatedWorld, requireAnswer: 
       requireAnswer(clusterExtId, 'switchCertificate')
       const { shown, staged, switched } = facts.get(clusterExtId) ?? {}
       if (switched?.key === callKey) return
-      if (staged === undefined) throw new DriverError('no certificate is staged', { retryable: false })
+      if (staged === undefined) throw DriverError.final('no certificate is staged')
       const before = shown === undefined ? {} : { before: shown }
       await facts.put(clusterExtId, { shown: staged, switched: { key: callKey, ...before } })
     },

@@ -35,7 +35,7 @@ export function createControllerVms(
       const present = controllerVm(hostExtId)
       // An undo that runs twice finds it running in its former size.
       if (present.numVcpus === numVcpus && present.memorySizeBytes === memorySizeBytes) return
-      if (present.isRunning) throw new DriverError('the controller VM is running', { retryable: false })
+      if (present.isRunning) throw DriverError.final('the controller VM is running')
       await change(hostExtId, { numVcpus, memorySizeBytes })
     },
     async startControllerVm(clusterExtId, hostExtId) {

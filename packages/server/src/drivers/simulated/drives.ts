@@ -123,7 +123,7 @@ export function createDrives(
     requireAnswer(clusterExtId, call)
     const fact = facts.get(driveExtId)
     if (fact === undefined || (usesHost && fact.fault?.kind === 'PULLED'))
-      throw new DriverError(`${call}: no drive ${driveExtId}`, { retryable: false })
+      throw DriverError.final(`${call}: no drive ${driveExtId}`)
     if (usesHost) requireAnswer(fact.hostExtId, call)
     return fact
   }

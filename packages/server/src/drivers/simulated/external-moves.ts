@@ -1,5 +1,6 @@
+import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalMoves } from '../external-moves.ts'
-import { final, type OutsideVmFact, runOf } from './external-facts.ts'
+import { type OutsideVmFact, runOf } from './external-facts.ts'
 import type { HardwareFault } from './hardware.ts'
 import { isVcenterLogin, vcenterFacts } from './management-extensions.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -29,7 +30,7 @@ export function createExternalMoves(world: SimulatedWorld, { vms, isConnected, r
       await pass(2 + (vm.memorySizeBytes ?? 0) / bytesPerSecond)
       const fact = await reached(vmExtId)
       if (world.collection<HardwareFault>('hardware.faults').get(hostExtId)?.isDown === true)
-        throw final('the host does not answer')
+        throw DriverError.final('the host does not answer')
       const { now, past } = fact
       const at = world.clock.now()
       await vms.put(vmExtId, {

@@ -41,7 +41,7 @@ export function createGateways(world: SimulatedWorld, isInstant: boolean): Gatew
       for (;;) {
         const { startedAt, isDown } = applianceOf(world, vmExtId)
         if (startedAt === undefined || isDown)
-          throw new DriverError('the appliance of the gateway does not answer', { retryable: true })
+          throw DriverError.retryable('the appliance of the gateway does not answer')
         if (isInstant) return agents.put(gatewayExtId, { startedAt })
         const answersAt = agentAnswersAt(world, gatewayExtId, vmExtId, startedAt)
         if (answersAt <= clock.now()) return

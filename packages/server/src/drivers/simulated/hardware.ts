@@ -244,8 +244,8 @@ export function answering(world: SimulatedWorld): RequireAnswer {
   const faults = faultFacts(world)
   return (id, call) => {
     const fault = faults.get(id)
-    if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
-    if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
+    if (fault?.isDown === true) throw DriverError.retryable(`${call}: no answer within 10 s`)
+    if (fault?.refuses?.includes(call)) throw DriverError.final(`${call} was refused`)
   }
 }
 

@@ -13,5 +13,5 @@ export function requireAgents(world: SimulatedWorld, hostExtIds: readonly string
     return isAgentSilent === true || (isDown === true && whenDown === 'fails')
   })
   if (silent === undefined) return
-  throw new DriverError(`the network agent of the host ${silent} does not answer within 30 s`, { retryable: true })
+  throw DriverError.retryable(`the network agent of the host ${silent} does not answer within 30 s`)
 }

@@ -50,7 +50,7 @@ export function createHostNics(
       requireAgents(world, [hostExtId], 'fails')
       const nic = nicsOfHost(world, hostExtId).find((each) => each.name === name)
       if (nic === undefined || nic.model.virtualFunctions === 0)
-        throw new DriverError(`${name} of the host ${hostExtId} has no virtual functions`, { retryable: false })
+        throw DriverError.final(`${name} of the host ${hostExtId} has no virtual functions`)
       await put(hostExtId, name, profileExtId)
     },
     async disableVirtualFunctions({ hostExtId, name }) {

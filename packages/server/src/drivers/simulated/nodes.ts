@@ -30,18 +30,15 @@ export function createNodes(world: SimulatedWorld): Nodes {
   /** @throws DriverError when the node does not answer, or belongs to a cluster although it should not */
   const answering = (nodeUuid: string, call: keyof Nodes): NodeFact => {
     const node = nodes.get(nodeUuid)
-    if (node === undefined) throw new DriverError(`${call}: there is no node ${nodeUuid}`, { retryable: false })
-    if (isSilent(nodeUuid))
-      throw new DriverError(`${call}: the node ${nodeUuid} did not answer within 10 s`, { retryable: true })
+    if (node === undefined) throw DriverError.final(`${call}: there is no node ${nodeUuid}`)
+    if (isSilent(nodeUuid)) throw DriverError.retryable(`${call}: the node ${nodeUuid} did not answer within 10 s`)
     return node
   }
   const change = async (node: NodeFact, changes: Partial<NodeView>, holder: string): Promise<void> => {
     if (node.pending !== undefined && node.pending.holder !== holder)
-      throw new DriverError(`the node ${node.nodeUuid} is being changed by ${node.pending.holder}`, {
-        retryable: false,
-      })
+      throw DriverError.final(`the node ${node.nodeUuid} is being changed by ${node.pending.holder}`)
     if (node.pending === undefined && node.clusterExtId !== undefined)
-      throw new DriverError(`the node ${node.nodeUuid} is in the cluster ${node.clusterExtId}`, { retryable: false })
+      throw DriverError.final(`the node ${node.nodeUuid} is in the cluster ${node.clusterExtId}`)
     await nodes.put(node.nodeUuid, {
       ...node,
       ...changes,

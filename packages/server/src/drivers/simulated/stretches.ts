@@ -44,7 +44,7 @@ export function createStretches(world: SimulatedWorld): Stretching {
     },
     async bridgeSubnet(stretchExtId) {
       const fact = stretches.get(stretchExtId)
-      if (fact === undefined) throw new DriverError(`no gateway has the stretch ${stretchExtId}`, { retryable: false })
+      if (fact === undefined) throw DriverError.final(`no gateway has the stretch ${stretchExtId}`)
       if (fact.bridgedAt === undefined) await stretches.put(stretchExtId, { ...fact, bridgedAt: world.clock.now() })
     },
     async endBridging(stretchExtId) {

@@ -54,13 +54,13 @@ function createControllers(world: SimulatedWorld) {
   }
   const controllerAt = (extId: string): ControllerFact => {
     const controller = controllers.get(extId)
-    if (controller === undefined) throw new DriverError(`no controller ${extId}`, { retryable: false })
+    if (controller === undefined) throw DriverError.final(`no controller ${extId}`)
     return controller
   }
   /** @throws DriverError, retryable, when no controller answers */
   const requireUp = (): void => {
     if ([...controllers.all().keys()].some((extId) => stateOf(extId) !== 'DOWN')) return
-    throw new DriverError('the network controller does not answer', { retryable: true })
+    throw DriverError.retryable('the network controller does not answer')
   }
   const calls: Pick<
     VirtualRouting,
@@ -95,7 +95,7 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
   const routerAt = (vpcExtId: string): RouterFact => {
     requireUp()
     const router = routers.get(vpcExtId)
-    if (router === undefined) throw new DriverError(`no router of the VPC ${vpcExtId}`, { retryable: false })
+    if (router === undefined) throw DriverError.final(`no router of the VPC ${vpcExtId}`)
     return router
   }
 

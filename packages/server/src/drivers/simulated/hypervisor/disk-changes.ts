@@ -18,8 +18,7 @@ export const presentDisk =
   (world: SimulatedWorld, hosts: SimulatedHosts): PresentDisk =>
   (diskExtId, call) => {
     const fact = diskFacts(world).get(diskExtId)
-    if (fact === undefined || fact.isHidden === true)
-      throw new DriverError(`no virtual disk ${diskExtId}`, { retryable: false })
+    if (fact === undefined || fact.isHidden === true) throw DriverError.final(`no virtual disk ${diskExtId}`)
     hosts.requireAnswer(call, [hosts.clusterOf(fact.containerExtId)])
     return fact
   }

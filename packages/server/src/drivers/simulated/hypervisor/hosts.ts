@@ -27,20 +27,20 @@ export class SimulatedHosts {
   /** @throws DriverError, final, when no host has the domain */
   domain(vmExtId: string): DomainFact {
     const fact = this.domains.get(vmExtId)
-    if (fact === undefined) throw new DriverError(`no domain ${vmExtId}`, { retryable: false })
+    if (fact === undefined) throw DriverError.final(`no domain ${vmExtId}`)
     return fact
   }
 
   /** @throws DriverError, retryable, when one of these clusters and hosts does not answer */
   requireAnswer(call: string, places: readonly (string | undefined)[]): void {
     const isSilent = places.some((extId) => extId !== undefined && this.faultOf(extId).isDown === true)
-    if (isSilent) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
+    if (isSilent) throw DriverError.retryable(`${call}: no answer within 10 s`)
   }
 
   /** @throws DriverError, final, when the host is in maintenance */
   requireOpen(hostExtId: string): void {
     if (this.#maintenance.get(hostExtId) !== undefined)
-      throw new DriverError(`the host ${hostExtId} is in maintenance`, { retryable: false })
+      throw DriverError.final(`the host ${hostExtId} is in maintenance`)
   }
 
   /** @throws DriverError, final, when the host lacks a device of the domain, or another domain on it uses the device */
@@ -51,7 +51,7 @@ export class SimulatedHosts {
         ({ domain, state }) => state === 'ON' && domain.extId !== vmExtId && domain.deviceExtIds?.includes(extId),
       )
       if (!isThere || isTaken)
-        throw new DriverError(`the device ${extId} is ${isThere ? 'in use' : 'not in this host'}`, { retryable: false })
+        throw DriverError.final(`the device ${extId} is ${isThere ? 'in use' : 'not in this host'}`)
     }
   }
 
