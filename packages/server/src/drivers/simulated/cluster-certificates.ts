@@ -5,10 +5,8 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { makeSelfSigned } from '../../core/x509.ts'
 import type { CertificateSubject, ClusterCertificates } from '../cluster-certificates.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
-
-/** @throws DriverError when the cluster cannot do `call` now */
-type RequireAnswer = (clusterExtId: string, call: string) => void
 
 /** PEM, issuers included. */
 export interface CertificateFact {

@@ -1,7 +1,8 @@
 /** Simulated clusters that begin and end; `hardware.stops` by cluster. Source: behaviour clustermgmt.md 1.2. */
 import type { ClusterFormation } from '../cluster-formation.ts'
 import type { ClusterSettings, DatastoreSpec } from '../hardware.ts'
-import { answering, type ClusterFact, type ContainerFact } from './hardware.ts'
+import type { ClusterFact, ContainerFact } from './hardware.ts'
+import { answering } from './hardware-faults.ts'
 import { remoteCertificate, remoteInventories, remotePasswordDigest, remoteSides } from './remote-managers.ts'
 import type { AccountFact } from './system-accounts.ts'
 import type { SimulatedWorld } from './world.ts'

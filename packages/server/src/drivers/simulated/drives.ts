@@ -11,7 +11,8 @@ import {
   type PartitionType,
   shareAt,
 } from '../drives.ts'
-import { driveDowntimes, driveSlownessFacts, noteDriveWork } from './drive-downtimes.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
+import { driveDowntimes, driveSlowness, noteDriveWork } from './past-times.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Times in milliseconds since 1970. */
@@ -111,12 +112,7 @@ function driveOf(extId: string, fact: DriveFact): Drive {
   }
 }
 
-/** @param requireAnswer as for the other calls of the hardware */
-export function createDrives(
-  world: SimulatedWorld,
-  isInstant: boolean,
-  requireAnswer: (id: string, call: string) => void,
-): Drives {
+export function createDrives(world: SimulatedWorld, isInstant: boolean, requireAnswer: RequireAnswer): Drives {
   const facts = driveFacts(world)
   const { clock } = world
   const present = (clusterExtId: string, driveExtId: string, call: string, usesHost = false): DriveFact => {
@@ -218,7 +214,7 @@ async function shareBandwidth(
 
 function createHostPools(
   world: SimulatedWorld,
-  requireAnswer: (id: string, call: string) => void,
+  requireAnswer: RequireAnswer,
 ): Pick<Drives, 'poolDrivesOf' | 'unpoolDrivesOf'> {
   const facts = driveFacts(world)
   const drivesWhere = (fits: (fact: DriveFact) => boolean): Map<string, DriveFact> =>
@@ -246,8 +242,7 @@ export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<stri
 
 /** With its history. */
 export async function removeDrive(world: SimulatedWorld, driveExtId: string): Promise<void> {
-  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlownessFacts(world)])
-    await facts.remove(driveExtId)
+  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlowness(world)]) await facts.remove(driveExtId)
 }
 
 /** Drives that are in a slot stay there, empty. */

@@ -3,7 +3,7 @@ import { drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { GatewayProgram, GatewayService, Gateways } from '../gateways.ts'
 import { secretDigest } from '../hardware.ts'
-import type { HardwareFault } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -74,8 +74,7 @@ function applianceOf(
   vmExtId: string,
 ): { readonly startedAt?: number; readonly isDown: boolean } {
   const { state, hostExtId = '', startedAt = 0, restartedAt } = domainFacts(world).get(vmExtId) ?? { state: 'OFF' }
-  const isDown = world.collection<HardwareFault>('hardware.faults').get(hostExtId)?.isDown === true
-  return { ...(state === 'ON' && { startedAt: restartedAt ?? startedAt }), isDown }
+  return { ...(state === 'ON' && { startedAt: restartedAt ?? startedAt }), isDown: isDown(world, hostExtId) }
 }
 
 function agentAnswersAt(world: SimulatedWorld, gatewayExtId: string, vmExtId: string, startedAt: number): number {

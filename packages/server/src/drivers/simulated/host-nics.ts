@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host-networking.ts'
-import type { HardwareFault } from './hardware.ts'
+import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
 import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -61,9 +61,6 @@ export function createHostNics(
   }
 }
 
-const faultOf = (world: SimulatedWorld, hostExtId: string): HardwareFault =>
-  world.collection<HardwareFault>('hardware.faults').get(hostExtId) ?? {}
-
 export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
   const { models, rack, profiles = {} } = factOf(world, hostExtId)
   return models.map((id, index) => {
@@ -84,7 +81,7 @@ export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly H
 }
 
 export function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
-  const { hasLostPower, lostUplinks = [], flaps = {} } = faultOf(world, hostExtId)
+  const { hasLostPower, lostUplinks = [], flaps = {} } = hardwareFaults(world).get(hostExtId) ?? {}
   if (hasLostPower === true || lostUplinks.includes(name)) return false
   const flap = flaps[name]
   return flap === undefined || !isDropped(flap, world.clock.now())

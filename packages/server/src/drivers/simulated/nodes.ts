@@ -7,7 +7,8 @@ import type { HostDevice } from '../hardware.ts'
 import type { NodeBundle, Nodes, NodeView } from '../nodes.ts'
 import { bridgeFacts } from './bridges.ts'
 import { controllerVmFacts } from './controller-vms.ts'
-import { deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
+import { deviceFacts, maintenanceFacts } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface NodeFact extends NodeView {
@@ -25,8 +26,7 @@ const answerSeconds = [1, 8] as const
 
 export function createNodes(world: SimulatedWorld): Nodes {
   const nodes = nodeFacts(world)
-  const isSilent = (nodeUuid: string): boolean =>
-    world.collection<HardwareFault>('hardware.faults').get(nodeUuid)?.isDown === true
+  const isSilent = (nodeUuid: string): boolean => isDown(world, nodeUuid)
   /** @throws DriverError when the node does not answer, or belongs to a cluster although it should not */
   const answering = (nodeUuid: string, call: keyof Nodes): NodeFact => {
     const node = nodes.get(nodeUuid)

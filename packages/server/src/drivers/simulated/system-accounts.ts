@@ -2,6 +2,7 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { secretDigest } from '../hardware.ts'
 import type { SystemAccountAccess, SystemAccounts } from '../system-accounts.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface AccountFact {
@@ -10,9 +11,6 @@ export interface AccountFact {
   /** The last change, with what it replaced. */
   readonly changed?: { readonly key: string; readonly before?: string }
 }
-
-/** @throws DriverError when the cluster or host cannot do `call` now */
-type RequireAnswer = (id: string, call: string) => void
 
 interface HeldByBmc {
   readonly address: string

@@ -6,7 +6,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService } from '../network-fabric.ts'
 import type { ControllerProgram, ControllerState, FloatingIpProgram, VirtualRouting } from '../virtual-routing.ts'
 import { createBalancers } from './balancers.ts'
-import type { HardwareFault } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
 import { createOverlayTransport } from './overlay-transport.ts'
 import { type RouterFact, routerFacts } from './router-facts.ts'
 import { createRouteTables, routesOfRouter } from './router-tables.ts'
@@ -44,12 +44,11 @@ export function nameServersGiven(world: SimulatedWorld, subnetExtId: string): un
 
 function createControllers(world: SimulatedWorld) {
   const { controllers, controllerFaults } = routingFacts(world)
-  const hardwareFaults = world.collection<HardwareFault>('hardware.faults')
 
   const stateOf = (controllerExtId: string): ControllerState => {
     const controller = controllers.get(controllerExtId)
     if (controller === undefined) return 'DOWN'
-    const isAnAgentSilent = controller.hostExtIds.some((host) => hardwareFaults.get(host)?.isDown === true)
+    const isAnAgentSilent = controller.hostExtIds.some((host) => isDown(world, host))
     return controllerFaults.get(controllerExtId)?.state ?? (isAnAgentSilent ? 'DEGRADED' : 'UP')
   }
   const controllerAt = (extId: string): ControllerFact => {

@@ -1,11 +1,12 @@
 /** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
-import { type HardwareFault, slownessFacts } from '../hardware.ts'
+import type { HardwareFault } from '../hardware-faults.ts'
 import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import { vcenterFacts } from '../management-extensions.ts'
+import { noteSlowness, slownessFacts } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault } from './event.ts'
-import { hardware, hostFault, noteSlowness, setHostFault } from './host-faults.ts'
+import { hardware, hostFault, setHostFault } from './host-faults.ts'
 
 /** Power loss: the host does not answer, and its guests stop. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {

@@ -1,7 +1,8 @@
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { HostDevice } from '../../hardware.ts'
 import type { Domain } from '../../hypervisor.ts'
-import { type ContainerFact, deviceFacts, type HardwareFault, maintenanceFacts } from '../hardware.ts'
+import { type ContainerFact, deviceFacts, maintenanceFacts } from '../hardware.ts'
+import { type HardwareFault, hardwareFaults } from '../hardware-faults.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DomainFact, domainFacts } from './facts.ts'
 
@@ -14,7 +15,7 @@ export class SimulatedHosts {
 
   constructor(world: SimulatedWorld) {
     this.domains = domainFacts(world)
-    this.#faults = world.collection('hardware.faults')
+    this.#faults = hardwareFaults(world)
     this.#containers = world.collection('hardware.containers')
     this.#devices = deviceFacts(world)
     this.#maintenance = maintenanceFacts(world)
