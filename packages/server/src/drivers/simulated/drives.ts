@@ -13,7 +13,7 @@ import {
 } from '../drives.ts'
 import type { RequireAnswer } from './hardware-faults.ts'
 import { driveDowntimes, driveSlowness, noteDriveWork } from './past-times.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import { type Collection, type SimulatedWorld, viewsByHost } from './world.ts'
 
 /** Times in milliseconds since 1970. */
 export interface DriveFact {
@@ -82,23 +82,10 @@ export const drivesFor = (
     }),
   )
 
-const indexes = new WeakMap<ReadonlyMap<string, DriveFact>, { byHost?: ReadonlyMap<string, readonly Drive[]> }>()
-
-/** Ordered by slot. Kept by host until a drive changes, because lists ask for each host in turn. */
-export function drivesIn(world: SimulatedWorld, hostExtId: string): readonly Drive[] {
-  const facts = driveFacts(world).all()
-  let index = indexes.get(facts)
-  if (index === undefined) {
-    const kept: { byHost?: ReadonlyMap<string, readonly Drive[]> } = {}
-    indexes.set(facts, (index = kept))
-    world.watch(['hardware.drives'], () => delete kept.byHost)
-  }
-  index.byHost ??= Map.groupBy(
-    [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
-    (drive) => drive.hostExtId,
-  )
-  return index.byHost.get(hostExtId) ?? []
-}
+/** Ordered by slot. */
+export const drivesIn = viewsByHost('hardware.drives', (facts: ReadonlyMap<string, DriveFact>) =>
+  [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
+)
 
 function driveOf(extId: string, fact: DriveFact): Drive {
   const { partition: _, evacuation, ...shown } = fact
