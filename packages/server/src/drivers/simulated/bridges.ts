@@ -1,6 +1,6 @@
 /** Bridges of simulated hosts, and the interfaces of guests on them. Source: behaviour networking.md 1.18, 3.1. */
 import { hash } from 'node:crypto'
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
 import type { BondView, BridgeProgram, BridgeView, HostNetworking, HostNicView, TapView } from '../host-networking.ts'
 import type { DomainNic } from '../hypervisor.ts'
@@ -80,8 +80,7 @@ function bondsOfHost(world: SimulatedWorld, hostExtId: string): readonly BondVie
 const negotiationSeconds = [1, 3] as const
 
 function lacpOf(world: SimulatedWorld, { since, ...bridge }: BridgeFact, active: readonly string[]): BondView['lacp'] {
-  const [least, most] = negotiationSeconds
-  const seconds = least + (most - least) * drawsFrom(`${world.seed} LACP ${bridgeKey(bridge)} ${since}`)()
+  const seconds = drawnFrom(`${world.seed} LACP ${bridgeKey(bridge)} ${since}`, negotiationSeconds)
   return active.length > 0 && world.clock.now() >= since + seconds * 1000 ? 'NEGOTIATED' : 'CONFIGURED'
 }
 

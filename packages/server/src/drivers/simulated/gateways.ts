@@ -1,5 +1,5 @@
 /** A gateway is up while its appliance runs on a host that answers. Source: behaviour networking.md 1.9, 3.1. */
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { GatewayProgram, GatewayService, Gateways } from '../gateways.ts'
 import { secretDigest } from '../hardware.ts'
@@ -79,9 +79,7 @@ function applianceOf(
 
 function agentAnswersAt(world: SimulatedWorld, gatewayExtId: string, vmExtId: string, startedAt: number): number {
   if (gatewayFacts(world).agents.get(gatewayExtId)?.startedAt === startedAt) return startedAt
-  const [least, most] = bootSeconds
-  const seconds = least + (most - least) * drawsFrom(`${world.seed}/appliance ${vmExtId} ${startedAt}`)()
-  return startedAt + 1000 * seconds
+  return startedAt + 1000 * drawnFrom(`${world.seed}/appliance ${vmExtId} ${startedAt}`, bootSeconds)
 }
 
 /** When the gateway works, or will after its boot: milliseconds since 1970; undefined while its appliance does not run. */

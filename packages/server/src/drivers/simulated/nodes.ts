@@ -1,6 +1,6 @@
 /** Machines of the simulated world, in clusters and outside. Source: behaviour clustermgmt.md 1.3, 3 (State). */
 import { hash } from 'node:crypto'
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { parseHost, toSortable } from '../../core/ip-address.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostDevice } from '../hardware.ts'
@@ -115,7 +115,5 @@ function placeOf({ addresses: { cvm } }: NodeView): string {
 
 const viewOf = ({ devices: _, pending: __, ...view }: NodeFact): NodeView => view
 
-function answersAfter(world: SimulatedWorld, nodeUuid: string): number {
-  const [least, most] = answerSeconds
-  return least + (most - least) * drawsFrom(`${world.seed} discovery ${nodeUuid}`)()
-}
+const answersAfter = (world: SimulatedWorld, nodeUuid: string): number =>
+  drawnFrom(`${world.seed} discovery ${nodeUuid}`, answerSeconds)
