@@ -15,7 +15,7 @@ export const sections: readonly SettingsSection[] = [
   'PULSE_CONFIG',
 ]
 
-export interface PrescribedSettings extends Settings {
+interface PrescribedSettings extends Settings {
   readonly pulseStatus?: { readonly isEnabled?: boolean; readonly piiScrubbingLevel?: string }
 }
 

@@ -74,7 +74,7 @@ function inRequestedFields(
   }
 }
 
-export interface TargetNaming {
+interface TargetNaming {
   readonly targetPrefix?: string
   readonly targetName: string
 }

@@ -17,7 +17,7 @@ export interface CertificateFact {
 }
 
 const dayMillis = 86_400_000
-export const selfSignedDays = 825
+const selfSignedDays = 825
 
 export function createClusterCertificates(world: SimulatedWorld, requireAnswer: RequireAnswer): ClusterCertificates {
   const facts = world.collection<CertificateFact>('hardware.certificates')

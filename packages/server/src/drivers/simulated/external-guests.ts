@@ -8,7 +8,7 @@ import type { OutsideVmFact, ToolsInGuest } from './external-facts.ts'
 import { type BootTimes, bootTimes } from './guest.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-export interface ExternalGuestParts {
+interface ExternalGuestParts {
   readonly vms: Collection<OutsideVmFact>
   readonly isConnected: (clusterExtId: string) => boolean
   readonly reached: (vmExtId: string) => Promise<OutsideVmFact>

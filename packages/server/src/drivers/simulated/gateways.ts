@@ -11,10 +11,10 @@ type ServiceFact =
   | Exclude<GatewayService, { type: 'VPN' }>
   | { readonly type: 'VPN'; readonly bgp?: Readonly<Record<string, unknown>> }
 
-export type GatewayFact = Omit<GatewayProgram, 'service'> & { readonly service: ServiceFact }
+type GatewayFact = Omit<GatewayProgram, 'service'> & { readonly service: ServiceFact }
 
 /** By gateway id: the start of the appliance (milliseconds since 1970) from which its agent answered at once. */
-export interface AgentFact {
+interface AgentFact {
   readonly startedAt: number
 }
 

@@ -12,7 +12,7 @@ import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** By host. */
-export interface HostNicsFact {
+interface HostNicsFact {
   /** eth0, eth1, ... */
   readonly models: readonly NicModelId[]
   /** The rack has two switches, with the even and the odd NICs; absent: no switch announces itself. */
@@ -80,7 +80,7 @@ export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly H
   })
 }
 
-export function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
+function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
   const { hasLostPower, lostUplinks = [], flaps = {} } = hardwareFaults(world).get(hostExtId) ?? {}
   if (hasLostPower === true || lostUplinks.includes(name)) return false
   const flap = flaps[name]

@@ -11,7 +11,7 @@ import { deviceFacts, maintenanceFacts } from './hardware.ts'
 import { isDown } from './hardware-faults.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-export interface NodeFact extends NodeView {
+interface NodeFact extends NodeView {
   /** Devices of a node that is in no cluster; those of hosts are in `hardware.devices`. */
   readonly devices?: readonly HostDevice[]
   /** The calls of `holder` are not settled yet; absent: nothing can be taken back. */

@@ -56,7 +56,7 @@ export interface Room extends Faulty {
 
 export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-export interface PlaceDoors {
+interface PlaceDoors {
   knows(place: Place): boolean
   /** @throws ObjectStoreError when access is refused */
   open(place: Place): Room

@@ -11,7 +11,7 @@ import { isPassing, isRemembered, observedPath, type StretchDelays, type Stretch
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `bridgedAt`: milliseconds since 1970; absent: no frames of the subnet enter the tunnel. */
-export type StretchFact = StretchProgram & { readonly bridgedAt?: number }
+type StretchFact = StretchProgram & { readonly bridgedAt?: number }
 
 /** By stretch id. `paths` is what observations have found. */
 export const stretchFacts = (

@@ -14,10 +14,10 @@ import { createPolicies } from './routing-policies.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `hostExtIds`: hosts with its agents. */
-export type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
+type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
 
 /** By controller id. */
-export interface ControllerFault {
+interface ControllerFault {
   readonly state: 'DEGRADED' | 'DOWN'
 }
 

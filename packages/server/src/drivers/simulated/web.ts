@@ -7,7 +7,7 @@ import { type Web, WebError, type WebRequest } from '../web.ts'
 import { type AuthorityFact, ocspAnswerOf, revocationListOf } from './authority.ts'
 import type { SimulatedWorld } from './world.ts'
 
-export interface DocumentFact {
+interface DocumentFact {
   readonly base64: string
 }
 

@@ -55,7 +55,7 @@ export interface SimulatedWorld {
 }
 
 /** Log lines of clusters. They are not kept. */
-export interface WorldLog {
+interface WorldLog {
   readonly write: (clusterExtId: string, line: LogLine) => void
   /** The returned function ends the watch. */
   readonly watch: (onLine: (clusterExtId: string, line: LogLine) => void) => () => void

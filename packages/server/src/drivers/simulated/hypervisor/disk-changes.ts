@@ -11,7 +11,7 @@ import { fullCopy, resized, standalone } from './layers.ts'
 const bytesPerSecond = 1e9
 const reports = 10
 
-export type PresentDisk = (diskExtId: string, call: string) => DiskFact
+type PresentDisk = (diskExtId: string, call: string) => DiskFact
 
 /** @throws DriverError, final, when the disk does not exist */
 export const presentDisk =
@@ -23,7 +23,7 @@ export const presentDisk =
     return fact
   }
 
-export interface DiskChangeParts {
+interface DiskChangeParts {
   readonly chains: LayerChains
   readonly hosts: SimulatedHosts
   readonly present: PresentDisk

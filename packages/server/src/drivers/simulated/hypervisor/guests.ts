@@ -15,7 +15,7 @@ import { isPaused, stallSeconds } from './paused.ts'
 
 const scriptMillis = 3000
 
-export interface GuestParts {
+interface GuestParts {
   readonly hosts: SimulatedHosts
   readonly boots: GuestBoots
   readonly isInstant: boolean
