@@ -16,7 +16,7 @@ import { defineTask } from '../../context.ts'
 import { checkCluster } from '../../registrations/reachability.ts'
 import type { HostOfCluster } from '../../scheduling/host-maintenance.ts'
 import { loadsIn } from '../../scheduling/scheduler.ts'
-import { storageHostsOf } from '../../storage-space/capacity.ts'
+import { isInService, storageHostsOf } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
 import { controllerVmId, controllerVmName } from './controller-vms.ts'
 
@@ -43,9 +43,7 @@ export async function requireSpare(
     throw new ApiError('CLUSTER_CANNOT_TOLERATE', { name: cluster.name, host, reason })
   }
   const hosts = await storageHostsOf(ctx.store, clusterExtId)
-  const isWorking = ({ extId, maintenanceState = 'normal' }: (typeof hosts)[number]): boolean =>
-    maintenanceState === 'normal' && ctx.drivers.hardware.isHostUp(extId)
-  const lost = hosts.find((host) => !isWorking(host))
+  const lost = hosts.find((host) => !isInService(host, ctx.drivers.hardware))
   if (lost !== undefined) refuse(lost.hostName, 'it is in maintenance or down')
   if ((await loadsIn(ctx.store, clusterExtId)).size === 0) return
   const [first] = hosts

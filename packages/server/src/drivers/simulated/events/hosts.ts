@@ -5,7 +5,7 @@ import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import { vcenterFacts } from '../management-extensions.ts'
 import { noteSlowness, slownessFacts } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
-import { CannotHappen, faultOf, setFault } from './event.ts'
+import { CannotHappen, setFlag } from './event.ts'
 import { hardware, hostFault, setHostFault } from './host-faults.ts'
 
 /** Power loss: the host does not answer, and its guests stop. */
@@ -50,16 +50,12 @@ export async function setSlowness(world: SimulatedWorld, hostExtId: string, fact
   return true
 }
 
-export async function setHardwareFault(
+export const setHardwareFault = (
   world: SimulatedWorld,
   extId: string,
   fault: 'isAgentSilent' | 'isBmcSilent' | 'isDown',
   isSo: boolean,
-): Promise<boolean> {
-  if ((hostFault(world, extId)[fault] === true) === isSo) return false
-  await setFault<HardwareFault>(world, hardware, extId, { [fault]: isSo ? true : undefined })
-  return true
-}
+): Promise<boolean> => setFlag<HardwareFault>(world, hardware, extId, fault, isSo)
 
 /** To one that nobody knows. @throws CannotHappen for a cluster without a vCenter */
 export async function changeVcenterPassword(
@@ -80,7 +76,5 @@ export async function setManagementAway(
 ): Promise<boolean> {
   if (world.collection('extern.clusters').get(cluster.extId) === undefined)
     throw new CannotHappen(`The cluster "${cluster.name}" has no external management: it runs the native hypervisor.`)
-  if ((faultOf<ManagementFault>(world, 'extern.faults', cluster.extId).isAway === true) === isAway) return false
-  await setFault<ManagementFault>(world, 'extern.faults', cluster.extId, { isAway: isAway ? true : undefined })
-  return true
+  return setFlag<ManagementFault>(world, 'extern.faults', cluster.extId, 'isAway', isAway)
 }

@@ -34,7 +34,7 @@ import {
   setPlaceFault,
   setWebFault,
 } from './services.ts'
-import { fillContainer, freeContainer, resumeStorage, stallStorage } from './storage.ts'
+import { fillContainer, freeContainer, setStall } from './storage.ts'
 
 export { CannotHappen, type EventSort, type Naming, type Occurrence, type Surroundings, type Target } from './event.ts'
 
@@ -215,17 +215,11 @@ export const catalogue: Catalogue = {
       return freed === undefined ? [] : [`Others took their ${bytes(freed)} out of ${target.name}.`]
     },
   },
-  STORAGE_STALLS: {
-    about: ofContainer,
-    until: 'STORAGE_RESUMES',
-    happen: ({ world, target }) =>
-      said(stallStorage(world, target.extId), `The storage container ${target.name} answers no reads and writes.`),
-  },
-  STORAGE_RESUMES: {
-    about: ofContainer,
-    happen: ({ world, target }) =>
-      said(resumeStorage(world, target.extId), `The storage container ${target.name} answers again.`),
-  },
+  ...fault(ofContainer, 'STORAGE_STALLS', 'STORAGE_RESUMES', {
+    set: (world, { extId }, isOn) => setStall(world, extId, isOn),
+    begun: (name) => `The storage container ${name} answers no reads and writes.`,
+    ended: (name) => `The storage container ${name} answers again.`,
+  }),
 
   STORAGE_CLIENT_DISCONNECTS: {
     about: ofClient,
