@@ -10,8 +10,6 @@ import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { notFound } from '../../core/standard.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { claimsOn, consumerIdOf, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
 import { type DiskEntity, disksOf, requireUncopied } from '../block-volumes/disks.ts'
@@ -24,7 +22,7 @@ import {
   type PointDisk,
   pointOf,
 } from '../block-volumes/recovery-points.ts'
-import { defineTask, mayRefer, type WriteContext } from '../context.ts'
+import { defineTask, mayRefer, type StepContext, type WriteContext } from '../context.ts'
 
 interface Revert {
   readonly groupExtId: string
@@ -33,7 +31,7 @@ interface Revert {
   readonly safetyExtId: string
 }
 
-type Acting = Pick<StepContext<Drivers>, 'drivers' | 'store'>
+type Acting = Pick<StepContext, 'drivers' | 'store'>
 
 export async function revertGroup(ctx: WriteContext, group: Group, pointExtId: string): Promise<TaskStarted> {
   await requirePointOf(ctx, group, pointExtId)

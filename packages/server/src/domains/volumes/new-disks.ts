@@ -7,7 +7,6 @@ import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf, rowWithId } from '../../core/standard.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
 import { created } from '../../core/updates.ts'
 import type { BlockSource } from '../../drivers/block-storage.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -15,7 +14,7 @@ import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { type DiskEntity, requireDiskRoom, sizeFaults } from '../block-volumes/disks.ts'
 import { allPoints } from '../block-volumes/recovery-points.ts'
-import { mayRefer, type WriteContext } from '../context.ts'
+import { mayRefer, type StepContext, type WriteContext } from '../context.ts'
 
 export type DiskBody = BodyOf<typeof VolumeDisk>
 
@@ -223,7 +222,7 @@ export async function checkDisk(
 
 /** Idempotent. Consumers do not see the disk yet. */
 export async function allocateDisk(
-  ctx: Pick<StepContext<Drivers>, 'store' | 'drivers'>,
+  ctx: Pick<StepContext, 'store' | 'drivers'>,
   clusterExtId: string,
   { diskExtId, source }: DiskInput,
 ): Promise<void> {

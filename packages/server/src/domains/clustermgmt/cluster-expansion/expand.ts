@@ -1,7 +1,5 @@
 /** All nodes join, or none. Source: behaviour clustermgmt.md 1.3 (Expand), 1.1 (task shape). */
-import type { RecordContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type RecordContext } from '../../context.ts'
 import { insertHosts, type NewHost } from '../topology/membership.ts'
 import { releaseNodes } from '../topology/reservations.ts'
 import { type ExpansionPlan, planExpansion } from './checks.ts'
@@ -11,7 +9,7 @@ import { admitAll, joinAll, newHostsOf, poolDrives, takeAllBack, unpoolDrives } 
 const preChecks = 'pre-checks'
 const checkSeconds = [10, 25] as const
 
-const release = ({ store, taskExtId }: RecordContext<Drivers>): Promise<void> => releaseNodes(store, taskExtId)
+const release = ({ store, taskExtId }: RecordContext): Promise<void> => releaseNodes(store, taskExtId)
 
 /** For `shouldSkipAddNode`. */
 export const checkExpansion = defineTask<Expansion>({

@@ -8,9 +8,8 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf, rowWithId } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'
+import type { StepContext } from '../../context.ts'
 import { DeviceClaim } from '../../scheduling/device-claim.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { hostCapacity, hostsOf, poolUsage, storesData } from '../../storage-space/capacity.ts'
@@ -19,7 +18,6 @@ import { defaultCopies, tooFewDomains } from '../cluster-rules.ts'
 import { refuseWith } from '../topology/nodes.ts'
 import { NodeReservation } from '../topology/reservations.ts'
 
-type Running = StepContext<Drivers>
 type HostRow = EntityOf<typeof Host>
 
 export interface Removal {
@@ -34,7 +32,7 @@ const mostFilledPercent = 90
 const upgrading: readonly unknown[] = ['PENDING', 'DOWNLOADING', 'QUEUED', 'PREUPGRADE', 'UPGRADING', 'SCHEDULED']
 
 /** @throws ApiError with all that keeps the hosts in the cluster */
-export async function checkRemoval(ctx: Running, removal: Removal): Promise<void> {
+export async function checkRemoval(ctx: StepContext, removal: Removal): Promise<void> {
   const { clusterExtId, hostExtIds, skipsChecks, skips } = removal
   const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   const hosts = await hostsOf(ctx.store, clusterExtId)
@@ -62,7 +60,7 @@ export async function checkRemoval(ctx: Running, removal: Removal): Promise<void
   ])
 }
 
-async function spaceFaults(ctx: Running, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
+async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
   const { containers } = await poolUsage(ctx, clusterExtId)
   const used = [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0)
   const left = staying.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
@@ -72,7 +70,7 @@ async function spaceFaults(ctx: Running, clusterExtId: string, staying: readonly
 
 /** What is bound to the hosts, and cannot leave with their VMs. */
 async function bondFaults(
-  { store }: Running,
+  { store }: StepContext,
   { clusterExtId }: Removal,
   leaving: readonly HostRow[],
 ): Promise<string[]> {

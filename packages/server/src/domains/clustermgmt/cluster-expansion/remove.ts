@@ -1,18 +1,15 @@
 /** Hosts leave their cluster with no VM and no data. Source: behaviour clustermgmt.md 1.3 (Remove), 1.1 (task shape). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type StepContext } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
 import { bytesToMove } from '../../storage-space/drive-usage.ts'
 import { removeHosts } from '../topology/membership.ts'
 import { checkRemoval, type Removal } from './removal-checks.ts'
-
-type Running = StepContext<Drivers>
 
 const check = { name: 'check', progress: 5, seconds: [10, 25], run: checkRemoval } as const
 
@@ -105,7 +102,7 @@ const lookEveryMillis = 1000
 const desertedWithinMillis = 15 * 60_000
 
 /** Appliances of gateways leave by themselves a host that is closed. @throws ApiError when one has not left in time */
-async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
+async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void> {
   const end = ctx.clock.now() + desertedWithinMillis
   for (;;) {
     throwIfCanceled(ctx)
@@ -121,14 +118,14 @@ async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
 /** By drive. */
 type Migration = Readonly<Record<string, Evacuation>>
 
-async function planMigration(ctx: Running, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
+async function planMigration(ctx: StepContext, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
   const plan: Record<string, Evacuation> = {}
   for (const drive of hostExtIds.flatMap((host) => ctx.drivers.hardware.drivesOf(host)))
     if (drive.isInPool) plan[drive.extId] = await bytesToMove(ctx, clusterExtId, drive)
   return plan
 }
 
-async function migrateData(ctx: Running, { clusterExtId }: Removal): Promise<void> {
+async function migrateData(ctx: StepContext, { clusterExtId }: Removal): Promise<void> {
   const plan = Object.entries(ctx.outputs[planned] as Migration)
   const total = plan.reduce((sum, [, { bytes }]) => sum + bytes, 0)
   const shares = new Map<string, number>()

@@ -6,14 +6,13 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
-import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings, SettingsChange } from '../../../drivers/hardware.ts'
 import type { NodeView } from '../../../drivers/nodes.ts'
 import type { Reader } from '../../../store/store.ts'
 import { firstContainers } from '../../containers/first-containers.ts'
 import { specOf } from '../../containers/tasks.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type RecordContext, type StepContext, type WriteContext } from '../../context.ts'
 import { detailsOf, newRegistration } from '../../registrations/registrations.ts'
 import { bridgesOf } from '../../scheduling/switch-bridges.ts'
 import { lockTopology } from '../../scheduling/topology.ts'
@@ -40,8 +39,6 @@ import { releaseNodes, requireUnreserved, reserveNodes } from '../topology/reser
 import { joiningNodes, managementAddress, namedNodes, newCluster } from './new-cluster.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>
-type Running = StepContext<Drivers>
-
 interface Creation {
   readonly cluster: ClusterRow
   readonly nodes: readonly JoiningNode[]
@@ -53,7 +50,7 @@ interface Creation {
 const formed = 'start services'
 const configured = 'assign addresses'
 
-const forget = async ({ store, taskExtId }: RecordContext<Drivers>, { cluster }: Creation): Promise<void> => {
+const forget = async ({ store, taskExtId }: RecordContext, { cluster }: Creation): Promise<void> => {
   await releaseNodes(store, taskExtId)
   if ((await store.pending(Cluster, cluster.extId)) !== undefined) await store.remove(Cluster, cluster.extId)
 }
@@ -144,12 +141,12 @@ export const createCluster = defineTask<Creation>({
 const plansOf = (nodes: readonly JoiningNode[]) =>
   Object.fromEntries(nodes.map(({ nodeUuid }) => [nodeUuid, { isImaged: false, uplinks: [] }]))
 
-const containersOf = ({ owner }: Pick<Running, 'owner'>, { cluster, containerName }: Creation) =>
+const containersOf = ({ owner }: Pick<StepContext, 'owner'>, { cluster, containerName }: Creation) =>
   firstContainers(cluster, owner.extId, containerName)
 
 const isNative = ({ config }: ClusterRow): boolean => config?.hypervisorTypes?.includes('AHV') === true
 
-const switchOf = (ctx: Running | RecordContext<Drivers>, { cluster, nodes }: Creation) =>
+const switchOf = (ctx: StepContext | RecordContext, { cluster, nodes }: Creation) =>
   defaultSwitch(ctx.drivers, {
     tenantId: cluster.tenantId,
     clusterExtId: cluster.extId,
@@ -165,7 +162,7 @@ function changes({ hardware }: Drivers, { nodeUuid, path, addresses }: JoiningNo
   return node.addresses.cvm === addresses.cvm ? [] : [`${path}: the node ${nodeUuid} has another address by now`]
 }
 
-async function startServices(ctx: Running, creation: Creation): Promise<{ readonly certificate: string }> {
+async function startServices(ctx: StepContext, creation: Creation): Promise<{ readonly certificate: string }> {
   const { cluster, nodes } = creation
   const manager = await ctx.store.findOne(DomainManager, { isOwn: true })
   const [first] = nodes as [JoiningNode]
@@ -184,7 +181,7 @@ async function startServices(ctx: Running, creation: Creation): Promise<{ readon
   })
 }
 
-async function recordCluster(ctx: RecordContext<Drivers>, creation: Creation, hosts: readonly NewHost[]) {
+async function recordCluster(ctx: RecordContext, creation: Creation, hosts: readonly NewHost[]) {
   const { cluster } = creation
   const { store } = ctx
   // Another cluster may have taken an address since the request was accepted.
@@ -197,7 +194,7 @@ async function recordCluster(ctx: RecordContext<Drivers>, creation: Creation, ho
   await followSnmp(ctx, cluster.extId, ctx.outputs[configured] as ClusterSettings)
 }
 
-async function recordRegistration(ctx: RecordContext<Drivers>, { cluster, nodes }: Creation): Promise<void> {
+async function recordRegistration(ctx: RecordContext, { cluster, nodes }: Creation): Promise<void> {
   const { certificate } = ctx.outputs[formed] as { readonly certificate: string }
   const manager = await ctx.store.findOne(DomainManager, { isOwn: true })
   const externalAddress = managementAddress(cluster, nodes)

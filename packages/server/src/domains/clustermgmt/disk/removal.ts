@@ -4,11 +4,11 @@ import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { rowWithId } from '../../../core/standard.ts'
-import { CancelAccepted, type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
+import { CancelAccepted, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { isWorking, poolUsage } from '../../storage-space/capacity.ts'
@@ -135,7 +135,7 @@ export const removeDisk = defineTask<OfDisk>({
     changeDisk(ctx.store, diskExtId, { status: 'NORMAL', removal: undefined, isMarkedForRemoval: false }),
 })
 
-async function moveData(ctx: StepContext<Drivers>, { clusterExtId, diskExtId }: OfDisk): Promise<void> {
+async function moveData(ctx: StepContext, { clusterExtId, diskExtId }: OfDisk): Promise<void> {
   let shown = moveFrom
   await ctx.drivers.hardware.evacuateDrive(
     clusterExtId,
