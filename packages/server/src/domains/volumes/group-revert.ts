@@ -7,6 +7,7 @@ import { VolumeGroupRecoveryPoint } from '@hyperplane/contract/volumes/recovery-
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { notFound } from '../../core/standard.ts'
@@ -172,14 +173,11 @@ async function pointWith(store: Reader, extId: string): Promise<Point> {
 async function presentState({ store, drivers }: Acting, { groupExtId, safetyExtId }: Revert): Promise<PointDisk[]> {
   const disks = await disksOf(store, groupExtId)
   const usages = await drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
-  return disks.map(({ extId, index = 0, diskSizeBytes = 0, storageContainerId = '' }) => {
-    const { createdAt } = usages.get(extId) ?? {}
-    return {
-      ...{ diskExtId: extId, index, sizeBytes: diskSizeBytes, containerExtId: storageContainerId },
-      imageExtId: derivedId('state before revert', safetyExtId, extId),
-      ...(createdAt === undefined ? {} : { createdAt }),
-    }
-  })
+  return disks.map(({ extId, index = 0, diskSizeBytes = 0, storageContainerId = '' }) => ({
+    ...{ diskExtId: extId, index, sizeBytes: diskSizeBytes, containerExtId: storageContainerId },
+    imageExtId: derivedId('state before revert', safetyExtId, extId),
+    ...defined({ createdAt: usages.get(extId)?.createdAt }),
+  }))
 }
 
 /** Disks of the point that existed before the revert keep their ids. */
