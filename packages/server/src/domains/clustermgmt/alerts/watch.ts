@@ -85,10 +85,10 @@ async function update(
   found: readonly Condition[],
   ignored: ReadonlySet<string>,
 ): Promise<void> {
-  const known = (await ctx.store.find(OpenAlert)).filter(({ type }) => types.includes(type))
+  const stored = (await ctx.store.find(OpenAlert)).filter(({ type }) => types.includes(type))
   const present = new Set(found.map(keyOf))
-  const past = known.filter((alert) => !present.has(keyOf(alert)) && !ignored.has(alert.clusterExtId))
-  const open = new Set(known.map(keyOf))
+  const past = stored.filter((alert) => !present.has(keyOf(alert)) && !ignored.has(alert.clusterExtId))
+  const open = new Set(stored.map(keyOf))
   const fresh = found.filter((condition) => !open.has(keyOf(condition)))
   if (past.length === 0 && fresh.length === 0) return
   const now = ctx.clock.iso()

@@ -40,7 +40,8 @@ export const expandCluster = defineTask<Expansion>({
         return newHostsOf(ctx, nodes, ctx.outputs[preChecks] as ExpansionPlan)
       },
       undo: (ctx, { clusterExtId, nodes }) => unpoolDrives(ctx, clusterExtId, nodes),
-      record: (ctx, { clusterExtId }, hosts: readonly NewHost[]) => insertHosts(ctx, clusterExtId, hosts),
+      record: (ctx, { clusterExtId, blockList }, hosts: readonly NewHost[]) =>
+        insertHosts(ctx, clusterExtId, hosts, blockList),
     },
     {
       name: 'start rebalance',

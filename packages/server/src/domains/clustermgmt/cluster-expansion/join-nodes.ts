@@ -3,9 +3,9 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
 import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
-import type { NodeView } from '../../../drivers/nodes.ts'
 import type { StepContext } from '../../context.ts'
 import type { NewHost } from '../topology/membership.ts'
+import { requireNode } from '../topology/nodes.ts'
 import type { NodePlan } from './checks.ts'
 import type { JoiningNode } from './expansion.ts'
 import { joinNode } from './join-node.ts'
@@ -55,8 +55,8 @@ export async function takeAllBack(ctx: StepContext, nodes: readonly JoiningNode[
 }
 
 export async function poolDrives(ctx: StepContext, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
-  for (const { nodeUuid, isComputeOnly } of nodes)
-    if (!isComputeOnly) await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
+  for (const { nodeUuid, hostType } of nodes)
+    if (hostType !== 'COMPUTE_ONLY') await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
 }
 
 export async function unpoolDrives(
@@ -75,13 +75,14 @@ export const admitAll = (
 
 export const idsOf = (nodes: readonly JoiningNode[]): string[] => nodes.map(({ nodeUuid }) => nodeUuid)
 
+/** @throws DriverError, retryable, when a node does not answer */
 export const newHostsOf = (
   { drivers }: Pick<StepContext, 'drivers'>,
   nodes: readonly JoiningNode[],
   plans: Readonly<Record<string, NodePlan>>,
 ): NewHost[] =>
-  nodes.map(({ nodeUuid, hostName, isComputeOnly }) => {
-    const node = drivers.hardware.nodeOf(nodeUuid) as NodeView
+  nodes.map(({ nodeUuid, hostName, hostType }) => {
+    const node = requireNode(drivers, nodeUuid)
     const drives = drivers.hardware.drivesOf(nodeUuid)
-    return { node, hostName, isComputeOnly, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
+    return { node, hostName, hostType, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
   })

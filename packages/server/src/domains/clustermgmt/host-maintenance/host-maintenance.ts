@@ -83,8 +83,8 @@ async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): 
   const host = ctx.target
   await requireVcenter(ctx.store, host.cluster.uuid)
   const cluster = clusterOf(ctx, body, signedIn)
-  const known = await requireIdle(ctx, cluster)
-  if (known === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
+  const maintenance = await requireIdle(ctx, cluster)
+  if (maintenance === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
   const input = {
     hostExtId: host.extId,
     clusterExtId: cluster.extId,

@@ -9,7 +9,7 @@ import * as s from '@hyperplane/contract/schema'
 import { derivedId, seedId } from '../../../core/ids/named-id.ts'
 import { formatTime } from '../../../core/time/clock.ts'
 import type { TypedFilter } from '../../../odata/index.ts'
-import type { Reader } from '../../../store/store.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
 
 type Row = EntityOf<typeof SystemUserPassword>
@@ -82,6 +82,12 @@ export async function keptOf(store: Reader, account: Account): Promise<AccountRo
   const { passwordHash, formerPasswordHashes, isPasswordStrong } = user
   const lastUpdateTime = user.passwordChangedTime ?? user.createdTime
   return { ...row, passwordHash, formerPasswordHashes, isPasswordStrong, lastUpdateTime } as AccountRow
+}
+
+/** Accounts of a host that leaves its cluster. */
+export async function forgetAccounts(store: Transaction, hostExtId: string): Promise<void> {
+  const ids = [accountId('AHV', hostExtId, 'root'), accountId('IPMI', hostExtId, '')]
+  for (const { extId } of await store.getMany(SystemAccount, ids)) await store.remove(SystemAccount, extId)
 }
 
 export const emptyRow = ({ extId, cluster }: Account): AccountRow =>
