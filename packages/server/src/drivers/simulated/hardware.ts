@@ -19,7 +19,7 @@ import type { Nodes } from '../nodes.ts'
 import { createClusterCertificates } from './cluster-certificates.ts'
 import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
-import { answering, hardwareFaults, isDown, type RequireAnswer } from './hardware-faults.ts'
+import { answering, hardwareFaults, type RequireAnswer } from './hardware-faults.ts'
 import { createSystemAccounts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -74,8 +74,8 @@ function createConditions(world: SimulatedWorld): Conditions {
   const boots = world.collection<{ readonly at: number }>('hardware.boots')
   const devices = deviceFacts(world)
   return {
-    isReachable: (clusterExtId) => !isDown(world, clusterExtId),
-    isHostUp: (hostExtId) => !isDown(world, hostExtId),
+    isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
+    isHostUp: (hostExtId) => faults.get(hostExtId)?.isDown !== true,
     devicesOf: (clusterExtId) =>
       [...devices.all().values()].filter((device) => device.clusterExtId === clusterExtId).sort(byPlace),
     conditionOf(hostExtId) {
