@@ -6,7 +6,8 @@ import type { OutsideVmFact } from '../../../src/drivers/simulated/external-fact
 import { vcenterLogin } from '../../../src/seeds/demo/vcenters.ts'
 import { advance, clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
-import { aFault, noFaults } from '../../support/faults.ts'
+import { aFault, noFaults, readFault } from '../../support/faults.ts'
+import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { GiB } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
@@ -49,6 +50,26 @@ test('the vCenter must be named, answer at its address, and accept the credentia
   for (const elsewhere of [vcenter({}, '10.44.2.6'), vcenter({ port: 8443 })])
     assert.match(JSON.stringify((await ask('enter', elsewhere)).errors), /does not answer at vcenterInfo/)
   assert.equal(await stateOf(), 'normal')
+})
+
+test('nobody signs in to a vCenter by a request that is refused without it, or that is repeated', async () => {
+  const match = { driverCall: { driver: 'externalHypervisor', method: 'signIn' } }
+  const signIns = await aFault(app, match, { delay: { fixed: 'PT0S' } }, { untilRemoved: true })
+  const count = async (): Promise<number> => (await readFault(app, signIns)).timesFired
+  const path = (cluster: string): string =>
+    `/clustermgmt/v4.2/operations/clusters/${cluster}/hosts/${host}/$actions/enter-host-maintenance`
+  const as = await aUser(app, ['Cluster Admin'], { host: { uuid: { eq: hostId('hp-n01-a') } } })
+  const unseen = await app.call('POST', path(ids.extern), { body: vcenter(), requestId: randomUUID(), as })
+  const elsewhere = await app.call('POST', path(ids.native), { body: vcenter(), requestId: randomUUID() })
+  const incomplete = await ask('enter', vcenter({ password: undefined }))
+  assert.deepEqual([unseen.status, elsewhere.status, incomplete.status, await count()], [404, 404, 400, 0])
+  const requestId = randomUUID()
+  const enter = () => app.call('POST', path(ids.extern), { body: vcenter(), requestId })
+  const entered = await enter()
+  await app.task(entered)
+  assert.equal(await count(), 1)
+  assert.deepEqual([(await enter()).data, await count()], [entered.data, 1])
+  assert.equal((await done('exit')).status, 'SUCCEEDED')
 })
 
 test('the management moves running VMs to other hosts, and back afterwards', async () => {

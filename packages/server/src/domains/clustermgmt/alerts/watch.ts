@@ -14,14 +14,14 @@ type Context = ScheduleContext<Drivers>
 const failureTypes: readonly AlertTypeName[] = ['DISK_FAILED', 'HOST_FAILED', 'HOST_DEGRADED', 'PROFILE_DRIFT']
 const shortageTypes: readonly AlertTypeName[] = ['STORAGE_POOL_LOW', 'STORAGE_CONTAINER_LOW']
 
-const deliveryTo = ([receiver, tell]: [string, AlertReceiver]): Schedule<Drivers> => ({
-  name: `clustermgmt.tell-alerts-to-${receiver}`,
+const deliveryTo = ([receiver, deliver]: [string, AlertReceiver]): Schedule<Drivers> => ({
+  name: `clustermgmt.deliver-alerts-to-${receiver}`,
   everySeconds: 1,
   watch: ({ store }, changed) => store.watch([AlertNotice], changed),
   async run(ctx) {
     const notices = await ctx.store.findWhere(AlertNotice, { receiver })
     if (notices.length === 0) return
-    await tell(ctx, notices)
+    await deliver(ctx, notices)
     await ctx.store.transaction(async (transaction) => {
       for (const { extId } of notices) await transaction.remove(AlertNotice, extId)
     })

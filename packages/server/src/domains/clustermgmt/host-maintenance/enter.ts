@@ -9,7 +9,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import { type TaskEnd, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import { defineTask, type RecordContext, type Step, type StepContext } from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
-import { type Evacuation, mostErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { type Evacuation, isTooLate, mostErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
 import { forEachVm, operations, returnMoved, startStopped, underWay } from './vms.ts'
 
@@ -136,9 +136,7 @@ const planned = (ctx: StepContext): Evacuation => ctx.outputs['plan'] as Evacuat
 const maintenanceOf = (ctx: Pick<StepContext, 'store'>, { hostExtId }: Evacuating) =>
   ctx.store.get(HostMaintenance, hostExtId)
 
-const isTooLate = (ctx: StepContext): boolean =>
-  ctx.clock.now() >= (ctx.outputs['mark unschedulable'] as { readonly until: number }).until
-const endsEarly = (ctx: StepContext): boolean => ctx.cancelRequested() || isTooLate(ctx)
+const endsEarly = (ctx: StepContext): boolean => ctx.cancelRequested() || isTooLate(ctx, 'mark unschedulable')
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
 /** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAll` */
@@ -161,7 +159,7 @@ async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
 async function requireAll(ctx: StepContext, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
   throwIfCanceled(ctx)
   const name = await nameOf(ctx.store, hostExtId)
-  if (isTooLate(ctx))
+  if (isTooLate(ctx, 'mark unschedulable'))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
   const staying: string[] = []
   const further: TaskEnd['errorMessages'][number][] = []

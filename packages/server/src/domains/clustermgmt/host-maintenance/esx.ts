@@ -13,7 +13,7 @@ import { memoryOf, usableMemoryBytes } from '../../scheduling/placement.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { enterController, entered, onUndone } from './enter.ts'
 import { startController } from './exit.ts'
-import { nameOf } from './plan.ts'
+import { isTooLate, nameOf } from './plan.ts'
 import { setState } from './states.ts'
 
 type Running = StepContext<Drivers>
@@ -91,9 +91,6 @@ async function runningOn({ drivers }: Pick<Running, 'drivers'>, clusterExtId: st
     .filter(({ powerState }) => powerState === 'ON')
     .sort((a, b) => (a.memorySizeBytes ?? 0) - (b.memorySizeBytes ?? 0) || (a.extId < b.extId ? -1 : 1))
 }
-
-const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>, step: string): boolean =>
-  ctx.clock.now() >= (ctx.outputs[step] as { readonly until: number }).until
 
 async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
   const moves = ctx.outputs['plan'] as readonly Move[]

@@ -7,6 +7,7 @@ import { defineTask, type Step, type StepContext } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { vcenterIgnored } from './enter.ts'
+import { isTooLate } from './plan.ts'
 import { setState } from './states.ts'
 import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
 
@@ -33,7 +34,7 @@ const refillHost: readonly Step<Repopulating>[] = [
     name: 'return VMs',
     progress: 90,
     run: async (ctx, { hostExtId }) =>
-      failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx) })),
+      failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx, 'schedulable') })),
     record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'stays on its present host'),
   },
   {
@@ -42,7 +43,8 @@ const refillHost: readonly Step<Repopulating>[] = [
     run: async (ctx, input) => start(ctx, input, false),
     record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
       await warnOfFailed(ctx, new Map(failed), 'could not be started again')
-      if (isTooLate(ctx)) ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
+      if (isTooLate(ctx, 'schedulable'))
+        ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
       await ctx.store.remove(HostMaintenance, hostExtId)
     },
   },
@@ -68,13 +70,10 @@ export const repopulateHost = defineTask<Repopulating>({
   steps: refillHost,
 })
 
-const isTooLate = (ctx: Pick<StepContext, 'clock' | 'outputs'>): boolean =>
-  ctx.clock.now() >= (ctx.outputs['schedulable'] as { readonly until: number }).until
-
 const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
   [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
 
 async function start(ctx: StepContext, { hostExtId }: Repopulating, areAgents: boolean): Promise<Failed> {
   const isWanted = ({ isAgentVm = false }: VmEntity): boolean => isAgentVm === areAgents
-  return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx) }))
+  return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx, 'schedulable') }))
 }

@@ -3,6 +3,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
@@ -10,10 +11,11 @@ import { admits, Choices, type HostCandidate } from '../../scheduling/placement.
 import { hostAffinityOf } from '../../scheduling/policy-selection.ts'
 import { candidatesOf, demandOf, loadsIn } from '../../scheduling/scheduler.ts'
 import { filesOf, hasPassthrough, isMovable, type VmEntity } from '../../virtual-machines/entity.ts'
+import { hasVirtualFunction } from '../../virtual-machines/virtual-functions.ts'
 
 interface Planning {
   readonly store: Reader
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
 interface OfHost {
@@ -69,6 +71,7 @@ async function bondOf(
   others: readonly HostCandidate[],
 ): Promise<string | undefined> {
   if (hasPassthrough(vm)) return 'it has a GPU or PCIe device of the host'
+  if (vm.nics?.some(hasVirtualFunction)) return 'it has a virtual function of a NIC of the host'
   if (!isMovable(vm)) return 'it is bound to the CPUs of the host'
   if (vm.powerState === 'PAUSED' || vm.powerState === 'UNDETERMINED') return `it is ${vm.powerState}`
   if (vm.pinnedHostExtId === at.hostExtId) return 'it is pinned to the host'
@@ -115,3 +118,9 @@ export const mostErrors = 100
 
 export const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
+
+/** Whether the time of the request is over. @param step its output has the end of that time */
+export const isTooLate = (
+  { clock, outputs }: Pick<StepContext<Drivers>, 'clock' | 'outputs'>,
+  step: 'mark unschedulable' | 'schedulable',
+): boolean => clock.now() >= (outputs[step] as { readonly until: number }).until

@@ -12,7 +12,7 @@ import { limit, limitOf } from '../../limits.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
 import { maximumRsyslogServers, rsyslogFaults } from '../settings-rules.ts'
-import { addressOf, followRsyslog, receiverOf, type Server, type ServerRow, serverIn } from './follow.ts'
+import { addressOf, endpointKey, followRsyslog, type Server, type ServerRow, serverIn } from './follow.ts'
 
 interface OfServer {
   readonly clusterExtId: string
@@ -88,14 +88,14 @@ export const rsyslogServer = implement(
     async createRsyslogServer(ctx, { body }) {
       const { extId: clusterExtId } = parentOf(ctx, 'clusterExtId', Cluster)
       requireRoom(ctx, (await ctx.store.findWhere(RsyslogServer, { clusterExtId })).length + 1)
-      const row = created(ctx, RsyslogServer, body, { clusterExtId, receiver: receiverOf(body) })
+      const row = created(ctx, RsyslogServer, body, { clusterExtId, receiver: endpointKey(body) })
       const server = await ctx.store.insert(RsyslogServer, row, { pending: true })
       return start(ctx, createServer, 'Create Rsyslog Server', server)
     },
 
     async updateRsyslogServerById(ctx, { body }) {
       const next = replaced(RsyslogServer, ctx.target, body, ctx.version)
-      const server = { ...next, receiver: receiverOf(next) }
+      const server = { ...next, receiver: endpointKey(next) }
       await requireFreeReceiver(ctx, parentOf(ctx, 'clusterExtId', Cluster).extId, server)
       await ctx.store.touch(RsyslogServer, server.extId)
       return start(ctx, updateServer, 'Update Rsyslog Server', server)
@@ -123,7 +123,7 @@ function warnUnlessSent(ctx: RecordContext<Drivers>, server: ServerRow): void {
 
 /** @throws ApiError 409; the task finds one that another request adds meanwhile */
 async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string, server: ServerRow): Promise<void> {
-  const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: receiverOf(server) })
+  const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: endpointKey(server) })
   if (other === undefined || other.extId === server.extId) return
   throw new ApiError('ENTITY_ALREADY_EXISTS', {
     kind: RsyslogServer.title,
