@@ -4,7 +4,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { RackableUnit, rackableUnitOperations } from '@hyperplane/contract/clustermgmt/rackable-unit'
 import { derivedId } from '../../core/ids/named-id.ts'
-import { listOf, notFound } from '../../core/standard.ts'
+import { itemWithId, listOf } from '../../core/standard.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
 
@@ -14,12 +14,8 @@ type Unit = EntityOf<typeof RackableUnit>
 export const rackableUnit = implement(rackableUnitOperations, {
   listRackableUnitsByClusterId: async (ctx, request) =>
     listOf(await unitsOf(ctx, parentOf(ctx, 'clusterExtId', Cluster)), request),
-  async getRackableUnitById(ctx, { path: { extId } }) {
-    const units = await unitsOf(ctx, parentOf(ctx, 'clusterExtId', Cluster))
-    const unit = units.find((candidate) => candidate.extId === extId)
-    if (unit === undefined) throw notFound(RackableUnit, RackableUnit.kind, extId, 'extId')
-    return unit
-  },
+  getRackableUnitById: async (ctx, { path }) =>
+    itemWithId(await unitsOf(ctx, parentOf(ctx, 'clusterExtId', Cluster)), RackableUnit, path.extId),
 })
 
 interface UnitNode {

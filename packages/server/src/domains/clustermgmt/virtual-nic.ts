@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualNic, virtualNicOperations } from '@hyperplane/contract/clustermgmt/virtual-nic'
-import { listOf, notFound } from '../../core/standard.ts'
+import { itemWithId, listOf } from '../../core/standard.ts'
 import type { BridgeView } from '../../drivers/host-networking.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 
@@ -16,11 +16,8 @@ const tapMtu = 1500
 export const virtualNic = implement(virtualNicOperations, {
   listVirtualNicsByHostId: async (ctx, request) =>
     listOf(virtualNicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), request),
-  async getVirtualNicById(ctx, { path: { extId } }) {
-    const nic = virtualNicsOf(ctx, parentOf(ctx, 'hostExtId', Host)).find((candidate) => candidate.extId === extId)
-    if (nic === undefined) throw notFound(VirtualNic, VirtualNic.kind, extId, 'extId')
-    return nic
-  },
+  getVirtualNicById: async (ctx, { path }) =>
+    itemWithId(virtualNicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), VirtualNic, path.extId),
 })
 
 function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'drivers'>, host: HostEntity): readonly Nic[] {

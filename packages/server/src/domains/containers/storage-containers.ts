@@ -6,7 +6,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { notFound, pathOf } from '../../core/standard.ts'
+import { pathOf, rowWithId } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
@@ -39,8 +39,7 @@ export async function clusterFor(
   attribute: string,
   action: string,
 ): Promise<EntityOf<typeof Cluster>> {
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, 'Cluster', clusterExtId, attribute)
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, attribute)
   refuseManager(cluster, action)
   requireReachable(ctx, cluster)
   return cluster

@@ -87,6 +87,11 @@ export async function hostsOf(store: Reader, clusterExtId: string): Promise<Enti
 /** Hosts of type COMPUTE_ONLY give CPUs and memory alone. */
 export const storesData = ({ hostType }: { readonly hostType?: unknown }): boolean => hostType !== 'COMPUTE_ONLY'
 
+export const isInService = (
+  { extId, maintenanceState = 'normal' }: Pick<EntityOf<typeof Host>, 'extId' | 'maintenanceState'>,
+  hardware: Pick<Drivers['hardware'], 'isHostUp'>,
+): boolean => maintenanceState === 'normal' && hardware.isHostUp(extId)
+
 /** They have controller VMs, and their drives are the pool. */
 export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> =>
   (await hostsOf(store, clusterExtId)).filter(storesData)

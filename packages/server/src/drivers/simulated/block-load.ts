@@ -4,8 +4,8 @@ import { beginningOf, type ObservedUse, useHistory } from './block-use.ts'
 import { diskReading } from './disk-load.ts'
 import { type History, holdsAt, periodAt } from './flows/history.ts'
 import { guestKey, loadAt, type Profile, profileOf } from './guest-load.ts'
-import { type DowntimeFact, downtimeFacts } from './hardware.ts'
 import { keyOf } from './noise.ts'
+import { type DowntimeFact, downtimeFacts, wasDown } from './past-times.ts'
 import type { SimulatedWorld } from './world.ts'
 
 const profiles = {
@@ -64,8 +64,7 @@ interface ServingHost {
 }
 
 const serves = ({ down, maintenance }: ServingHost, time: number): boolean =>
-  down?.times.some(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to) !== true &&
-  maintenance?.periods.some((period) => holdsAt(period, time)) !== true
+  !wasDown(down, time) && maintenance?.periods.some((period) => holdsAt(period, time)) !== true
 
 function consumersOf(world: SimulatedWorld, use: ObservedUse, time: number): readonly Consumer[] {
   const vms = use.vms.flatMap(({ vmExtId, name, hostExtId, from }): Consumer | [] => {

@@ -5,10 +5,8 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { makeSelfSignedServer } from '../../core/x509.ts'
 import type { CertificateSubject, ClusterCertificates } from '../cluster-certificates.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
-
-/** @throws DriverError when the cluster cannot do `call` now */
-type RequireAnswer = (clusterExtId: string, call: string) => void
 
 /** PEM, issuers included. */
 export interface CertificateFact {
@@ -59,7 +57,7 @@ export function createClusterCertificates(world: SimulatedWorld, requireAnswer: 
       requireAnswer(clusterExtId, 'switchCertificate')
       const { shown, staged, switched } = facts.get(clusterExtId) ?? {}
       if (switched?.key === callKey) return
-      if (staged === undefined) throw new DriverError('no certificate is staged', { retryable: false })
+      if (staged === undefined) throw DriverError.final('no certificate is staged')
       const before = shown === undefined ? {} : { before: shown }
       await facts.put(clusterExtId, { shown: staged, switched: { key: callKey, ...before } })
     },

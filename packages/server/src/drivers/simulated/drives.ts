@@ -11,8 +11,9 @@ import {
   type PartitionType,
   shareAt,
 } from '../drives.ts'
-import { driveDowntimes, driveSlownessFacts, noteDriveWork } from './drive-downtimes.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
+import { driveDowntimes, driveSlowness, noteDriveWork } from './past-times.ts'
+import { type Collection, type SimulatedWorld, viewsByHost } from './world.ts'
 
 /** Times in milliseconds since 1970. */
 export interface DriveFact {
@@ -81,23 +82,10 @@ export const drivesFor = (
     }),
   )
 
-const indexes = new WeakMap<ReadonlyMap<string, DriveFact>, { byHost?: ReadonlyMap<string, readonly Drive[]> }>()
-
-/** Ordered by slot. Kept by host until a drive changes, because lists ask for each host in turn. */
-export function drivesIn(world: SimulatedWorld, hostExtId: string): readonly Drive[] {
-  const facts = driveFacts(world).all()
-  let index = indexes.get(facts)
-  if (index === undefined) {
-    const kept: { byHost?: ReadonlyMap<string, readonly Drive[]> } = {}
-    indexes.set(facts, (index = kept))
-    world.watch(['hardware.drives'], () => delete kept.byHost)
-  }
-  index.byHost ??= Map.groupBy(
-    [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
-    (drive) => drive.hostExtId,
-  )
-  return index.byHost.get(hostExtId) ?? []
-}
+/** Ordered by slot. */
+export const drivesIn = viewsByHost('hardware.drives', (facts: ReadonlyMap<string, DriveFact>) =>
+  [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
+)
 
 function driveOf(extId: string, fact: DriveFact): Drive {
   const { partition: _, evacuation, ...shown } = fact
@@ -111,19 +99,14 @@ function driveOf(extId: string, fact: DriveFact): Drive {
   }
 }
 
-/** @param requireAnswer as for the other calls of the hardware */
-export function createDrives(
-  world: SimulatedWorld,
-  isInstant: boolean,
-  requireAnswer: (id: string, call: string) => void,
-): Drives {
+export function createDrives(world: SimulatedWorld, isInstant: boolean, requireAnswer: RequireAnswer): Drives {
   const facts = driveFacts(world)
   const { clock } = world
   const present = (clusterExtId: string, driveExtId: string, call: string, usesHost = false): DriveFact => {
     requireAnswer(clusterExtId, call)
     const fact = facts.get(driveExtId)
     if (fact === undefined || (usesHost && fact.fault?.kind === 'PULLED'))
-      throw new DriverError(`${call}: no drive ${driveExtId}`, { retryable: false })
+      throw DriverError.final(`${call}: no drive ${driveExtId}`)
     if (usesHost) requireAnswer(fact.hostExtId, call)
     return fact
   }
@@ -218,7 +201,7 @@ async function shareBandwidth(
 
 function createHostPools(
   world: SimulatedWorld,
-  requireAnswer: (id: string, call: string) => void,
+  requireAnswer: RequireAnswer,
 ): Pick<Drives, 'poolDrivesOf' | 'unpoolDrivesOf'> {
   const facts = driveFacts(world)
   const drivesWhere = (fits: (fact: DriveFact) => boolean): Map<string, DriveFact> =>
@@ -246,8 +229,7 @@ export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<stri
 
 /** With its history. */
 export async function removeDrive(world: SimulatedWorld, driveExtId: string): Promise<void> {
-  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlownessFacts(world)])
-    await facts.remove(driveExtId)
+  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlowness(world)]) await facts.remove(driveExtId)
 }
 
 /** Drives that are in a slot stay there, empty. */

@@ -6,14 +6,14 @@ import { hash } from 'node:crypto'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host-networking.ts'
-import type { HardwareFault } from './hardware.ts'
+import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** By host. */
-export interface HostNicsFact {
+interface HostNicsFact {
   /** eth0, eth1, ... */
   readonly models: readonly NicModelId[]
   /** The rack has two switches, with the even and the odd NICs; absent: no switch announces itself. */
@@ -51,7 +51,7 @@ export function createHostNics(
       requireAgents(world, [hostExtId], 'fails')
       const nic = nicsOfHost(world, hostExtId).find((each) => each.name === name)
       if (nic === undefined || nic.model.virtualFunctions === 0)
-        throw new DriverError(`${name} of the host ${hostExtId} has no virtual functions`, { retryable: false })
+        throw DriverError.final(`${name} of the host ${hostExtId} has no virtual functions`)
       await put(hostExtId, name, profileExtId)
     },
     async disableVirtualFunctions({ hostExtId, name }) {
@@ -78,9 +78,6 @@ export const functionsOfHost = (world: SimulatedWorld, hostExtId: string, profil
     .flatMap(({ virtualFunctions }) => virtualFunctions ?? [])
     .reduce((sum, each) => sum + (each.profileExtId === profileExtId ? each.count : 0), 0)
 
-const faultOf = (world: SimulatedWorld, hostExtId: string): HardwareFault =>
-  world.collection<HardwareFault>('hardware.faults').get(hostExtId) ?? {}
-
 export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
   const { models, rack, profiles = {} } = factOf(world, hostExtId)
   return models.map((id, index) => {
@@ -100,8 +97,8 @@ export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly H
   })
 }
 
-export function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
-  const { hasLostPower, lostUplinks = [], flaps = {} } = faultOf(world, hostExtId)
+function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
+  const { hasLostPower, lostUplinks = [], flaps = {} } = hardwareFaults(world).get(hostExtId) ?? {}
   if (hasLostPower === true || lostUplinks.includes(name)) return false
   const flap = flaps[name]
   return flap === undefined || !isDropped(flap, world.clock.now())

@@ -1,13 +1,14 @@
 /** Machines of the simulated world, in clusters and outside. Source: behaviour clustermgmt.md 1.3, 3 (State). */
 import { hash } from 'node:crypto'
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { parseHost, toSortable } from '../../core/ip-address.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostDevice } from '../hardware.ts'
 import type { NodeAddresses, NodeBundle, Nodes, NodeView } from '../nodes.ts'
 import { bridgeFacts } from './bridges.ts'
 import { controllerVmFacts } from './controller-vms.ts'
-import { type BmcFact, deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
+import { type BmcFact, deviceFacts, maintenanceFacts } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
 import { accountFacts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -26,23 +27,19 @@ const answerSeconds = [1, 8] as const
 
 export function createNodes(world: SimulatedWorld): Nodes {
   const nodes = nodeFacts(world)
-  const isSilent = (nodeUuid: string): boolean =>
-    world.collection<HardwareFault>('hardware.faults').get(nodeUuid)?.isDown === true
+  const isSilent = (nodeUuid: string): boolean => isDown(world, nodeUuid)
   /** @throws DriverError when the node does not answer, or belongs to a cluster although it should not */
   const answering = (nodeUuid: string, call: keyof Nodes): NodeFact => {
     const node = nodes.get(nodeUuid)
-    if (node === undefined) throw new DriverError(`${call}: there is no node ${nodeUuid}`, { retryable: false })
-    if (isSilent(nodeUuid))
-      throw new DriverError(`${call}: the node ${nodeUuid} did not answer within 10 s`, { retryable: true })
+    if (node === undefined) throw DriverError.final(`${call}: there is no node ${nodeUuid}`)
+    if (isSilent(nodeUuid)) throw DriverError.retryable(`${call}: the node ${nodeUuid} did not answer within 10 s`)
     return node
   }
   const change = async (node: NodeFact, changes: Partial<NodeView>, holder: string): Promise<void> => {
     if (node.pending !== undefined && node.pending.holder !== holder)
-      throw new DriverError(`the node ${node.nodeUuid} is being changed by ${node.pending.holder}`, {
-        retryable: false,
-      })
+      throw DriverError.final(`the node ${node.nodeUuid} is being changed by ${node.pending.holder}`)
     if (node.pending === undefined && node.clusterExtId !== undefined)
-      throw new DriverError(`the node ${node.nodeUuid} is in the cluster ${node.clusterExtId}`, { retryable: false })
+      throw DriverError.final(`the node ${node.nodeUuid} is in the cluster ${node.clusterExtId}`)
     await nodes.put(node.nodeUuid, {
       ...node,
       ...changes,
@@ -133,7 +130,5 @@ function placeOf({ addresses: { cvm } }: NodeView): string {
 
 const viewOf = ({ devices: _, pending: __, ...view }: NodeFact): NodeView => view
 
-function answersAfter(world: SimulatedWorld, nodeUuid: string): number {
-  const [least, most] = answerSeconds
-  return least + (most - least) * drawsFrom(`${world.seed} discovery ${nodeUuid}`)()
-}
+const answersAfter = (world: SimulatedWorld, nodeUuid: string): number =>
+  drawnFrom(`${world.seed} discovery ${nodeUuid}`, answerSeconds)

@@ -2,6 +2,7 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { secretDigest } from '../hardware.ts'
 import type { SystemAccountAccess, SystemAccounts } from '../system-accounts.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface AccountFact {
@@ -15,9 +16,6 @@ export interface AccountFact {
 
 /** By account. */
 export const accountFacts = (world: SimulatedWorld): Collection<AccountFact> => world.collection('hardware.accounts')
-
-/** @throws DriverError when the cluster or host cannot do `call` now */
-type RequireAnswer = (id: string, call: string) => void
 
 interface HeldByBmc {
   readonly address: string

@@ -14,8 +14,8 @@ import { diskReading } from './disk-load.ts'
 import { driveStates } from './drive-history.ts'
 import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
-import { downtimeFacts, slownessFacts } from './hardware.ts'
 import { keyOf, noise, smooth } from './noise.ts'
+import { downtimeFacts, slowdownIn, slownessFacts, wasDown } from './past-times.ts'
 import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -38,9 +38,7 @@ const memorySeconds = 4 * hour
 export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostBy'>): Telemetry {
   const slowness = slownessFacts(world)
   const downtimes = downtimeFacts(world)
-  const slowdownAt = (hostExtId: string, time: number): number =>
-    slowness.get(hostExtId)?.times.find(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)
-      ?.factor ?? 1
+  const slowdownAt = (hostExtId: string, time: number): number => slowdownIn(slowness.get(hostExtId), time)
   const read: Telemetry['read'] = async (vm, times) => {
     const key = guestKey(world.seed, vm.extId)
     const lostAt = flows.lostBy(vm.extId)
@@ -63,11 +61,8 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
       times.map((time) => driveStates(world, hostExtId, time, slowdownAt(hostExtId, time))),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
-      const down = downtimes.get(hostExtId)?.times ?? []
-      return times.map((time) => {
-        if (down.some(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)) return undefined
-        return hostReadingOf(key, time / 1000)
-      })
+      const down = downtimes.get(hostExtId)
+      return times.map((time) => (wasDown(down, time) ? undefined : hostReadingOf(key, time / 1000)))
     },
   }
 }

@@ -2,10 +2,9 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { notFound } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { NodeBundle, NodeView } from '../../../drivers/nodes.ts'
+import type { StepContext } from '../../context.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { usersOfAddresses } from '../cluster-addresses.ts'
 import { bundleFor } from '../topology/hypervisors.ts'
@@ -13,8 +12,6 @@ import { racksOf } from '../topology/membership.ts'
 import { disagreements, isModelSupported, needsImaging, refuseWith } from '../topology/nodes.ts'
 import { type NodeUplinks, planUplinks, switchesOf } from '../topology/uplinks.ts'
 import type { Expansion, JoiningNode } from './expansion.ts'
-
-type Running = StepContext<Drivers>
 
 export interface NodePlan {
   readonly isImaged: boolean
@@ -25,10 +22,9 @@ export interface NodePlan {
 export type ExpansionPlan = Readonly<Record<string, NodePlan>>
 
 /** @throws ApiError with all that keeps the nodes from joining */
-export async function planExpansion(ctx: Running, expansion: Expansion): Promise<ExpansionPlan> {
+export async function planExpansion(ctx: StepContext, expansion: Expansion): Promise<ExpansionPlan> {
   const { clusterExtId, nodes, skipsChecks, skipsNetworking } = expansion
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   const bundle = bundleFor(ctx.drivers, clusterExtId)
   const switches = await switchesOf(ctx, clusterExtId)
   const switchesToJoin = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches
@@ -94,7 +90,7 @@ function nodeFaults(
   return faults
 }
 
-async function addressFaults({ store, drivers }: Running, { nodes }: Expansion): Promise<string[]> {
+async function addressFaults({ store, drivers }: StepContext, { nodes }: Expansion): Promise<string[]> {
   const users = new Map(await usersOfAddresses(store, {}))
   const joining = new Set(nodes.map(({ nodeUuid }) => nodeUuid))
   for (const { nodeUuid, addresses, serialNumber } of drivers.hardware.unconfiguredNodes(Number.POSITIVE_INFINITY))
@@ -111,7 +107,7 @@ async function addressFaults({ store, drivers }: Running, { nodes }: Expansion):
   return faults
 }
 
-async function nameFaults({ store }: Running, { clusterExtId, nodes }: Expansion): Promise<string[]> {
+async function nameFaults({ store }: StepContext, { clusterExtId, nodes }: Expansion): Promise<string[]> {
   const hosts = await store.findWhere(Host, { 'cluster/uuid': clusterExtId })
   const taken = new Set(hosts.map(({ hostName }) => hostName.toLowerCase()))
   return nodes
@@ -121,7 +117,7 @@ async function nameFaults({ store }: Running, { clusterExtId, nodes }: Expansion
 
 /** A cluster that survives the loss of a rack has to know in which rack each block is. */
 async function rackFaults(
-  { store }: Running,
+  { store }: StepContext,
   { config }: EntityOf<typeof Cluster>,
   nodes: readonly NodeView[],
   { clusterExtId, blockList, options }: Expansion,

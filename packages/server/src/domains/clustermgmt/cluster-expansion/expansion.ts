@@ -11,7 +11,7 @@ import type { HostType } from '../topology/host-row.ts'
 import { type GivenNode, givenFaults, nameOfNode, nodeNamed } from '../topology/nodes.ts'
 import type { GivenNetwork } from '../topology/uplinks.ts'
 
-export type ExpansionBody = ValueOf<typeof ExpandClusterParams>
+type ExpansionBody = ValueOf<typeof ExpandClusterParams>
 type NodeParam = ExpansionBody['nodeParams']
 type NodeItem = NonNullable<NodeParam['nodeList']>[number]
 type Item = Partial<NodeItem> & { readonly path: string; readonly hostType: HostType }

@@ -8,11 +8,10 @@ import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { notFound, pathOf } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { pathOf, rowWithId } from '../../../core/standard.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { StepContext } from '../../context.ts'
 import { DeviceClaim } from '../../scheduling/device-claim.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { hostCapacity, hostsOf, poolUsage, storesData } from '../../storage-space/capacity.ts'
@@ -21,7 +20,6 @@ import { defaultCopies, tooFewDomains } from '../cluster-rules.ts'
 import { refuseWith } from '../topology/nodes.ts'
 import { NodeReservation } from '../topology/reservations.ts'
 
-type Running = StepContext<Drivers>
 type HostRow = EntityOf<typeof Host>
 
 export interface Removal {
@@ -36,10 +34,9 @@ const mostFilledPercent = 90
 const upgrading: readonly unknown[] = ['PENDING', 'DOWNLOADING', 'QUEUED', 'PREUPGRADE', 'UPGRADING', 'SCHEDULED']
 
 /** @throws ApiError with all that keeps the hosts in the cluster */
-export async function checkRemoval(ctx: Running, removal: Removal): Promise<void> {
+export async function checkRemoval(ctx: StepContext, removal: Removal): Promise<void> {
   const { clusterExtId, hostExtIds, skipsChecks, skips } = removal
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   const hosts = await hostsOf(ctx.store, clusterExtId)
   const leaving = hosts.filter(({ extId }) => hostExtIds.includes(extId))
   const staying = hosts.filter(({ extId }) => !hostExtIds.includes(extId))
@@ -65,7 +62,7 @@ export async function checkRemoval(ctx: Running, removal: Removal): Promise<void
   ])
 }
 
-async function spaceFaults(ctx: Running, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
+async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
   const { takenBytes } = await poolUsage(ctx, clusterExtId)
   const left = staying.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   const most = Math.floor((left * mostFilledPercent) / 100)

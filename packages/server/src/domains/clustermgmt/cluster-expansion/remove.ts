@@ -1,19 +1,16 @@
 /** Hosts leave their cluster with no VM and no data. Source: behaviour clustermgmt.md 1.3 (Remove), 1.1 (task shape). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type StepContext } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
 import { bytesToMove } from '../../storage-space/drive-usage.ts'
 import { removeHosts } from '../topology/membership.ts'
 import { refuseWith } from '../topology/nodes.ts'
 import { bondFaults, checkRemoval, type Removal } from './removal-checks.ts'
-
-type Running = StepContext<Drivers>
 
 const check = { name: 'check', progress: 5, seconds: [10, 25], run: checkRemoval } as const
 
@@ -54,7 +51,7 @@ export const removeNodes = defineTask<Removal>({
       run: async (ctx, { clusterExtId, hostExtIds }) => {
         for (const hostExtId of hostExtIds) {
           await evacuateFor(ctx, { hostExtId, clusterExtId }, refusals, timeoutSeconds)
-          requireUncancelled(ctx)
+          throwIfCanceled(ctx)
         }
         for (const hostExtId of hostExtIds) await untilDeserted(ctx, hostExtId)
       },
@@ -110,10 +107,10 @@ const lookEveryMillis = 1000
 const desertedWithinMillis = 15 * 60_000
 
 /** Appliances of gateways leave by themselves a host that is closed. @throws ApiError when one has not left in time */
-async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
+async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void> {
   const end = ctx.clock.now() + desertedWithinMillis
   for (;;) {
-    requireUncancelled(ctx)
+    throwIfCanceled(ctx)
     const held = await ctx.store.findWhere(HostAllocation, { hostExtId })
     if (held.length === 0) return
     const name = (await ctx.store.get(Host, hostExtId))?.hostName ?? hostExtId
@@ -123,28 +120,23 @@ async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
   }
 }
 
-function requireUncancelled(ctx: Running): void {
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
-}
-
 /** By drive. */
 type Migration = Readonly<Record<string, Evacuation>>
 
-async function planMigration(ctx: Running, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
+async function planMigration(ctx: StepContext, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
   const plan: Record<string, Evacuation> = {}
   for (const drive of hostExtIds.flatMap((host) => ctx.drivers.hardware.drivesOf(host)))
     if (drive.isInPool) plan[drive.extId] = await bytesToMove(ctx, clusterExtId, drive)
   return plan
 }
 
-async function migrateData(ctx: Running, { clusterExtId }: Removal): Promise<void> {
+async function migrateData(ctx: StepContext, { clusterExtId }: Removal): Promise<void> {
   const plan = Object.entries(ctx.outputs[planned] as Migration)
   const total = plan.reduce((sum, [, { bytes }]) => sum + bytes, 0)
   const shares = new Map<string, number>()
   let shown = moveFrom
   const report = async (driveExtId: string, share: number): Promise<void> => {
-    requireUncancelled(ctx)
+    throwIfCanceled(ctx)
     shares.set(driveExtId, share)
     const moved = plan.reduce((sum, [extId, { bytes }]) => sum + bytes * (shares.get(extId) ?? 0), 0)
     const percentage = Math.floor(moveFrom + (total === 0 ? 0 : ((moveTo - moveFrom) * moved) / total))

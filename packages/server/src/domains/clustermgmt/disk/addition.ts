@@ -6,11 +6,9 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { notFound } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, PartitionType } from '../../../drivers/drives.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { type DiskRow, recordDisks } from '../../storage-space/disks.ts'
@@ -133,11 +131,10 @@ const inPool: Pick<DiskRow, 'status' | 'removal'> & { readonly isMarkedForRemova
     isDataMigrated: false,
   }
 
-const wasInPool = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>): boolean =>
-  (outputs['partition'] as Before).wasInPool
+const wasInPool = ({ outputs }: Pick<StepContext, 'outputs'>): boolean => (outputs['partition'] as Before).wasInPool
 
 /** @throws ApiError 404 when the drive has left its slot meanwhile */
-function presentDrive({ drivers }: Pick<StepContext<Drivers>, 'drivers'>, input: Addition): Drive {
+function presentDrive({ drivers }: Pick<StepContext, 'drivers'>, input: Addition): Drive {
   const drive = driveOf(drivers, input)
   if (drive === undefined || drive.fault?.kind === 'PULLED') throw notFound(Disk, 'Disk', input.diskExtId, 'extId')
   return drive

@@ -6,26 +6,18 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import {
-  CancelAccepted,
-  type RecordContext,
-  type Step,
-  type StepContext,
-  type TaskEnd,
-} from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { type TaskEnd, throwIfCanceled } from '../../../core/tasks/define-task.ts'
+import { defineTask, type RecordContext, type Step, type StepContext } from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
 import { type Evacuation, isTooLate, maximumErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
 import { forEachVm, operations, returnMoved, startStopped, waitForBegunSubtasks } from './vms.ts'
 
-type Running = StepContext<Drivers>
 type Ends = ReadonlyMap<string, TaskEnd>
 
 export const unusedVcenterInfo = 'vcenterInfo was ignored: it is for ESX clusters only.'
 
-const evacuationSteps: readonly Step<Drivers, Evacuating>[] = [
+const evacuationSteps: readonly Step<Evacuating>[] = [
   {
     name: 'mark unschedulable',
     progress: 5,
@@ -83,7 +75,7 @@ const evacuationSteps: readonly Step<Drivers, Evacuating>[] = [
   },
 ]
 
-export async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
+export async function onUndone(ctx: RecordContext, input: Evacuating): Promise<void> {
   const host = await ctx.store.get(Host, input.hostExtId)
   const maintenance = await maintenanceOf(ctx, input)
   if (host === undefined || maintenance === undefined) return
@@ -98,7 +90,7 @@ export async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): 
   await ctx.store.remove(HostMaintenance, host.extId)
 }
 
-export const enterController: Step<Drivers, Evacuating> = {
+export const enterController: Step<Evacuating> = {
   name: 'controller VM into maintenance',
   progress: 95,
   seconds: [30, 60],
@@ -106,7 +98,7 @@ export const enterController: Step<Drivers, Evacuating> = {
   undo: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
 }
 
-export const entered: Step<Drivers, Evacuating> = {
+export const entered: Step<Evacuating> = {
   name: 'entered',
   progress: 100,
   record: async (ctx, input) => {
@@ -140,15 +132,15 @@ export const evacuateHost = defineTask<Evacuating>({
   onUndone,
 })
 
-const planned = (ctx: Running): Evacuation => ctx.outputs['plan'] as Evacuation
-const maintenanceOf = (ctx: Pick<Running, 'store'>, { hostExtId }: Evacuating) =>
+const planned = (ctx: StepContext): Evacuation => ctx.outputs['plan'] as Evacuation
+const maintenanceOf = (ctx: Pick<StepContext, 'store'>, { hostExtId }: Evacuating) =>
   ctx.store.get(HostMaintenance, hostExtId)
 
-const isCanceledOrTooLate = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx, 'mark unschedulable')
+const isCanceledOrTooLate = (ctx: StepContext): boolean => ctx.cancelRequested() || isTooLate(ctx, 'mark unschedulable')
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
 /** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAllLeft` */
-async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
+async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
   let staying = planned(ctx).moved
   while (staying.length > 0) {
     const ends = await forEachVm(ctx, staying, {
@@ -164,9 +156,8 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
 }
 
 /** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
-async function requireAllLeft(ctx: Running, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
+async function requireAllLeft(ctx: StepContext, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
+  throwIfCanceled(ctx)
   const name = await nameOf(ctx.store, hostExtId)
   if (isTooLate(ctx, 'mark unschedulable'))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
@@ -184,7 +175,7 @@ async function requireAllLeft(ctx: Running, { hostExtId, timeoutSeconds }: Evacu
 }
 
 /** @throws ApiError naming the VMs that are still there */
-async function requireEmpty(ctx: Running, { hostExtId }: Evacuating): Promise<void> {
+async function requireEmpty(ctx: StepContext, { hostExtId }: Evacuating): Promise<void> {
   const left = await vmsOn(ctx.store, hostExtId)
   if (left.length === 0) return
   const names = left.map(({ name }) => `"${name}"`).join(', ')
@@ -192,7 +183,7 @@ async function requireEmpty(ctx: Running, { hostExtId }: Evacuating): Promise<vo
 }
 
 /** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */
-export async function endEvacuation(ctx: Running, input: Evacuating): Promise<void> {
+export async function endEvacuation(ctx: StepContext, input: Evacuating): Promise<void> {
   await ctx.checkpoint(undefined, async ({ store }) => {
     if ((await maintenanceOf({ store }, input)) === undefined) return
     await store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
@@ -201,7 +192,7 @@ export async function endEvacuation(ctx: Running, input: Evacuating): Promise<vo
 }
 
 /** The VMs that left. */
-async function report(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
+async function report(ctx: RecordContext, input: Evacuating): Promise<void> {
   const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
   for (const { extId, name } of await ctx.store.getMany(Vm, movedVmExtIds))
     ctx.affect({ extId, name, rel: Vm.rel as string })

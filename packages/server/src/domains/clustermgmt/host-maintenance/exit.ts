@@ -2,9 +2,8 @@
  * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
  * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
  */
-import type { Step, StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import type { TaskEnd } from '../../../core/tasks/define-task.ts'
+import { defineTask, type Step, type StepContext } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { unusedVcenterInfo } from './enter.ts'
@@ -12,12 +11,10 @@ import { isTooLate } from './plan.ts'
 import { setState } from './states.ts'
 import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
 
-type Running = StepContext<Drivers>
-
 /** Ends of subtasks that failed, by VM. */
 type Failed = readonly (readonly [vmExtId: string, end: TaskEnd])[]
 
-const repopulationSteps: readonly Step<Drivers, Repopulating>[] = [
+const repopulationSteps: readonly Step<Repopulating>[] = [
   {
     name: 'schedulable',
     progress: 60,
@@ -53,7 +50,7 @@ const repopulationSteps: readonly Step<Drivers, Repopulating>[] = [
   },
 ]
 
-export const startController: Step<Drivers, Repopulating> = {
+export const startController: Step<Repopulating> = {
   name: 'start controller VM',
   progress: 40,
   seconds: [30, 60],
@@ -76,7 +73,7 @@ export const repopulateHost = defineTask<Repopulating>({
 const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
   [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
 
-async function start(ctx: Running, { hostExtId }: Repopulating, areAgents: boolean): Promise<Failed> {
+async function start(ctx: StepContext, { hostExtId }: Repopulating, areAgents: boolean): Promise<Failed> {
   const isWanted = ({ isAgentVm = false }: VmEntity): boolean => isAgentVm === areAgents
   return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx, 'schedulable') }))
 }

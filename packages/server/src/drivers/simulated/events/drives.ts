@@ -1,11 +1,10 @@
 /** Drives that fail, slow down, and are pulled and inserted. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { DriveFault, DriveTier } from '../../drives.ts'
-import { driveSlownessFacts, noteDriveWork } from '../drive-downtimes.ts'
 import { type DriveFact, driveFacts, drivesIn, newDrive, removeDrive } from '../drives.ts'
+import { driveSlowness, noteDriveWork, noteSlowness } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
-import { noteSlowness } from './host-faults.ts'
 
 const slotsOfHost = 24
 
@@ -40,7 +39,7 @@ export async function returnDrive(world: SimulatedWorld, disk: Target): Promise<
 export async function setDriveSlowness(world: SimulatedWorld, disk: Target, factor: number): Promise<boolean> {
   const { slowdown = 1, ...fact } = factOf(world, disk)
   if (slowdown === factor) return false
-  await noteSlowness(driveSlownessFacts(world), disk.extId, factor, world.clock.now())
+  await noteSlowness(driveSlowness(world), disk.extId, factor, world.clock.now())
   await driveFacts(world).put(disk.extId, factor === 1 ? fact : { ...fact, slowdown: factor })
   return true
 }

@@ -1,10 +1,8 @@
 /** Faults of hosts and clusters, and the past downtimes of hosts. Source: behaviour clustermgmt.md 3. */
-import { downtimeFacts, type HardwareFault, type SlownessFact } from '../hardware.ts'
-import type { Collection, SimulatedWorld } from '../world.ts'
+import type { HardwareFault } from '../hardware-faults.ts'
+import { downtimeFacts, noteDowntime } from '../past-times.ts'
+import type { SimulatedWorld } from '../world.ts'
 import { faultOf, setFault } from './event.ts'
-
-/** Per host, for statistics of the past. */
-export const rememberedTimes = 200
 
 export const hardware = 'hardware.faults'
 
@@ -15,28 +13,8 @@ export async function setHostFault(
   id: string,
   changes: { [K in keyof HardwareFault]?: HardwareFault[K] | undefined },
 ): Promise<void> {
-  if ('isDown' in changes) await noteDowntime(world, id, changes.isDown === true)
+  const isDown = changes.isDown === true
+  if ('isDown' in changes && isDown !== (hostFault(world, id).isDown === true))
+    await noteDowntime(downtimeFacts(world), id, isDown, world.clock.now())
   await setFault<HardwareFault>(world, hardware, id, changes)
-}
-
-/** Of a host or drive; 1 ends it. Statistics of the past keep it. */
-export async function noteSlowness(
-  facts: Collection<SlownessFact>,
-  extId: string,
-  factor: number,
-  now: number,
-): Promise<void> {
-  const times: readonly SlownessFact['times'][number][] = facts.get(extId)?.times ?? []
-  const ended = times.map((time) => (time.to === undefined ? { ...time, to: now } : time))
-  const next = factor === 1 ? ended : [...ended, { from: now, factor }]
-  await facts.put(extId, { times: next.slice(-rememberedTimes) })
-}
-
-/** Keeps past downtimes: statistics must leave them out even after the host is back. */
-async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> {
-  if (isDown === (hostFault(world, hostExtId).isDown === true)) return
-  const { times } = downtimeFacts(world).get(hostExtId) ?? { times: [] }
-  const now = world.clock.now()
-  const next = isDown ? [...times, { from: now }] : times.map((time) => ({ ...time, to: time.to ?? now }))
-  await downtimeFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
 }

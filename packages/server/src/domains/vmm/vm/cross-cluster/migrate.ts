@@ -5,7 +5,7 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { CancelAccepted, type Plan, type RecordContext, type StepContext } from '../../../../core/tasks/define-task.ts'
+import { type Plan, type RecordContext, type StepContext, throwIfCanceled } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { ClusterMove } from '../../../../drivers/hypervisor.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
@@ -186,8 +186,7 @@ async function copyAll(ctx: Running): Promise<void> {
 
 /** A request to cancel the task ends the migration until the VM switches over. */
 async function reached(ctx: Running, percentage: number): Promise<void> {
-  if (ctx.cancelRequested()) throw new CancelAccepted()
-  ctx.stopping.throwIfAborted()
+  throwIfCanceled(ctx)
   await ctx.progress(Math.floor(percentage))
 }
 
