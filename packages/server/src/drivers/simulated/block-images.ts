@@ -33,7 +33,9 @@ function createReverts(world: SimulatedWorld): Omit<BlockImages, keyof Snapshots
     },
     async resumeTarget(volumeGroupExtId) {
       const { suspendedSince, ...target } = targetFor(world, volumeGroupExtId, 'resumeTarget')
-      if (suspendedSince !== undefined) await targets.put(volumeGroupExtId, { ...target, resumedAt: now() })
+      if (suspendedSince === undefined) return
+      const wasSuspended = suspendedSince < now()
+      await targets.put(volumeGroupExtId, { ...target, ...(wasSuspended && { resumedAt: now() }) })
     },
 
     async putContents(volumeGroupExtId, wanted) {
