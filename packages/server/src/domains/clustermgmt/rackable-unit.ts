@@ -37,6 +37,7 @@ async function unitsOf(
     nodes.sort((a, b) => a.svmId - b.svmId)
     return {
       extId: unitExtId,
+      clusterExtId: extId,
       ...(tenantId && { tenantId }),
       id: nodes[0]?.svmId ?? 0,
       // No member of the list names a block of today; the layout of the block tells.
