@@ -12,7 +12,7 @@ import { requireReachable } from '../registrations/reachability.ts'
 import { requireNotDestroyed } from '../scheduling/topology.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
 import { storageHostsOf } from '../storage-space/capacity.ts'
-import { AlertNotice, OpenAlert } from './alerts/alert.ts'
+import { AlertNotice, ClosedAlert, OpenAlert } from './alerts/alert.ts'
 import { alertSchedules } from './alerts/watch.ts'
 import { addressFaults, requireFreeAddresses } from './cluster-addresses.ts'
 import { startAssociation, updateAssociations } from './cluster-categories.ts'
@@ -84,7 +84,7 @@ export const cluster = implement(
       { name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: countInefficientVms },
       ...alertSchedules,
     ],
-    records: [AlertNotice, OpenAlert],
+    records: [AlertNotice, ClosedAlert, OpenAlert],
   },
 )
 

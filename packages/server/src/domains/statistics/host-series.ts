@@ -26,7 +26,11 @@ import { ioFigures } from './io.ts'
 import { nativeSubjects } from './native.ts'
 import type { Subject } from './series.ts'
 
-type HostFigure = (sums: HostSums) => number
+interface HostSample extends HostSums {
+  readonly health: number
+}
+
+type HostFigure = (sample: HostSample) => number
 
 export const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((1e6 * part) / whole))
 const io = (name: string): HostFigure => ioFigures[name] as HostFigure
@@ -47,7 +51,7 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
   cpuCapacityHz: ({ cpuCapacityHz }) => cpuCapacityHz,
   cpuUsageHz: ({ cpuHz }) => cpuHz,
   freePhysicalStorageBytes: ({ capacityBytes, usageBytes }) => Math.max(0, capacityBytes - usageBytes),
-  healthCheckScore: () => 100,
+  healthCheckScore: ({ health }) => health,
   hypervisorCpuUsagePpm: (sums) => share(sums.cpuHz, sums.cpuCapacityHz),
   ioBandwidthKbps: io('IoBandwidthKbps'),
   logicalStorageUsageBytes: ({ logicalBytes }) => logicalBytes,
@@ -89,13 +93,15 @@ interface Measured {
   readonly hosts: readonly EntityOf<typeof Host>[]
   readonly extId: string
   readonly kind: AnyResource
+  /** Score at a time in milliseconds since 1970. */
+  readonly healthAt: (time: number) => number
 }
 
 /** @throws ApiError 400 unless the span has a positive length */
 export async function hostStatistics(
   ctx: ReadContext,
   request: Request,
-  { cluster, hosts, extId, kind }: Measured,
+  { cluster, hosts, extId, kind, healthAt }: Measured,
 ): Promise<{ readonly extId: string } & Readonly<Record<string, unknown>>> {
   const { select } = request.query
   const names = Object.keys(kind.schema.fields)
@@ -104,7 +110,7 @@ export async function hostStatistics(
   const span = spanOf(spanParameters(ctx, request), ctx.clock.now())
   const most = Math.min(maximumPoints, Math.floor(maximumOfAnswer / Math.max(1, names.length)))
   const buckets = bucketsWithin(gridFor(ctx, request, span, most))
-  const sampled = await sample(ctx, { cluster, hosts, names, buckets })
+  const sampled = await sample(ctx, { cluster, hosts, healthAt, names, buckets })
   const bounds = new Map<string, Bounds>()
   const shown: Record<string, readonly TimeValue[]> = {}
   for (const name of names) {
@@ -136,9 +142,9 @@ export function spanParameters(ctx: ReadContext, { query }: Request): Readonly<R
 }
 
 interface Sampled {
-  readonly buckets: readonly SampledBucket<HostSums>[]
+  readonly buckets: readonly SampledBucket<HostSample>[]
   /** Means of earlier hours, by slot; empty unless bounds are requested. */
-  readonly slots: ReadonlyMap<number, HostSums | undefined>
+  readonly slots: ReadonlyMap<number, HostSample | undefined>
 }
 
 async function sample(
@@ -146,9 +152,10 @@ async function sample(
   {
     cluster,
     hosts,
+    healthAt,
     names,
     buckets,
-  }: Pick<Measured, 'cluster' | 'hosts'> & {
+  }: Pick<Measured, 'cluster' | 'healthAt' | 'hosts'> & {
     readonly names: readonly string[]
     readonly buckets: readonly Bucket[]
   },
@@ -162,7 +169,11 @@ async function sample(
   const blocks = await blocksOfCluster(ctx, cluster.extId)
   const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, { subjects, blocks }, times, storageAt)
   const at = new Map(times.map((time, index) => [time, sums[index]]))
-  const sumsAt = (some: readonly number[]): HostSums[] => some.flatMap((time) => at.get(time) ?? [])
+  const sumsAt = (some: readonly number[]): HostSample[] =>
+    some.flatMap((time) => {
+      const found = at.get(time)
+      return found === undefined ? [] : { ...found, health: healthAt(time) }
+    })
   return {
     buckets: await sampledBuckets(buckets, sumsAt),
     slots: new Map(slots.map((slot) => [slot, meanOfSums(sumsAt(timesOfSlot(slot)))])),
@@ -192,7 +203,7 @@ function boundsOf({ buckets, slots }: Sampled, figure: HostFigure, most: number)
   return bounds
 }
 
-const boundSeries = (buckets: readonly SampledBucket<HostSums>[], bounds: Bounds, side: string): TimeValue[] =>
+const boundSeries = (buckets: readonly SampledBucket<HostSample>[], bounds: Bounds, side: string): TimeValue[] =>
   buckets.flatMap(({ at, timestamp, mean }): TimeValue[] => {
     const own = bounds.get(slotOf(at))
     return own === undefined || mean === undefined ? [] : [{ timestamp, value: own[side as 'Lower' | 'Upper'] }]

@@ -39,9 +39,11 @@ export interface ContainerUsage {
 
 export interface PoolUsage {
   readonly clusterExtId: string
-  /** Physical, as `freeBytes`. */
+  /** Physical, as the next two. */
   readonly capacityBytes: number
   readonly freeBytes: number
+  /** Written or reserved; more than the capacity after a loss. */
+  readonly takenBytes: number
   readonly containers: ReadonlyMap<string, ContainerUsage>
 }
 
@@ -109,7 +111,7 @@ export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Pro
   const now = ctx.clock.now()
   const written = await sumsOfContainers(ctx, clusterExtId, containers, { hosts: hosts.length, now })
   const usage = new Map<string, ContainerUsage>()
-  let taken = 0
+  let takenBytes = 0
   for (const container of containers) {
     const { logicalBytes, physicalBytes } = written.get(container.extId) ?? noData
     const one: ContainerUsage = {
@@ -118,10 +120,16 @@ export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Pro
       reservedBytes: physicallyReserved(container, ctx.drivers),
     }
     usage.set(container.extId, one)
-    taken += Math.max(one.physicalBytes, one.reservedBytes)
+    takenBytes += Math.max(one.physicalBytes, one.reservedBytes)
   }
   const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
-  return { clusterExtId, capacityBytes, freeBytes: Math.max(0, capacityBytes - taken), containers: usage }
+  return {
+    clusterExtId,
+    capacityBytes,
+    freeBytes: Math.max(0, capacityBytes - takenBytes),
+    takenBytes,
+    containers: usage,
+  }
 }
 
 /** Logical bytes that can still be written to the container. */

@@ -6,7 +6,7 @@ import { type Drive, shareAt } from '../../drivers/drives.ts'
 import { type CapacityContext, isWorking, poolUsage, storageHostsOf, usableBytes } from './capacity.ts'
 import { copiedBytesPerSecond } from './fault-tolerance.ts'
 
-interface Asking extends CapacityContext {
+interface DriveContext extends CapacityContext {
   readonly drivers: Drivers
 }
 
@@ -16,7 +16,7 @@ interface OfPool {
   readonly hosts: number
 }
 
-async function poolOf(ctx: Asking, clusterExtId: string): Promise<OfPool> {
+async function poolOf(ctx: DriveContext, clusterExtId: string): Promise<OfPool> {
   const { hardware } = ctx.drivers
   const hosts = (await storageHostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
   const { containers } = await poolUsage(ctx, clusterExtId)
@@ -51,7 +51,7 @@ export const workingDrives = (
 
 /** For a lost drive, the bytes that other drives have not copied yet. Reads every guest of the cluster. */
 export async function bytesToMove(
-  ctx: Asking,
+  ctx: DriveContext,
   clusterExtId: string,
   drive: Drive,
 ): Promise<{ readonly bytes: number; readonly bytesPerSecond?: number }> {
@@ -66,7 +66,7 @@ export async function bytesToMove(
 }
 
 /** Fair share of a drive that is new in the pool. */
-export async function fairBytes(ctx: Asking, clusterExtId: string, drive: Drive): Promise<number> {
+export async function fairBytes(ctx: DriveContext, clusterExtId: string, drive: Drive): Promise<number> {
   const { drives, usedBytes } = await poolOf(ctx, clusterExtId)
   const whole = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)
   return Math.round((usedBytes * usableBytes(drive.sizeBytes)) / whole)

@@ -82,9 +82,13 @@ export function createTargets(world: SimulatedWorld, isNatural: boolean): Target
       if (isForced && isNatural) await world.clock.sleep(1000 * patienceSeconds)
       const present = targets.get(volumeGroupExtId)
       if (present === undefined) return { isForced }
-      const { [vmExtId]: _, ...plugs } = present.plugs
-      const { [vmExtId]: __, ...plugTimes } = present.plugTimes ?? {}
-      await targets.put(volumeGroupExtId, { ...present, plugs, plugTimes })
+      const {
+        plugs: { [vmExtId]: _, ...plugs },
+        plugTimes: { [vmExtId]: __, ...plugTimes } = {},
+        ...rest
+      } = present
+      const isPlugged = Object.keys(plugTimes).length > 0
+      await targets.put(volumeGroupExtId, { ...rest, plugs, ...(isPlugged && { plugTimes }) })
       return { isForced }
     },
   }

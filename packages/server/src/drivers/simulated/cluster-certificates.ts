@@ -3,7 +3,7 @@
  * kept. A cluster makes its first certificate when somebody looks at it: RSA keys would delay the start of a world.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
-import { makeSelfSigned } from '../../core/x509.ts'
+import { makeSelfSignedServer } from '../../core/x509.ts'
 import type { CertificateSubject, ClusterCertificates } from '../cluster-certificates.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -18,21 +18,12 @@ export interface CertificateFact {
   readonly switched?: { readonly key: string; readonly before?: string }
 }
 
-const dayMillis = 86_400_000
-export const selfSignedDays = 825
-
 export function createClusterCertificates(world: SimulatedWorld, requireAnswer: RequireAnswer): ClusterCertificates {
   const facts = world.collection<CertificateFact>('hardware.certificates')
   const making = new Map<string, Promise<string>>()
 
   async function makeFirst({ clusterExtId, name, names }: CertificateSubject): Promise<string> {
-    const now = world.clock.now()
-    const { certificate } = await makeSelfSigned({
-      commonName: name,
-      alternativeNames: names,
-      notBefore: new Date(now),
-      notAfter: new Date(now + selfSignedDays * dayMillis),
-    })
+    const { certificate } = await makeSelfSignedServer(name, names, world.clock.now())
     const fact = facts.get(clusterExtId)
     if (fact?.shown !== undefined) return fact.shown
     await facts.put(clusterExtId, { ...fact, shown: certificate })

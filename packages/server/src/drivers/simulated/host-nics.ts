@@ -8,6 +8,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host-networking.ts'
 import type { HardwareFault } from './hardware.ts'
 import { requireAgents } from './host-agents.ts'
+import { domainFacts } from './hypervisor/facts.ts'
 import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -54,12 +55,28 @@ export function createHostNics(
       await put(hostExtId, name, profileExtId)
     },
     async disableVirtualFunctions({ hostExtId, name }) {
-      if (profileOf({ hostExtId, name }) === undefined) return
+      const profileExtId = profileOf({ hostExtId, name })
+      if (profileExtId === undefined) return
       requireAgents(world, [hostExtId], 'fails')
+      const own = nicsOfHost(world, hostExtId).find((each) => each.name === name)?.virtualFunctions?.count ?? 0
+      if (functionsInUse(world, hostExtId, profileExtId) > functionsOfHost(world, hostExtId, profileExtId) - own)
+        throw new DriverError(`virtual functions of ${name} of the host ${hostExtId} are in use`, { retryable: false })
       await put(hostExtId, name, undefined)
     },
   }
 }
+
+/** Functions of host NICs with the profile that running domains on the host have. */
+export const functionsInUse = (world: SimulatedWorld, hostExtId: string, profileExtId: string): number =>
+  [...domainFacts(world).all().values()]
+    .filter((fact) => fact.state === 'ON' && fact.hostExtId === hostExtId)
+    .flatMap(({ domain }) => domain.nics)
+    .filter(({ virtualFunction }) => virtualFunction?.profileExtId === profileExtId).length
+
+export const functionsOfHost = (world: SimulatedWorld, hostExtId: string, profileExtId: string): number =>
+  nicsOfHost(world, hostExtId)
+    .flatMap(({ virtualFunctions }) => virtualFunctions ?? [])
+    .reduce((sum, each) => sum + (each.profileExtId === profileExtId ? each.count : 0), 0)
 
 const faultOf = (world: SimulatedWorld, hostExtId: string): HardwareFault =>
   world.collection<HardwareFault>('hardware.faults').get(hostExtId) ?? {}

@@ -4,10 +4,11 @@ import { drawsFrom } from '../../core/ids/draws.ts'
 import { parseHost, toSortable } from '../../core/ip-address.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostDevice } from '../hardware.ts'
-import type { NodeBundle, Nodes, NodeView } from '../nodes.ts'
+import type { NodeAddresses, NodeBundle, Nodes, NodeView } from '../nodes.ts'
 import { bridgeFacts } from './bridges.ts'
 import { controllerVmFacts } from './controller-vms.ts'
-import { deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
+import { type BmcFact, deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
+import { accountFacts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface NodeFact extends NodeView {
@@ -48,6 +49,11 @@ export function createNodes(world: SimulatedWorld): Nodes {
       pending: node.pending ?? { holder, before: viewOf(node) },
     })
   }
+  const moveBmc = async (nodeUuid: string, { bmc: address }: NodeAddresses): Promise<void> => {
+    const bmcs = world.collection<BmcFact>('hardware.bmcs')
+    const bmc = bmcs.get(nodeUuid)
+    if (bmc !== undefined && address !== undefined) await bmcs.put(nodeUuid, { ...bmc, address })
+  }
   const clearNetworking = async (nodeUuid: string): Promise<void> => {
     for (const [key, { hostExtId }] of [...bridgeFacts(world).all()])
       if (hostExtId === nodeUuid) await bridgeFacts(world).remove(key)
@@ -69,8 +75,10 @@ export function createNodes(world: SimulatedWorld): Nodes {
       ),
     imageNode: async (nodeUuid, { hypervisor, softwareVersion }, holder) =>
       change(answering(nodeUuid, 'imageNode'), { hypervisor, softwareVersion }, holder),
-    joinNode: async (nodeUuid, { clusterExtId, addresses }, holder) =>
-      change(answering(nodeUuid, 'joinNode'), { clusterExtId, addresses }, holder),
+    async joinNode(nodeUuid, { clusterExtId, addresses }, holder) {
+      await change(answering(nodeUuid, 'joinNode'), { clusterExtId, addresses }, holder)
+      await moveBmc(nodeUuid, addresses)
+    },
     async admitNodes(nodeUuids, holder) {
       for (const nodeUuid of nodeUuids) {
         const { pending, devices = [], ...node } = nodes.get(nodeUuid) ?? {}
@@ -81,8 +89,13 @@ export function createNodes(world: SimulatedWorld): Nodes {
       }
     },
     async takeBackNode(nodeUuid, holder) {
-      const { pending, ...node } = nodes.get(nodeUuid) ?? {}
+      const fact = nodes.get(nodeUuid)
+      // A node that was not imaged and could not join has the bridges of its cluster all the same.
+      if (fact !== undefined && fact.pending === undefined && fact.clusterExtId === undefined)
+        await clearNetworking(nodeUuid)
+      const { pending, ...node } = fact ?? {}
       if (pending?.holder !== holder) return
+      await moveBmc(nodeUuid, pending.before.addresses)
       await clearNetworking(nodeUuid)
       const { clusterExtId: _, ...rest } = node as NodeFact
       await nodes.put(nodeUuid, { ...rest, ...pending.before })
@@ -99,6 +112,8 @@ export function createNodes(world: SimulatedWorld): Nodes {
       await clearNetworking(nodeUuid)
       await maintenanceFacts(world).remove(nodeUuid)
       await controllerVmFacts(world).remove(nodeUuid)
+      for (const [extId, { hostExtId }] of [...accountFacts(world).all()])
+        if (hostExtId === nodeUuid) await accountFacts(world).remove(extId)
       await nodes.put(nodeUuid, { ...node, ...(devices.size > 0 && { devices: [...devices.values()] }) })
     },
   }

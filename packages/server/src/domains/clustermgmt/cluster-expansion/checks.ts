@@ -6,8 +6,10 @@ import { notFound } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeBundle, NodeView } from '../../../drivers/nodes.ts'
+import { hostsOf } from '../../storage-space/capacity.ts'
 import { usersOfAddresses } from '../cluster-addresses.ts'
 import { bundleFor } from '../topology/hypervisors.ts'
+import { racksOf } from '../topology/membership.ts'
 import { disagreements, isModelSupported, needsImaging, refuseWith } from '../topology/nodes.ts'
 import { type NodeUplinks, planUplinks, switchesOf } from '../topology/uplinks.ts'
 import type { Expansion, JoiningNode } from './expansion.ts'
@@ -29,7 +31,7 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
   if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
   const bundle = bundleFor(ctx.drivers, clusterExtId)
   const switches = await switchesOf(ctx, clusterExtId)
-  const usual = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches
+  const switchesToJoin = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches
   const faults: string[] = []
   const plans: Record<string, NodePlan> = {}
   const found = new Map(nodes.map(({ nodeUuid }) => [nodeUuid, ctx.drivers.hardware.nodeOf(nodeUuid)]))
@@ -40,7 +42,13 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
       continue
     }
     const networks = skipsNetworking ? [] : joining.networks
-    const { uplinks, faults: own } = planUplinks(ctx, usual, node.nodeUuid, networks, `${joining.path}/networks`)
+    const { uplinks, faults: own } = planUplinks(
+      ctx,
+      switchesToJoin,
+      node.nodeUuid,
+      networks,
+      `${joining.path}/networks`,
+    )
     plans[node.nodeUuid] = { isImaged: needsImaging(node, bundle), uplinks }
     faults.push(...own, ...nodeFaults(expansion, joining, node, bundle))
   }
@@ -48,10 +56,10 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
   faults.push(
     ...(await addressFaults(ctx, expansion)),
     ...(await nameFaults(ctx, expansion)),
-    ...rackFaults(cluster, present, expansion),
+    ...(await rackFaults(ctx, cluster, present, expansion)),
   )
-  const isKnown = Object.keys(plans).length === nodes.length
-  if (!skipsChecks || !isKnown) refuseWith(faults)
+  const areAllFound = Object.keys(plans).length === nodes.length
+  if (!skipsChecks || !areAllFound) refuseWith(faults)
   return plans
 }
 
@@ -112,21 +120,26 @@ async function nameFaults({ store }: Running, { clusterExtId, nodes }: Expansion
 }
 
 /** A cluster that survives the loss of a rack has to know in which rack each block is. */
-function rackFaults(
+async function rackFaults(
+  { store }: Running,
   { config }: EntityOf<typeof Cluster>,
   nodes: readonly NodeView[],
-  { blockList, options }: Expansion,
-): string[] {
+  { clusterExtId, blockList, options }: Expansion,
+): Promise<string[]> {
   const isRackAware = config?.faultToleranceState?.domainAwarenessLevel === 'RACK'
-  if (!isRackAware && options.shouldValidateRackAwareness !== true) return []
-  const racks = new Map(blockList.map(({ blockId, rackName }) => [blockId, rackName]))
+  const isNeeded = isRackAware || options.shouldValidateRackAwareness === true
+  const racks = racksOf(await hostsOf(store, clusterExtId), blockList)
   const blocks = new Map(nodes.map(({ block }) => [block.serialNumber, block.rackName]))
-  return [...blocks].flatMap(([serialNumber, rackName]) => {
-    const given = racks.get(serialNumber)
-    if (given === undefined && rackName === undefined)
-      return [`nodeParams/blockList: expected the rackName of block ${serialNumber}`]
-    return given === undefined || rackName === undefined || given === rackName
+  const others = blockList.flatMap(({ blockId }, index) =>
+    blockId === undefined || blocks.has(blockId)
       ? []
-      : [`nodeParams/blockList: block ${serialNumber} is in rack ${rackName}, not in ${given}`]
+      : [`nodeParams/blockList[${index}]/blockId: expected ${[...blocks.keys()].join(' or ')}; found ${blockId}`],
+  )
+  const unlike = [...blocks].flatMap(([serialNumber, rackName]) => {
+    const named = racks.get(serialNumber) ?? rackName
+    if (named === undefined && isNeeded) return `nodeParams/blockList: expected the rackName of block ${serialNumber}`
+    if (rackName === undefined || named === rackName) return []
+    return `nodeParams/blockList: block ${serialNumber} is in rack ${rackName}, not in ${named}`
   })
+  return [...others, ...unlike]
 }

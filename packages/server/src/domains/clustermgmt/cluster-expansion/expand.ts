@@ -44,7 +44,8 @@ export const expandCluster = defineTask<Expansion>({
       undo: async ({ drivers }, { clusterExtId, nodes }) => {
         for (const { nodeUuid } of nodes) await drivers.hardware.unpoolDrivesOf(clusterExtId, nodeUuid)
       },
-      record: (ctx, { clusterExtId }, hosts: readonly NewHost[]) => insertHosts(ctx, clusterExtId, hosts),
+      record: (ctx, { clusterExtId, blockList }, hosts: readonly NewHost[]) =>
+        insertHosts(ctx, clusterExtId, hosts, blockList),
     },
     {
       name: 'start rebalance',

@@ -4,8 +4,8 @@ import { ApiError } from '../../../core/api-error.ts'
 import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { NodeView } from '../../../drivers/nodes.ts'
 import type { NewHost } from '../topology/membership.ts'
+import { requireNode } from '../topology/nodes.ts'
 import type { NodePlan } from './checks.ts'
 import type { JoiningNode } from './expansion.ts'
 import { joinNode } from './join-node.ts'
@@ -58,17 +58,18 @@ export async function takeAllBack(ctx: Running, nodes: readonly JoiningNode[]): 
 }
 
 export async function poolDrives(ctx: Running, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
-  for (const { nodeUuid, isComputeOnly } of nodes)
-    if (!isComputeOnly) await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
+  for (const { nodeUuid, hostType } of nodes)
+    if (hostType !== 'COMPUTE_ONLY') await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
 }
 
+/** @throws DriverError, retryable, when a node does not answer */
 export const newHostsOf = (
   { drivers }: Pick<Running, 'drivers'>,
   nodes: readonly JoiningNode[],
   plans: Readonly<Record<string, NodePlan>>,
 ): NewHost[] =>
-  nodes.map(({ nodeUuid, hostName, isComputeOnly }) => {
-    const node = drivers.hardware.nodeOf(nodeUuid) as NodeView
+  nodes.map(({ nodeUuid, hostName, hostType }) => {
+    const node = requireNode(drivers, nodeUuid)
     const drives = drivers.hardware.drivesOf(nodeUuid)
-    return { node, hostName, isComputeOnly, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
+    return { node, hostName, hostType, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
   })

@@ -10,7 +10,8 @@ import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
 import { bytesToMove } from '../../storage-space/drive-usage.ts'
 import { removeHosts } from '../topology/membership.ts'
-import { checkRemoval, type Removal } from './removal-checks.ts'
+import { refuseWith } from '../topology/nodes.ts'
+import { bondFaults, checkRemoval, type Removal } from './removal-checks.ts'
 
 type Running = StepContext<Drivers>
 
@@ -68,7 +69,11 @@ export const removeNodes = defineTask<Removal>({
       name: 'migrate data',
       progress: moveTo,
       run: migrateData,
-      record: ({ store }, { hostExtIds }) => setStatus(store, hostExtIds, 'OK_TO_BE_REMOVED'),
+      record: async ({ store }, removal) => {
+        // Clients may have bound something to the hosts while their data moved.
+        refuseWith(await bondFaults({ store }, removal, await store.getMany(Host, removal.hostExtIds)))
+        await setStatus(store, removal.hostExtIds, 'OK_TO_BE_REMOVED')
+      },
       // Data that has moved stays where it is.
       undo: async ({ drivers }, { clusterExtId, hostExtIds }) => {
         for (const { extId } of hostExtIds.flatMap((host) => drivers.hardware.drivesOf(host)))

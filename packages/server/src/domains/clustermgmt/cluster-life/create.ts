@@ -9,7 +9,7 @@ import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings, SettingsChange } from '../../../drivers/hardware.ts'
-import type { NodeView } from '../../../drivers/nodes.ts'
+import type { NodeHypervisor } from '../../../drivers/nodes.ts'
 import type { Reader } from '../../../store/store.ts'
 import { firstContainers } from '../../containers/first-containers.ts'
 import { specOf } from '../../containers/tasks.ts'
@@ -142,7 +142,8 @@ const plansOf = (nodes: readonly JoiningNode[]) =>
 const containersOf = ({ owner }: Pick<Running, 'owner'>, { cluster, containerName }: Creation) =>
   firstContainers(cluster, owner.extId, containerName)
 
-const isNative = ({ config }: ClusterRow): boolean => config?.hypervisorTypes?.includes('AHV') === true
+const hypervisorOf = ({ config }: ClusterRow): NodeHypervisor['type'] => config?.hypervisorTypes?.[0] ?? 'AHV'
+const isNative = (cluster: ClusterRow): boolean => hypervisorOf(cluster) === 'AHV'
 
 const switchOf = (ctx: Running | RecordContext<Drivers>, { cluster, nodes }: Creation) =>
   defaultSwitch(ctx.drivers, {
@@ -163,15 +164,13 @@ function changes({ hardware }: Drivers, { nodeUuid, path, addresses }: JoiningNo
 async function startServices(ctx: Running, creation: Creation): Promise<{ readonly certificate: string }> {
   const { cluster, nodes } = creation
   const manager = await ctx.store.findOne(DomainManager, { isOwn: true })
-  const [first] = nodes as [JoiningNode]
-  const { hypervisor } = ctx.drivers.hardware.nodeOf(first.nodeUuid) as NodeView
   if (isNative(cluster))
     for (const bridge of bridgesOf(ctx.drivers, switchOf(ctx, creation)))
       await ctx.drivers.networkFabric.putBridge(bridge, 'quick')
   return ctx.drivers.hardware.formCluster({
     extId: cluster.extId,
     name: cluster.name,
-    hypervisorType: hypervisor.type,
+    hypervisorType: hypervisorOf(cluster),
     version: cluster.config?.buildInfo?.version ?? '',
     address: managementAddress(cluster, nodes).ipv4?.value ?? '',
     nodeAddresses: nodes.slice(0, 3).map(({ addresses }) => addresses.cvm),

@@ -114,7 +114,7 @@ export function joiningNodes(name: string, nodes: readonly NodeView[]): JoiningN
     given: {},
     hostName: freeName(name, names),
     addresses,
-    isComputeOnly: false,
+    hostType: 'HYPER_CONVERGED',
     networks: [],
   }))
 }

@@ -2,6 +2,7 @@
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk, type DiskAdditionSpec } from '@hyperplane/contract/clustermgmt/disk'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { notFound } from '../../../core/standard.ts'
@@ -14,6 +15,7 @@ import { requireReachable } from '../../registrations/reachability.ts'
 import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { type DiskRow, recordDisks } from '../../storage-space/disks.ts'
 import { fairBytes } from '../../storage-space/drive-usage.ts'
+import { clusterLosesHost, isLeaving } from '../../storage-space/leaving-hosts.ts'
 import { changeDisk, driveOf, type OfDisk } from './removal.ts'
 
 type Body = ValueOf<typeof DiskAdditionSpec>
@@ -33,6 +35,8 @@ export async function startAddition(
     throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action: 'adding a disk' })
   requireReachable(ctx, cluster)
   const drive = await driveWith(ctx, cluster.extId, serialNumber)
+  const host = await ctx.store.get(Host, drive.hostExtId)
+  if (host !== undefined && isLeaving(host)) throw clusterLosesHost(cluster)
   if (drive.fault !== undefined || !ctx.drivers.hardware.isHostUp(drive.hostExtId))
     throw new ApiError('DISK_UNHEALTHY', { serialNumber })
   const disk = await ctx.store.get(Disk, drive.extId)

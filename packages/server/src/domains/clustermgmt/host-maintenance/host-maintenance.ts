@@ -68,9 +68,9 @@ async function enter(ctx: Context, body: Entering, signedIn: SignIn | undefined)
       hostExtId: host.extId,
       clusterExtId: cluster.extId,
       timeoutSeconds: body.timeoutSeconds ?? 7200,
-      rollsBack: body.shouldRollbackOnFailure !== false,
-      mayStop: body.shouldShutdownNonMigratableUvms === true,
-      ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
+      rollsBackOnFailure: body.shouldRollbackOnFailure !== false,
+      mayShutDownVms: body.shouldShutdownNonMigratableUvms === true,
+      hasUnusedVcenterInfo: !isEsx(cluster) && body.vcenterInfo !== undefined,
     },
     taskOf('Enter Host Maintenance', host),
   )
@@ -82,13 +82,13 @@ async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): 
   const host = ctx.target
   await requireVcenter(ctx.store, host.cluster.uuid)
   const cluster = clusterOf(ctx, body, signedIn)
-  const known = await requireIdle(ctx, cluster)
-  if (known === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
+  const maintenance = await requireIdle(ctx, cluster)
+  if (maintenance === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
   const input = {
     hostExtId: host.extId,
     clusterExtId: cluster.extId,
     timeoutSeconds: body.timeoutSeconds ?? 7200,
-    ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
+    hasUnusedVcenterInfo: !isEsx(cluster) && body.vcenterInfo !== undefined,
   }
   const task = await ctx.startTask(
     isEsx(cluster) ? exitEsxMaintenance : exitMaintenance,

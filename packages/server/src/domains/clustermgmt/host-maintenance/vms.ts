@@ -24,7 +24,7 @@ interface Limits {
   readonly isOver?: (ends: Ends) => boolean
 }
 
-interface Turn<I extends VmOfHost> extends Limits {
+interface VmSubtasks<I extends VmOfHost> extends Limits {
   readonly operation: (typeof operations)[keyof typeof operations]
   readonly task: TaskDefinition<Drivers, I>
   readonly input: (vmExtId: string) => I
@@ -36,7 +36,7 @@ const atOnce = 2
 export const forEachVm = <I extends VmOfHost>(
   ctx: Running,
   vmExtIds: readonly string[],
-  { operation, task, input, ...rest }: Turn<I>,
+  { operation, task, input, ...rest }: VmSubtasks<I>,
 ): Promise<Ends> =>
   inTurn(ctx, vmExtIds, {
     ...rest,
@@ -55,7 +55,7 @@ export const forEachVm = <I extends VmOfHost>(
     },
   })
 
-const descriptions: Readonly<Record<Turn<VmOfHost>['operation'], string>> = {
+const descriptions: Readonly<Record<VmSubtasks<VmOfHost>['operation'], string>> = {
   VmLiveMigrate: 'VM Live Migrate',
   MigrateVmToHost: 'Migrate VM to host',
   ShutdownVm: 'Shutdown VM',
@@ -97,7 +97,10 @@ export async function startStopped(
 const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
 
 /** Waits for subtasks that have begun; those that still wait for their VM do nothing once the evacuation has ended. */
-export async function underWay(ctx: Running, ...of: readonly Turn<VmOfHost>['operation'][]): Promise<void> {
+export async function waitForBegunSubtasks(
+  ctx: Running,
+  ...of: readonly VmSubtasks<VmOfHost>['operation'][]
+): Promise<void> {
   for (const operation of of) {
     const running: string[] = []
     for (const [vmExtId, task] of await begunSubtasks(ctx, operation))

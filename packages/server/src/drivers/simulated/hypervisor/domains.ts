@@ -53,6 +53,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       if (fact.state === 'ON') return
       hosts.requireOpen(hostExtId)
       hosts.requireDevices(fact.domain, hostExtId)
+      hosts.requireFunctions(fact.domain, hostExtId)
       await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: clock.now() })
     },
     async stopVm(vmExtId) {

@@ -2,6 +2,7 @@ import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { HostDevice } from '../../hardware.ts'
 import type { Domain } from '../../hypervisor.ts'
 import { type ContainerFact, deviceFacts, type HardwareFault, maintenanceFacts } from '../hardware.ts'
+import { functionsInUse, functionsOfHost } from '../host-nics.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DomainFact, domainFacts } from './facts.ts'
 
@@ -12,7 +13,10 @@ export class SimulatedHosts {
   readonly #devices: Collection<HostDevice>
   readonly #maintenance: Collection<unknown>
 
+  readonly #world: SimulatedWorld
+
   constructor(world: SimulatedWorld) {
+    this.#world = world
     this.domains = domainFacts(world)
     this.#faults = world.collection('hardware.faults')
     this.#containers = world.collection('hardware.containers')
@@ -52,6 +56,22 @@ export class SimulatedHosts {
       )
       if (!isThere || isTaken)
         throw new DriverError(`the device ${extId} is ${isThere ? 'in use' : 'not in this host'}`, { retryable: false })
+    }
+  }
+
+  /** @throws DriverError, final, when NICs of the host have too few virtual functions left */
+  requireFunctions({ nics }: Domain, hostExtId: string): void {
+    const wanted = nics.flatMap(({ virtualFunction }) => virtualFunction?.profileExtId ?? [])
+    for (const profileExtId of new Set(wanted)) {
+      const free =
+        functionsOfHost(this.#world, hostExtId, profileExtId) - functionsInUse(this.#world, hostExtId, profileExtId)
+      if (wanted.filter((each) => each === profileExtId).length > free)
+        throw new DriverError(
+          `the host ${hostExtId} has ${free} virtual functions of the NIC profile ${profileExtId}`,
+          {
+            retryable: false,
+          },
+        )
     }
   }
 
