@@ -47,6 +47,7 @@ async function unitsOf(
     const { rackName } = first
     return {
       extId: unitExtId,
+      clusterExtId: extId,
       ...(tenantId && { tenantId }),
       id: Math.min(...nodes.map(({ svmId }) => svmId)),
       // No member of the list names a block of today; the layout of the block tells.

@@ -32,6 +32,7 @@ function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'driver
       tenantId: host.tenantId,
       name: bridge.name,
       nodeUuid: host.extId,
+      clusterExtId: host.cluster.uuid,
       hostNicsUuids: uplinks.map(({ extId }) => extId),
       macAddress: bridge.macAddress,
       // A bridge without uplinks connects guests of the host only.
@@ -50,6 +51,7 @@ function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'driver
       tenantId: host.tenantId,
       name: tap.name,
       nodeUuid: host.extId,
+      clusterExtId: host.cluster.uuid,
       hostNicsUuids: [...(bridge?.hostNicsUuids ?? [])],
       macAddress: tap.macAddress,
       interfaceStatus: tap.isUp ? 'up' : 'down',

@@ -118,7 +118,7 @@ export async function hostStatistics(
     const figure = hostFigures[figureName] as HostFigure
     if (side === undefined) shown[name] = figureSeries(sampled.buckets, figure, typeOf(request))
     else {
-      const own = bounds.get(figureName) ?? boundsOf(sampled, figure)
+      const own = bounds.get(figureName) ?? boundsOf(sampled, figure, figureName.endsWith('Ppm') ? 1e6 : Infinity)
       bounds.set(figureName, own)
       shown[name] = boundSeries(sampled.buckets, own, side)
     }
@@ -188,8 +188,8 @@ export async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promis
 
 type Bounds = ReadonlyMap<number, { readonly Lower: number; readonly Upper: number }>
 
-/** Mean of the same hour of the last seven days, minus and plus two standard deviations. */
-function boundsOf({ buckets, slots }: Sampled, figure: HostFigure): Bounds {
+/** Mean of the same hour of the last seven days, minus and plus two standard deviations, from 0 to the most. */
+function boundsOf({ buckets, slots }: Sampled, figure: HostFigure, most: number): Bounds {
   const bounds = new Map<number, { readonly Lower: number; readonly Upper: number }>()
   for (const slot of new Set(buckets.map(({ at }) => slotOf(at)))) {
     const earlier = daysBefore(slot).flatMap((each) => slots.get(each) ?? [])
@@ -197,7 +197,8 @@ function boundsOf({ buckets, slots }: Sampled, figure: HostFigure): Bounds {
     const values = earlier.map(figure)
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length
     const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
-    bounds.set(slot, { Lower: Math.max(0, Math.round(mean - 2 * deviation)), Upper: Math.round(mean + 2 * deviation) })
+    const [lower, upper] = [mean - 2 * deviation, mean + 2 * deviation].map(Math.round) as [number, number]
+    bounds.set(slot, { Lower: Math.max(0, lower), Upper: Math.min(most, upper) })
   }
   return bounds
 }

@@ -38,6 +38,12 @@ export interface DriveFact {
 }
 
 export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+/** The drive that was last in a slot, by `<host>/<slot>`. */
+const emptiedSlots = (world: SimulatedWorld): Collection<Pick<DriveFact, 'sizeBytes'>> =>
+  world.collection('hardware.emptied-slots')
+
+export const bytesPulledFrom = (world: SimulatedWorld, hostExtId: string, slot: number): number | undefined =>
+  emptiedSlots(world).get(`${hostExtId}/${slot}`)?.sizeBytes
 
 const bytesPerSecondOfDrive = 250 * 1024 ** 2
 const bytesPerSecondOfHost = 800 * 1024 ** 2
@@ -229,6 +235,8 @@ export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<stri
 
 /** With its history. */
 export async function removeDrive(world: SimulatedWorld, driveExtId: string): Promise<void> {
+  const fact = driveFacts(world).get(driveExtId)
+  if (fact !== undefined) await emptiedSlots(world).put(`${fact.hostExtId}/${fact.slot}`, { sizeBytes: fact.sizeBytes })
   for (const facts of [driveFacts(world), driveDowntimes(world), driveSlowness(world)]) await facts.remove(driveExtId)
 }
 

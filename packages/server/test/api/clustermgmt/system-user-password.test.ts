@@ -199,6 +199,12 @@ test('43 the password of admin changes with its old one alone; afterwards the ol
   assert.equal(task.status, 200)
   assert.equal(task.data.status, 'SUCCEEDED')
   assert.equal((await world.call('GET', list, as(newPassword))).status, 200)
+  const same = { currentPassword: newPassword, newPassword }
+  const again = await change(accounts.pc, same, as(newPassword).as, world)
+  await world.runner.untilEnded(again.data.extId)
+  const kept = (await world.call('GET', `${path}/${again.data.extId}`, as(newPassword))).data
+  assert.equal(kept.status, 'FAILED')
+  assert.match(kept.errorMessages[0].message, failed)
   for (const [method, at] of [
     ['GET', list],
     ['GET', path],

@@ -57,6 +57,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.drives': 'nobody',
   'hardware.drive-downtimes': 'nobody',
   'hardware.drive-slowness': 'nobody',
+  'hardware.emptied-slots': 'nobody',
 }
 
 const someDisk = ({ draw }: walk.Asking): string =>

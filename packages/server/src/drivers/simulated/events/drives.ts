@@ -1,7 +1,7 @@
 /** Drives that fail, slow down, and are pulled and inserted. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { DriveFault, DriveTier } from '../../drives.ts'
-import { type DriveFact, driveFacts, drivesIn, newDrive, removeDrive } from '../drives.ts'
+import { bytesPulledFrom, type DriveFact, driveFacts, drivesIn, newDrive, removeDrive } from '../drives.ts'
 import { driveSlowness, noteDriveWork, noteSlowness } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
@@ -79,13 +79,14 @@ export async function insertDrive(
   const taken = new Set(drives.filter(({ fault }) => fault?.kind !== 'PULLED').map(({ slot }) => slot))
   const slot = Array.from({ length: slotsOfHost }, (_, index) => index + 1).find((each) => !taken.has(each))
   if (slot === undefined) throw new CannotHappen(`All ${slotsOfHost} slots of the host ${host.name} have a drive.`)
-  const before = drives.find((drive) => drive.slot === slot)
+  const replacedBytes =
+    drives.find((drive) => drive.slot === slot)?.sizeBytes ?? bytesPulledFrom(world, host.extId, slot)
   const alike = drives.findLast(({ tier }) => wanted.tier === undefined || tier === wanted.tier)
   const tier = wanted.tier ?? alike?.tier ?? 'SSD_SATA'
   const sizeBytes = wanted.sizeBytes ?? alike?.sizeBytes ?? 1.92e12
   const extId = derivedId('drive', host.extId, slot, tier, sizeBytes, world.clock.now())
   const drive = newDrive(extId, host.extId, slot, { tier, sizeBytes })
-  await driveFacts(world).put(extId, before === undefined ? drive : { ...drive, replacedBytes: before.sizeBytes })
+  await driveFacts(world).put(extId, replacedBytes === undefined ? drive : { ...drive, replacedBytes })
   return drive.serialNumber
 }
 
