@@ -35,17 +35,13 @@ const handled = new Set(
 )
 
 function gaps(): string[] {
-  const unbuilt = contract.flatMap((namespace) =>
-    namespace.unimplemented.map((entry) => `${entry.key} | ${entry.method} ${entry.path}`),
-  )
-  const withoutHandler = contract
+  return contract
     .flatMap((namespace) => namespace.operations)
     .filter((operation) => !handled.has(operation.key))
     .filter(
       (operation) => !(operation.resource?.derived !== true && (operation.verb === 'list' || operation.verb === 'get')),
     )
     .map((operation) => `${operation.key} | ${operation.method} ${operation.path}`)
-  return [...unbuilt, ...withoutHandler]
 }
 
 const files = new Map<string, readonly string[]>([

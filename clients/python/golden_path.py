@@ -5,9 +5,7 @@ a batch; deletes everything and shows that pools, loads and counts are what they
 """
 
 import datetime
-import sys
 import time
-import urllib.parse
 import uuid
 
 import ntnx_clustermgmt_py_client as clustermgmt
@@ -16,25 +14,11 @@ import ntnx_networking_py_client as networking
 import ntnx_prism_py_client as prism
 import ntnx_vmm_py_client as vmm
 import ntnx_volumes_py_client as volumes
-import urllib3
 from ntnx_clustermgmt_py_client import ClustersApi
-
-urllib3.disable_warnings()
-url = urllib.parse.urlparse(sys.argv[1])
-password = sys.argv[2]
-
-
-def client(package):
-    configuration = package.Configuration()
-    configuration.host, configuration.port, configuration.scheme = url.hostname, url.port, url.scheme
-    configuration.username, configuration.password = "admin", password
-    configuration.verify_ssl = False
-    return package.ApiClient(configuration=configuration)
-
+from sdk import affected, client, finished, step, tag, wait_for
 
 prism_client, vmm_client, volumes_client = client(prism), client(vmm), client(volumes)
 categories = prism.CategoriesApi(prism_client)
-tasks = prism.TasksApi(prism_client)
 batches = prism.BatchesApi(prism_client)
 clusters = ClustersApi(client(clustermgmt))
 subnets = networking.SubnetsApi(client(networking))
@@ -44,40 +28,6 @@ stats = vmm.StatsApi(vmm_client)
 groups = volumes.VolumeGroupsApi(volumes_client)
 users = iam.UsersApi(client(iam))
 run = uuid.uuid4().hex[:8]
-
-
-def step(text):
-    print(f"ok - {text}", flush=True)
-
-
-def finished(reference):
-    """Follows a task to its end, as clients do."""
-    task_id = reference.ext_id
-    assert task_id.startswith("ZXJnb24=:"), task_id
-    progress = 0
-    for _ in range(600):
-        task = tasks.get_task_by_id(task_id).data
-        assert task.progress_percentage >= progress, "progress never falls"
-        progress = task.progress_percentage
-        if task.status in ("SUCCEEDED", "FAILED", "CANCELED"):
-            assert task.status == "SUCCEEDED", [message.message for message in task.error_messages or []]
-            assert progress == 100
-            return task
-        time.sleep(0.05)
-    raise AssertionError("the task did not end")
-
-
-def affected(task, rel):
-    return next(entity.ext_id for entity in task.entities_affected if entity.rel == rel)
-
-
-def wait_for(read, holds, text):
-    for _ in range(200):
-        value = read()
-        if holds(value):
-            return value
-        time.sleep(0.1)
-    raise AssertionError(f"{text}: {value}")
 
 
 def host_load(host):
@@ -174,10 +124,6 @@ assert categories.get_category_by_id(category.ext_id).data.associations is None,
 counts = categories.get_category_by_id(category.ext_id, _expand="associations").data.associations
 assert [(entry.resource_type, entry.count) for entry in counts] == [("VM", 1)], counts
 step("platform: the category counts one VM")
-
-
-def tag(package_client, entity):
-    return package_client.get_etag(entity)
 
 
 started_at = datetime.datetime.now(datetime.timezone.utc)

@@ -1,7 +1,7 @@
 import { contract } from '@hyperplane/contract'
-import { unbuiltName } from '../../packages/server/src/domains/iam/catalogue/unbuilt-names.ts'
 import { canonicalType } from '../../packages/server/src/http/profiles/names.ts'
 import { type Facts, type FieldFact, kindOf, type OperationFact, pathOf } from './facts.ts'
+import { iamName } from './iam-name.ts'
 
 /** Exported name and file of each shape of the contract. */
 export type Declared = ReadonlyMap<string, { readonly name: string; readonly file: string }>
@@ -143,7 +143,7 @@ ${declarations}
 
   #iam(operation: OperationFact): { readonly displayName: string; readonly entity: string } {
     const { operationId, method } = operation
-    return unbuiltName(`${this.#facts.specNamespace}.${operationId}`, method, pathOf(this.#facts, operation))
+    return iamName(`${this.#facts.specNamespace}.${operationId}`, method, pathOf(this.#facts, operation))
   }
 }
 

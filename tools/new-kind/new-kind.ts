@@ -38,7 +38,6 @@ export function newKind({ facts: factsFile, tag, roles, folder = '' }: NewKind, 
   const entries = [
     `${contractRoot}/${namespace}/kinds.ts: export ${camel(kind)}Operations as '${kebab(kind)}'`,
     `packages/server/src/domains/${namespace}/index.ts: export ${camel(kind)}, if it has mutations`,
-    `${contractRoot}/${namespace}/unimplemented.ts: remove ${operations.map(({ operationId }) => operationId).join(', ')}`,
   ]
   return { files, entries }
 }

@@ -18,17 +18,12 @@ export function openApiOf(namespace: Namespace, version: string, server: string)
     const path = `/${namespace.name}/${version}${operation.path}`
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationOf(operation, namespace, writer) }
   }
-  for (const gap of namespace.unimplemented) {
-    if (!gap.versions.includes(version)) continue
-    const path = `/${namespace.name}/${version}${gap.path}`
-    paths[path] = { ...paths[path], [gap.method.toLowerCase()]: gapOf(gap.key, gap.path, namespace, writer) }
-  }
   return {
     openapi: '3.1.0',
     info: {
       title: `Hyperplane: ${namespace.name}`,
       version: version.slice(1),
-      description: `Interface version ${namespace.label}. Operations marked "not built yet" answer 501.`,
+      description: `Interface version ${namespace.label}.`,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: server }],
@@ -94,17 +89,6 @@ function operationOf(operation: Operation, namespace: Namespace, writer: SchemaW
     'x-hyperplane-deployments': operation.deployments,
     'x-hyperplane-rate-limit': operation.rateLimit,
     'x-hyperplane-iam-operation': operation.iamOperation,
-  }
-}
-
-function gapOf(key: string, path: string, namespace: Namespace, writer: SchemaWriter): Json {
-  return {
-    operationId: key.slice(namespace.name.length + 1),
-    summary: `${sentenceOf(key.slice(key.lastIndexOf('.') + 1))} (not built yet)`,
-    description: 'Not built yet: answers 501.',
-    parameters: pathParameters(path, {}, writer),
-    responses: { 501: refusalOf(namespace, writer), default: refusalOf(namespace, writer) },
-    'x-hyperplane-built': false,
   }
 }
 

@@ -6,7 +6,6 @@ import type { Method } from './method.ts'
 import { names } from './names.ts'
 import type { RoleName } from './roles.ts'
 import * as s from './schema.ts'
-import { operationsOf, type Unimplemented } from './unimplemented.ts'
 
 export type { Method }
 
@@ -480,7 +479,6 @@ export interface Namespace {
   /** Interface version label of the specification. */
   readonly label: string
   readonly operations: readonly Operation[]
-  readonly unimplemented: readonly { key: string; method: Method; path: string; versions: readonly string[] }[]
   readonly resources: readonly Resource[]
   readonly errors: ErrorCatalogue
   /** Older conventions: Basic only, no If-Match required, clamped paging (storage v4.0.a3). */
@@ -526,7 +524,6 @@ export function namespace<
   groups?: G
   /** Kinds that have rows and no operation yet. */
   resources?: readonly AnyResource[]
-  unimplemented?: Unimplemented
   errors: ErrorCatalogue
   conventions?: 'alpha'
   successors?: readonly string[]
@@ -551,12 +548,6 @@ export function namespace<
     label: options.label,
     operations,
     resources: [...resources],
-    unimplemented: operationsOf(options.unimplemented ?? {}).map(({ id, method, path, versions }) => ({
-      key: `${options.name}.${id}`,
-      method,
-      path,
-      versions: versions ?? options.versions,
-    })),
     errors: options.errors,
     conventions: options.conventions ?? 'current',
     successors: options.successors ?? [],

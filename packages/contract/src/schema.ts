@@ -48,6 +48,8 @@ export interface UuidSchema extends Common {
 /** Id of a task: a plain UUID in the spec profile, `ZXJnb24=:<uuid>` in the public one. */
 export interface TaskIdSchema extends Common {
   readonly type: 'taskId'
+  /** Paths only: the public profile takes the plain UUID, too. */
+  readonly isPrefixOptional?: boolean
 }
 export interface IntegerSchema extends Common {
   readonly type: 'integer'
@@ -136,7 +138,10 @@ type Typed<S, T> = S & { readonly is?: T }
 
 export const text = (rules: Omit<TextSchema, 'type'> = {}): Typed<TextSchema, string> => ({ type: 'text', ...rules })
 export const uuid = (): Typed<UuidSchema, string> => ({ type: 'uuid' })
-export const taskId = (): Typed<TaskIdSchema, string> => ({ type: 'taskId' })
+export const taskId = (rules: Omit<TaskIdSchema, 'type'> = {}): Typed<TaskIdSchema, string> => ({
+  type: 'taskId',
+  ...rules,
+})
 export const integer = (rules: Omit<IntegerSchema, 'type'> = {}): Typed<IntegerSchema, number> => ({
   type: 'integer',
   ...rules,

@@ -103,6 +103,10 @@ export const Host = resource(
     // Set by the seed or the control interface; affinity policies read them.
     internal: {
       categories: s.arrayOf(s.referenceTo('Category')),
+      // In its block: `A`.
+      position: s.optional(s.text()),
+      // Of the block. Absent: nobody has named it.
+      rackName: s.optional(s.text()),
       // Default: 32 GiB. `next…` is there while the controller VM is being resized, or waits for it.
       controllerVmMemoryBytes: s.optional(s.integer()),
       nextControllerVmMemoryBytes: s.optional(s.integer()),

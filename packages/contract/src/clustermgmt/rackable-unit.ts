@@ -37,7 +37,8 @@ export const RackableUnit = resource(
   {
     title: 'rackable unit',
     derived: true,
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'extId' },
+    internal: { clusterExtId: s.uuid() },
+    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
   },
 )
 

@@ -144,7 +144,7 @@ export const taskResponseOperations = {
     roles: profileReaders,
     rateLimit: perSecond(5, 5, 10, 10),
     own: 'ownedBy/extId',
-    pathSchemas: { extId: s.taskId() },
+    pathSchemas: { extId: s.taskId({ isPrefixOptional: true }) },
     query: { taskResponseType },
   }),
 }

@@ -28,6 +28,7 @@ export const VirtualNic = resource(
     title: 'virtual NIC',
     iamNoun: 'Host_Virtual_NIC',
     derived: true,
+    internal: { clusterExtId: s.uuid() },
     parent: { param: 'hostExtId', kind: 'Host', field: 'nodeUuid' },
   },
 )

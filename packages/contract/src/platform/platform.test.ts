@@ -16,8 +16,8 @@ const operation = (id: string) => {
 const fieldOf = (schema: AnySchema, path: string): AnySchema | undefined =>
   [...walk(schema)].find((at) => at.path.join('/') === path)?.schema
 
-test('declares or lists every operation of the catalogue once', () => {
-  const keys = [...platform.operations, ...platform.unimplemented].map((one) => one.key)
+test('declares every operation of the catalogue once', () => {
+  const keys = platform.operations.map((one) => one.key)
   assert.equal(keys.length, 37)
   assert.equal(new Set(keys).size, 37)
 })

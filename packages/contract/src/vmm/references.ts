@@ -19,12 +19,15 @@ export const StorageContainerReference = s.object('vmm.v4.ahv.config.VmDiskConta
   extId: s.optional(s.referenceTo('StorageContainer')),
 })
 
+export const NicProfileReference = s.object('vmm.v4.ahv.config.NicProfileReference', {
+  extId: s.optional(s.referenceTo('NicProfile')),
+})
+
 // Not checked: the entity may be gone, or unknown to the service.
 export const AvailabilityZoneReference = reference('AvailabilityZoneReference')
 export const HostReference = reference('HostReference')
 export const HostPcieDeviceReference = reference('HostPcieDeviceReference')
 export const NetworkFunctionChainReference = reference('NetworkFunctionChainReference')
-export const NicProfileReference = reference('NicProfileReference')
 export const PolicyReference = reference('PolicyReference')
 export const ProjectReference = reference('ProjectReference')
 export const StorageClusterReference = reference('ClusterReference')

@@ -60,7 +60,10 @@ export type Handler<D, O> = (
   request: Request<O>,
 ) => Promise<HandlerResult<O> | (Verb<O> extends Reads ? never : TwoPhaseEffect<HandlerResult<O>>)>
 
-/** Slow work without a lock (password hashing), before the transaction; recheck what may have changed since. */
+/**
+ * Slow work without a lock (password hashing), before the transaction, for requests whose checks have passed. The handler
+ * repeats checks of stored state.
+ */
 export type Prepare<D, O> = (ctx: ReadContext<D, undefined, never>, request: Request<O>) => Promise<unknown>
 
 export type RuleContext = Pick<ReadContext, 'caller' | 'clock' | 'operation' | 'version'>

@@ -1,6 +1,6 @@
 /** Replays the first answer to a retry; recorded in the transaction of the effect. Source: conventions 6. */
 import { createHmac, hash } from 'node:crypto'
-import type { Transaction } from '../store/store.ts'
+import type { Reader, Transaction } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
 import { RememberedAnswer } from './records.ts'
 import type { Reply } from './reply.ts'
@@ -13,7 +13,7 @@ export interface Idempotency {
   /** Independent of the order of fields; keyed, so that it reveals no secrets. */
   fingerprintOf(method: string, path: string, query: string, body: unknown): string
   /** @throws ApiError 422 when the id was used for another request */
-  recall(store: Transaction, key: string, fingerprint: string, requestId: string): Promise<Reply | undefined>
+  recall(store: Reader, key: string, fingerprint: string, requestId: string): Promise<Reply | undefined>
   remember(store: Transaction, key: string, fingerprint: string, reply: Reply): Promise<void>
 }
 

@@ -1,10 +1,5 @@
 import type { Method, Namespace, Operation } from '@hyperplane/contract'
 
-export interface UnbuiltOperation {
-  readonly key: string
-  readonly id: string
-}
-
 export type Route =
   | {
       readonly found: 'operation'
@@ -14,14 +9,13 @@ export type Route =
       readonly requestedVersion: string
       readonly path: Readonly<Record<string, string>>
     }
-  | { readonly found: 'unbuilt'; readonly namespace: Namespace; readonly operation: UnbuiltOperation }
   | { readonly found: 'method'; readonly namespace: Namespace; readonly allowed: readonly Method[] }
   | { readonly found: 'nothing'; readonly namespace: Namespace | undefined }
 
 interface Node {
   readonly literal: Map<string, Node>
   variable?: Node
-  readonly methods: Map<Method, { operation?: Operation; unbuilt?: UnbuiltOperation; names: readonly string[] }>
+  readonly methods: Map<Method, { operation: Operation; names: readonly string[] }>
 }
 
 const node = (): Node => ({ literal: new Map(), methods: new Map() })
@@ -34,13 +28,8 @@ export interface Router {
 
 function rootsOf(namespaces: readonly Namespace[]): ReadonlyMap<string, ReadonlyMap<string, Node>> {
   const roots = new Map(namespaces.map((namespace) => [namespace.name, new Map<string, Node>()]))
-  const insert = (
-    namespace: string,
-    version: string,
-    method: Method,
-    path: string,
-    entry: { operation?: Operation; unbuilt?: UnbuiltOperation },
-  ): void => {
+  const insert = (operation: Operation, version: string): void => {
+    const { namespace, method, path } = operation
     const versions = roots.get(namespace) as Map<string, Node>
     let at = versions.get(version) ?? node()
     versions.set(version, at)
@@ -55,16 +44,11 @@ function rootsOf(namespaces: readonly Namespace[]): ReadonlyMap<string, Readonly
         at = next
       }
     }
-    if (!at.methods.has(method)) at.methods.set(method, { ...entry, names })
+    if (!at.methods.has(method)) at.methods.set(method, { operation, names })
   }
   for (const namespace of namespaces) {
     for (const operation of namespace.operations) {
-      for (const version of operation.versions)
-        insert(namespace.name, version, operation.method, operation.path, { operation })
-    }
-    for (const unbuilt of namespace.unimplemented) {
-      const entry = { unbuilt: { key: unbuilt.key, id: unbuilt.key.slice(unbuilt.key.lastIndexOf('.') + 1) } }
-      for (const version of unbuilt.versions) insert(namespace.name, version, unbuilt.method, unbuilt.path, entry)
+      for (const version of operation.versions) insert(operation, version)
     }
   }
   return roots
@@ -103,8 +87,6 @@ export function createRouter(
       if (match === undefined) return { found: 'nothing', namespace }
       const entry = match.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
       if (entry === undefined) return { found: 'method', namespace, allowed: [...match.methods.keys()].sort() }
-      // `!`: an entry has an operation or the name of an unbuilt one.
-      if (entry.operation === undefined) return { found: 'unbuilt', namespace, operation: entry.unbuilt! }
       const parameters: Record<string, string> = {}
       for (let index = 0; index < values.length; index++)
         parameters[entry.names[index] as string] = values[index] as string

@@ -1,4 +1,4 @@
-import type { Operation, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf, Operation, Resource } from '@hyperplane/contract'
 import {
   and,
   applySelection,
@@ -14,7 +14,7 @@ import {
   type TypedFilter,
   type TypedOrderby,
 } from '../odata/index.ts'
-import type { Query } from '../store/store.ts'
+import type { Query, Reader } from '../store/store.ts'
 import { textsAt } from '../store/tables.ts'
 import { matchesScope } from './access/scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
@@ -74,7 +74,11 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   return { entities: page.entities, total: page.total, ...(truncated ? { truncated } : {}) }
 }
 
-function filteredOrGrouped(items: readonly Document[], request: Pick<RequestInput, 'query'>): ListResult<Document> {
+/** As `listOf`, with `$apply`. */
+export function filteredOrGrouped(
+  items: readonly Document[],
+  request: Pick<RequestInput, 'query'>,
+): ListResult<Document> {
   const { filter, groupby, page, limit } = request.query
   if (groupby === undefined) return listOf(items, request)
   const matching = filter === undefined ? items : items.filter((item) => evaluateFilter(filter, item) === true)
@@ -98,6 +102,35 @@ export function listOf<T extends object>(
   if (orderby !== undefined) matching.sort(sortBy(orderby) as (a: T, b: T) => number)
   const entities = options.paged === false ? matching : matching.slice(page * limit, (page + 1) * limit)
   return { entities, total: matching.length }
+}
+
+/** Rows of the kind that the caller may see. */
+export async function visibleRows<R extends AnyResource>(ctx: ReadContext, kind: R): Promise<EntityOf<R>[]> {
+  const scope = await ctx.scopeOf(kind.kind)
+  return scope === 'none' ? [] : ctx.store.find(kind, { scope })
+}
+
+/** @param attribute holds the id @throws ApiError 404 */
+export async function rowWithId<R extends AnyResource>(
+  store: Reader,
+  kind: R,
+  extId: string,
+  attribute = 'extId',
+): Promise<EntityOf<R>> {
+  const row = await store.get(kind, extId)
+  if (row === undefined) throw notFound(kind, kind.kind, extId, attribute)
+  return row
+}
+
+/** For kinds without rows. @throws ApiError 404 */
+export function itemWithId<T extends { readonly extId?: string | undefined }>(
+  items: readonly T[],
+  kind: AnyResource,
+  extId: string,
+): T {
+  const found = items.find((item) => item.extId === extId)
+  if (found === undefined) throw notFound(kind, kind.kind, extId, 'extId')
+  return found
 }
 
 /** Includes internal fields. @throws Error for an unknown path: a mistake in the code */

@@ -18,6 +18,10 @@ export interface SelfSignedOptions {
   readonly notAfter: Date
 }
 
+const dayMillis = 86_400_000
+/** The longest validity of a server's certificate that Apple's clients accept. */
+export const serverDays = 825
+
 const modulusLength = 2048
 const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
 const serverAuthentication = '1.3.6.1.5.5.7.3.1'
@@ -27,6 +31,15 @@ export async function loadX509(): Promise<typeof X509> {
   await import('reflect-metadata')
   return import('@peculiar/x509')
 }
+
+/** For a server with these names, valid for `serverDays` from `now` on. */
+export const makeSelfSignedServer = (name: string, names: readonly string[], now: number): Promise<SelfSigned> =>
+  makeSelfSigned({
+    commonName: name,
+    alternativeNames: names,
+    notBefore: new Date(now),
+    notAfter: new Date(now + serverDays * dayMillis),
+  })
 
 /** A new RSA key of 2048 bits with its certificate. Takes up to a second, most of it in another thread. */
 export async function makeSelfSigned(options: SelfSignedOptions): Promise<SelfSigned> {

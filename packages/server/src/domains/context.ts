@@ -4,7 +4,13 @@ import type { AnyResource, OperationSet } from '@hyperplane/contract'
 import { isInScope } from '../core/access/scope.ts'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
-import { defineTask as coreDefineTask, type TaskDefinition } from '../core/tasks/define-task.ts'
+import {
+  type RecordContext as CoreRecordContext,
+  type Step as CoreStep,
+  type StepContext as CoreStepContext,
+  defineTask as coreDefineTask,
+  type TaskDefinition,
+} from '../core/tasks/define-task.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Reader } from '../store/store.ts'
 import type { Limit } from './limits.ts'
@@ -13,6 +19,9 @@ export { parentOf } from '../core/context.ts'
 
 export type ReadContext<T = unknown, P extends string = string> = CoreReadContext<Drivers, T, P>
 export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
+export type StepContext = CoreStepContext<Drivers>
+export type RecordContext = CoreRecordContext<Drivers>
+export type Step<I> = CoreStep<Drivers, I>
 
 /** A violation of an invariant. */
 export interface Broken {

@@ -17,5 +17,4 @@ export interface ContentVersion {
   readonly version: string
 }
 
-export const objectChanged = (): DriverError =>
-  new DriverError('the object changed while it was read', { retryable: false })
+export const objectChanged = (): DriverError => DriverError.final('the object changed while it was read')

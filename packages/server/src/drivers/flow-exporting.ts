@@ -25,7 +25,7 @@ export interface ExporterProgram {
 export interface FlowCollectors {
   /** Why nothing is sent to the address; undefined: it is. */
   refusalOf(address: string): string | undefined
-  /** A lost message is no error; over a connection, those are lost that find none. */
-  send(collector: ExporterProgram['collector'], message: Uint8Array): Promise<void>
+  /** Returns at once, so that no collector delays others. Lost messages are counted. */
+  send(collector: ExporterProgram['collector'], message: Uint8Array): void
   close(): void
 }

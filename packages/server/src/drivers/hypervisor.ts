@@ -263,6 +263,8 @@ export interface DomainNic {
   /** Tags that the port lets through; empty: all. Absent: the port is an access port. */
   readonly trunkedVlans?: readonly number[]
   readonly allowsUnknownMacs: boolean
+  /** A virtual function of a host NIC with this NIC profile, instead of an emulated NIC. */
+  readonly virtualFunction?: { readonly profileExtId: string; readonly vlanId?: number }
   /** Reserved in DHCP. */
   readonly address?: string
   /** A network function, instead of that of the subnet; a chain that the fabric does not know redirects nothing. */

@@ -2,12 +2,12 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { AddressGuard } from '../core/access/address-guard.ts'
+import { countMessage, flowMessages } from '../core/flow-counts.ts'
 import type { ExporterProgram, FlowCollectors } from './flow-exporting.ts'
 
 type Collector = ExporterProgram['collector']
 
 interface Connection {
-  /** Absent: it failed. */
   socket?: Socket
   /** After the next failure. */
   pauseSeconds: number
@@ -27,7 +27,7 @@ const connectMilliseconds = 5000
 const [shortestPause, longestPause] = [1, 60]
 /** Idle connections are closed: their exporter may be gone. */
 const idleMilliseconds = 180_000
-/** A collector that does not read loses messages. */
+/** A collector that does not answer or read loses messages. */
 const maximumUnsentBytes = 1024 * 1024
 
 export function createStreamCollectors({
@@ -38,47 +38,46 @@ export function createStreamCollectors({
   const connections = new Map<string, Connection>()
   let isClosed = false
 
-  function opened({ address: host, port, protocol }: Collector): Promise<Socket | undefined> {
-    const { promise, resolve } = Promise.withResolvers<Socket | undefined>()
+  /** Messages wait in the socket until it is connected; TLS sends none before it has verified the certificate. */
+  function open({ address: host, port, protocol }: Collector, connection: Connection): Socket {
     const isSecure = protocol === 'TLS_TCP'
     const socket = isSecure ? connectTls({ host, port, ca: [...authorities()] }) : connectPlain({ host, port })
     socket.unref()
     const timer = setTimeout(() => socket.destroy(new Error('no answer')), connectMilliseconds)
+    timer.unref()
+    let isConnected = false
     socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+      isConnected = true
       clearTimeout(timer)
+      connection.pauseSeconds = shortestPause
       socket.setTimeout(idleMilliseconds, () => socket.destroy())
-      resolve(socket)
     })
     socket.on('error', () => undefined)
     socket.once('close', () => {
       clearTimeout(timer)
-      resolve(undefined)
+      if (isConnected) return
+      connection.retryAt = now() + 1000 * connection.pauseSeconds
+      connection.pauseSeconds = Math.min(longestPause, 2 * connection.pauseSeconds)
     })
-    return promise
+    return socket
   }
 
-  async function connected(collector: Collector): Promise<Socket | undefined> {
+  function socketTo(collector: Collector): Socket | undefined {
     const key = `${collector.protocol} ${collector.address} ${collector.port}`
-    const known = connections.get(key) ?? { pauseSeconds: shortestPause, retryAt: 0 }
-    connections.set(key, known)
-    if (known.socket !== undefined && !known.socket.destroyed) return known.socket
-    if (now() < known.retryAt) return undefined
-    delete known.socket
-    const socket = await opened(collector)
-    if (isClosed) socket?.destroy()
-    if (socket === undefined || isClosed) {
-      known.retryAt = now() + 1000 * known.pauseSeconds
-      known.pauseSeconds = Math.min(longestPause, 2 * known.pauseSeconds)
-      return undefined
-    }
-    return Object.assign(known, { socket, pauseSeconds: shortestPause }).socket
+    const connection = connections.get(key) ?? { pauseSeconds: shortestPause, retryAt: 0 }
+    connections.set(key, connection)
+    if (connection.socket?.destroyed === false) return connection.socket
+    if (now() < connection.retryAt) return undefined
+    connection.socket = open(collector, connection)
+    return connection.socket
   }
 
   return {
-    async send(collector, message) {
+    send(collector, message) {
       if (isClosed || guard.refusalOf(collector.address) !== undefined) return
-      const socket = await connected(collector)
-      if (socket !== undefined && socket.writableLength < maximumUnsentBytes) socket.write(message)
+      const socket = socketTo(collector)
+      if (socket === undefined || socket.writableLength + message.length > maximumUnsentBytes) flowMessages.lost++
+      else socket.write(message, countMessage)
     },
     close() {
       isClosed = true

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import type { AddressGuard } from '../core/access/address-guard.ts'
+import { countMessage } from '../core/flow-counts.ts'
 import type { FlowCollectors } from './flow-exporting.ts'
 
 /** Opens a socket with the first message. */
@@ -16,11 +17,10 @@ export function createUdpCollectors(guard: AddressGuard): FlowCollectors {
   }
   return {
     refusalOf: (address) => guard.refusalOf(address),
-    send: ({ address, port }, message) =>
-      new Promise((resolve) => {
-        if (isClosed || guard.refusalOf(address) !== undefined) resolve()
-        else opened().send(message, port, address, () => resolve())
-      }),
+    send({ address, port }, message) {
+      if (isClosed || guard.refusalOf(address) !== undefined) return
+      opened().send(message, port, address, countMessage)
+    },
     close() {
       isClosed = true
       socket?.close()

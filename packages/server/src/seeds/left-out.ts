@@ -1,6 +1,6 @@
 /** Removes secrets, credentials and state of the single instance from an export, with `null` in place of a secret. */
 import { AuditRecord, RememberedAnswer } from '../core/records.ts'
-import { AlertNotice, OpenAlert } from '../domains/clustermgmt/alerts/alert.ts'
+import { AlertNotice, ClosedAlert, OpenAlert } from '../domains/clustermgmt/alerts/alert.ts'
 import { ServiceKey, SignInLock } from '../domains/iam/records.ts'
 import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts'
 import { ConsoleToken } from '../domains/vmm/vm/console-token.ts'
@@ -20,6 +20,7 @@ const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instea
   [SignInLock.kind, { what: 'locks after failed sign-ins', instead: 'nobody is locked out' }],
   // The new world finds out which conditions last, and tells its own receivers.
   [AlertNotice.kind, undefined],
+  [ClosedAlert.kind, undefined],
   [OpenAlert.kind, undefined],
   // Exists only while a task runs, and then there is no export.
   [RegistrationAttempt.kind, undefined],

@@ -49,9 +49,9 @@ export function startFlowExports({ world, clock, collectors, real, log }: Option
       )) {
         if (isEnded || !maySend()) return
         sequences.set(stream, (sequences.get(stream) ?? 0) + count)
-        await collectors.send(exporter.collector, message)
+        collectors.send(exporter.collector, message)
+        await new Promise(setImmediate)
       }
-      await new Promise(setImmediate)
     }
   }
 

@@ -60,18 +60,6 @@ after(() => app.close())
 
 test('every operation refuses a request without credentials with 401', () => refusesStrangers(asking))
 
-test('every operation that is not built answers 501 for any body, and only after authentication', async () => {
-  for (const namespace of contract) {
-    for (const gap of namespace.unimplemented) {
-      const path = `/${namespace.name}/${gap.versions[0]}${gap.path.replace(/\{\w+\}/g, someId)}`
-      assert.equal((await app.call(gap.method, path, { as: null })).status, 401, gap.key)
-      const result = await app.call(gap.method, path, { body: ['whatever'] })
-      assert.equal(result.status, 501, `${gap.key}: ${facts(result)}`)
-      assert.equal(result.errors[0]?.code, 'PLAT-10501')
-    }
-  }
-})
-
 test('every list refuses pages and limits out of range with 400, or clamps them where the namespace says so', () =>
   refusesPagesOutOfRange(asking))
 

@@ -222,6 +222,8 @@ test('health, metrics and documents need no credentials and contain no names of 
   assert.equal((await http(url, '/health/ready', { as: null })).status, 200)
   const metrics = await http(url, '/metrics', { as: null })
   assert.match(metrics.text, /hyperplane_requests_total\{operation="platform\.createCategory",status="201"\}/)
+  for (const name of ['syslog_lines', 'flow_messages'])
+    assert.match(metrics.text, new RegExp(`hyperplane_${name}_total\\{outcome="lost"\\} \\d`))
   assert.ok(!metrics.text.includes('admin'))
   const index = await http(url, '/openapi.json', { as: null })
   assert.equal(index.json.documents.length, 9)

@@ -30,13 +30,13 @@ import { Victims } from './victims.ts'
 
 /** What stays all the same, and why. */
 const stays: Readonly<Record<string, string>> = {
-  'clustermgmt.add-disk': 'the drive keeps its partition, and statistics the moment in which it worked',
   'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
   'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
   'clustermgmt.enter-esx-host-maintenance': 'the management remembers where the VMs ran meanwhile',
   'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
   'clustermgmt.reconfigure-controller-vms': 'controller VMs that were resized stay so',
   'clustermgmt.remove-disk': 'data that has moved stays where it is',
+  'clustermgmt.remove-nodes': 'data that has moved stays where it is',
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
   'clustermgmt.evacuate-host': 'the journal of power says that VMs moved and came back',

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { seedId } from '../../src/core/ids/named-id.ts'
-import type { HardwareFault } from '../../src/drivers/simulated/hardware.ts'
+import type { HardwareFault } from '../../src/drivers/simulated/hardware-faults.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
 export const clustermgmt = '/clustermgmt/v4.2/config'

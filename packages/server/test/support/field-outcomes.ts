@@ -77,8 +77,9 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
         if (!isSettled(outcomes.get(path)!)) outcomes.set(path, outcome)
       }
       const [only, ...others] = sent
-      if (accepted || only === undefined || others.length > 0 || outcomes.get(only.path) !== unsent) return
-      outcomes.set(only.path, isRefused(result, only) ? 'refused' : refusal)
+      if (accepted || only === undefined || others.length > 0 || !isOpen(only)) return
+      if (isRefused(result, only)) outcomes.set(only.path, 'refused')
+      else if (outcomes.get(only.path) === unsent) outcomes.set(only.path, refusal)
     }
     const settle = async (sent: readonly WritableField[]): Promise<void> => {
       // A request that succeeded without the field says enough: another value would be lost as well.

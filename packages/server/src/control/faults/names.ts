@@ -5,7 +5,6 @@ import { driverCalls, driverFaults } from '../../drivers/calls.ts'
 
 export interface Names {
   readonly operations: ReadonlyMap<string, Operation>
-  readonly unbuilt: ReadonlySet<string>
   readonly kinds: ReadonlySet<string>
   readonly tasks: ReturnType<typeof collectDomains>['tasks']
   readonly driverCalls: ReadonlyMap<string, ReadonlySet<string>>
@@ -22,7 +21,6 @@ export function names(): Names {
     operations: new Map(
       contract.flatMap(({ operations }) => operations.map((operation) => [operation.key, operation])),
     ),
-    unbuilt: new Set(contract.flatMap(({ unimplemented }) => unimplemented.map(({ key }) => key))),
     kinds: new Set(
       contract.flatMap(({ operations }) =>
         operations.flatMap(({ resource }) => (resource === undefined ? [] : resource.kind)),

@@ -44,12 +44,10 @@ const startsTask = (rule: RequestedRule): boolean => ['step', 'cancel'].includes
 
 function operationFaults(written: string, kind: string | undefined, mustStartTask: boolean): ApiError[] {
   const path = 'match/operation'
-  const { operations, unbuilt, kinds } = names()
+  const { operations, kinds } = names()
   const keys = matchingKeys(operations.keys(), written)
   if (written.startsWith('control.')) return [invalid(path, 'no rule touches the control interface.')]
   if (keys.length > 1) return [invalid(path, `several are called "${written}": write ${keys.join(' or ')}.`)]
-  if (keys.length === 0 && matchingKeys(unbuilt, written).length > 0)
-    return [invalid(path, `${written} is not built yet: it answers 501 to everybody.`)]
   if (keys[0] === undefined) return [unknown(path, 'an operation', written, operations.keys())]
   const operation = operations.get(keys[0]) as Operation
   const own = operation.resource?.kind

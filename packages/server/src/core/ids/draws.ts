@@ -1,3 +1,7 @@
+/** A number from the range; the same text gives the same number. */
+export const drawnFrom = (text: string, [least, most]: readonly [number, number]): number =>
+  least + (most - least) * drawsFrom(text)()
+
 /** In [0, 1); the same text gives the same numbers. */
 export function drawsFrom(text: string): () => number {
   let state = 1779033703 ^ text.length

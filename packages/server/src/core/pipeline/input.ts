@@ -1,6 +1,6 @@
 /** Steps 7 and 8. Source: conventions 1, 2.4, 3, 6, 11. */
 
-import type { AnySchema, Operation } from '@hyperplane/contract'
+import type { AnySchema, Operation, TaskIdSchema } from '@hyperplane/contract'
 import { ApiError, type ShapeFault, ShapeRefusal } from '../api-error.ts'
 import { frozen } from '../input/frozen.ts'
 import { parseJson } from '../input/json.ts'
@@ -145,7 +145,9 @@ function readPath(
     const decoded = decodeSegment(path[name] as string)
     const schema = operation.pathSchemas[name] ?? uuidSchema
     const checked =
-      schema.type === 'taskId' ? taskIdIn(request, decoded, name, names) : validateText(schema, decoded, name, 'path')
+      schema.type === 'taskId'
+        ? taskIdIn(request, schema, decoded, name, names)
+        : validateText(schema, decoded, name, 'path')
     if (checked.fault === undefined) clean[name] = String(checked.value)
     else faults.push(checked.fault)
   }
@@ -154,11 +156,12 @@ function readPath(
 
 function taskIdIn(
   { profile, trace }: ApiRequest,
+  { isPrefixOptional }: TaskIdSchema,
   text: string,
   name: string,
   names: CanonicalNames,
 ): ReturnType<typeof validateText> {
-  const plain = names.taskId(profile, text)
+  const plain = names.taskId(isPrefixOptional ? 'spec' : profile, text)
   if (plain !== undefined) noteRewrite(trace, 'taskId', text, plain)
   if (plain !== undefined) return validateText(uuidSchema, plain, name, 'path')
   const message = `expected the id of a task, found "${text.slice(0, 80)}", which does not match the regular expression ^ZXJnb24=:<UUID>$`

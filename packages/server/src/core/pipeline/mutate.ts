@@ -4,11 +4,11 @@
  */
 
 import type { Operation } from '@hyperplane/contract'
-import type { Transaction } from '../../store/store.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
 import { isInScope } from '../access/scope.ts'
 import { ApiError } from '../api-error.ts'
 import type { WriteContext } from '../context.ts'
-import type { TaskStarted } from '../handlers.ts'
+import type { AnyPrepare, TaskStarted } from '../handlers.ts'
 import { watchedInput } from '../recording/trace.ts'
 import type { Reply } from '../reply.ts'
 import type { Begin } from '../tasks/define-task.ts'
@@ -27,15 +27,9 @@ import { noteCreated } from './traced.ts'
 
 export async function mutate<D>(machinery: MutationMachinery<D>, call: Call): Promise<Outcome> {
   const { request, operation, input } = call
+  const mutation = new Mutation(machinery, call)
   const prepare = machinery.prepares.get(operation.key)
-  const prepared =
-    prepare === undefined
-      ? undefined
-      : await prepare(
-          readContext(machinery, { ...call, warnings: [] }, machinery.store, noTargets),
-          watchedInput(request.trace, input),
-        )
-  const mutation = new Mutation(machinery, call, prepare !== undefined, prepared)
+  if (prepare !== undefined) await mutation.prepare(prepare)
   if (request.onBehalfOf?.isStaged !== true) {
     const reply = await (machinery.serialised === undefined
       ? mutation.run()
@@ -56,8 +50,9 @@ class Mutation<D> {
   readonly key: string | undefined
   readonly #machinery: MutationMachinery<D>
   readonly #call: Call
-  readonly #isPrepared: boolean
-  readonly #prepared: unknown
+  #prepared: { readonly prepared?: unknown } = {}
+  /** Found before `prepare`, which it made needless; it may expire before the transaction. */
+  #replay: Reply | undefined
   readonly #requestId: string | undefined
   readonly #fingerprint: string
   readonly #afterCommit: (() => void)[] = []
@@ -67,13 +62,11 @@ class Mutation<D> {
   #completedInput: Call['input']
   #targets: Targets = noTargets
 
-  constructor(machinery: MutationMachinery<D>, call: Call, isPrepared: boolean, prepared: unknown) {
+  constructor(machinery: MutationMachinery<D>, call: Call) {
     const { idempotency } = machinery
     const { request, caller, input } = call
     this.#machinery = machinery
     this.#call = call
-    this.#isPrepared = isPrepared
-    this.#prepared = prepared
     this.#completedInput = input
     this.#requestId = request.onBehalfOf?.requestId ?? input.headers.requestId
     this.key =
@@ -92,14 +85,36 @@ class Mutation<D> {
     return reply
   }
 
+  /** Slow work, perhaps outside: only for requests that are not refused or replayed without it. */
+  async prepare(prepare: AnyPrepare): Promise<void> {
+    const { store } = this.#machinery
+    this.#replay = await this.#admit(store)
+    if (this.#replay !== undefined) return
+    const ctx = readContext(this.#machinery, { ...this.#call, warnings: [] }, store, noTargets)
+    this.#prepared = { prepared: await prepare(ctx, watchedInput(this.#call.request.trace, this.#call.input)) }
+  }
+
   async work(transaction: Transaction): Promise<Reply | TwoPhaseEffect> {
-    const { idempotency, tags, handlers } = this.#machinery
+    const { handlers } = this.#machinery
+    const { operation } = this.#call
+    const remembered = this.#replay ?? (await this.#admit(transaction))
+    if (remembered !== undefined) return remembered
+    const ctx = this.#contextOf(transaction)
+    const handler = handlers.get(operation.key)
+    if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
+    const result = await handler(ctx, { ...this.#completedInput, ...this.#prepared })
+    return result instanceof TwoPhaseEffect ? result : this.#conclude(transaction, ctx, result)
+  }
+
+  /** Steps 9 to 14. @returns the answer that is replayed */
+  async #admit(reader: Reader): Promise<Reply | undefined> {
+    const { idempotency, tags } = this.#machinery
     const { request, operation } = this.#call
     if (this.key !== undefined) {
-      const remembered = await idempotency.recall(transaction, this.key, this.#fingerprint, this.#requestId as string)
+      const remembered = await idempotency.recall(reader, this.key, this.#fingerprint, this.#requestId as string)
       if (remembered !== undefined) return remembered
     }
-    const targets = await findTargets(this.#machinery, transaction, this.#call)
+    const targets = await findTargets(this.#machinery, reader, this.#call)
     this.#targets = targets
     checkTag(tags, this.#call, targets)
     const stored = targets.row?.entity
@@ -110,14 +125,9 @@ class Mutation<D> {
     )
     const completed = { ...this.#call, input: completion.value }
     checkRules(this.#machinery, completed, stored, completion.faults)
-    await checkReferences(this.#machinery, transaction, completed)
+    await checkReferences(this.#machinery, reader, completed)
     this.#completedInput = watchedInput(request.trace, completed.input)
-    const ctx = this.#contextOf(transaction)
-    const handler = handlers.get(operation.key)
-    if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
-    const input = this.#completedInput
-    const result = await handler(ctx, this.#isPrepared ? { ...input, prepared: this.#prepared } : input)
-    return result instanceof TwoPhaseEffect ? result : this.#conclude(transaction, ctx, result)
+    return undefined
   }
 
   /** @param durable the pending commit that accepts the tasks */

@@ -6,13 +6,11 @@ import type { ApiRequest } from './request.ts'
 
 export type FoundRoute = Extract<Route, { found: 'operation' }>
 
-/** @throws ApiError 404, 405, 501 */
+/** @throws ApiError 404, 405 */
 export function requireOperation(router: Router, request: ApiRequest, route: Route): FoundRoute {
   switch (route.found) {
     case 'operation':
       return route
-    case 'unbuilt':
-      throw new ApiError('NOT_IMPLEMENTED', { operation: route.operation.id })
     case 'method':
       throw methodNotAllowed(router, request, route.allowed)
     case 'nothing':

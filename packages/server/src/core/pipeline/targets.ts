@@ -60,7 +60,6 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
   return { row, parents, named, judged }
 }
 
-/** An entity without a row, see `Computed`. No request changes it, so its version stays. */
 interface NamedInPath {
   readonly parameter: string
   readonly id: string
@@ -79,6 +78,7 @@ function* namedIn<D>({ kinds }: MutationMachinery<D>, { operation, input }: Call
   }
 }
 
+/** An entity without a row, see `Computed`. No request changes it, so its version stays. */
 async function computedRow<D>(
   { computed, world }: MutationMachinery<D>,
   store: Reader,

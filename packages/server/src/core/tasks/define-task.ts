@@ -165,10 +165,18 @@ export interface TaskStarter {
 
 export class CancelAccepted extends Error {}
 
+/** For a step that can be ended at this point. @throws CancelAccepted; the reason of `stopping` */
+export function throwIfCanceled(ctx: Pick<StepContext<unknown>, 'cancelRequested' | 'stopping'>): void {
+  ctx.stopping.throwIfAborted()
+  if (ctx.cancelRequested()) throw new CancelAccepted()
+}
+
 export class DriverError extends Error {
   readonly retryable: boolean
   /** Default: BACKEND_TIMEOUT if retryable, else INTERNAL_ERROR. */
   readonly appMessage: AppMessage | undefined
+  static readonly final = (message: string): DriverError => new DriverError(message, { retryable: false })
+  static readonly retryable = (message: string): DriverError => new DriverError(message, { retryable: true })
   constructor(message: string, options: { retryable: boolean; cause?: unknown; appMessage?: AppMessage }) {
     super(message, { cause: options.cause })
     this.retryable = options.retryable

@@ -12,7 +12,7 @@ import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
-import { notFound, pathOf } from '../../core/standard.ts'
+import { pathOf, rowWithId } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { anyOf } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
@@ -221,8 +221,7 @@ interface Acting {
 
 /** Source: behaviour volumes-storage.md 1.1. @throws ApiError */
 export async function requireGroupAttachable(store: Reader, attachment: Attachment): Promise<Group> {
-  const group = await store.get(VolumeGroup, attachment.volumeGroupExtId as string)
-  if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, attachment.volumeGroupExtId as string, 'extId')
+  const group = await rowWithId(store, VolumeGroup, attachment.volumeGroupExtId as string)
   requireGroupNotDeleting(group)
   const others = (await claimsOn(store, 'VolumeGroup', group.extId)).filter(({ extId }) => extId !== attachment.extId)
   const name = group.name

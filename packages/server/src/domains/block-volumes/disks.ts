@@ -5,7 +5,7 @@ import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { notFound } from '../../core/standard.ts'
+import { notFound, rowWithId } from '../../core/standard.ts'
 import { type Changes, withoutNulls } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
@@ -20,6 +20,13 @@ const sectorBytes = 512
 
 export const diskRel = 'volumes:config:volume-group:disk'
 export const affectedDisk = ({ extId }: { readonly extId: string }) => ({ extId, rel: diskRel })
+
+export const diskTask = (operation: string, description: string, group: Group, disk: { readonly extId: string }) => ({
+  operation,
+  description,
+  affected: [affectedDisk(disk), affected(group)],
+  clusterExtIds: [group.clusterReference],
+})
 
 export const sizeFaults = (path: string, sizeBytes: number | undefined): ApiError[] =>
   sizeBytes === undefined || sizeBytes % sectorBytes === 0
@@ -62,12 +69,7 @@ export async function startDiskUpdate(
   await requireRoomFor(ctx, disk, changes)
   await touchBoth(ctx.store, group.extId, disk.extId)
   const input = { groupExtId: group.extId, diskExtId: disk.extId, changes }
-  return ctx.startTask(updateDisk, input, {
-    operation: 'VolumeGroupDiskUpdate',
-    description: 'Update Volume Disk',
-    affected: [affectedDisk(disk), affected(group)],
-    clusterExtIds: [group.clusterReference],
-  })
+  return ctx.startTask(updateDisk, input, diskTask('VolumeGroupDiskUpdate', 'Update Volume Disk', group, disk))
 }
 
 export const updateDisk = defineTask<Change>({
@@ -77,7 +79,7 @@ export const updateDisk = defineTask<Change>({
       name: 'check',
       progress: 10,
       run: async (ctx, { diskExtId, changes }) => {
-        const disk = await presentDisk(ctx.store, diskExtId)
+        const disk = await rowWithId(ctx.store, VolumeDisk, diskExtId)
         requireGrowth(disk, changes)
         await requireRoomFor(ctx, disk, changes)
         return { sizeBytes: disk.diskSizeBytes }
@@ -103,7 +105,7 @@ export const updateDisk = defineTask<Change>({
       name: 'record',
       progress: 100,
       record: async (ctx, { groupExtId, diskExtId, changes }) => {
-        requireGrowth(await presentDisk(ctx.store, diskExtId), changes)
+        requireGrowth(await rowWithId(ctx.store, VolumeDisk, diskExtId), changes)
         await ctx.store.update(VolumeDisk, diskExtId, withoutNulls(changes))
         await ctx.store.touch(VolumeGroup, groupExtId)
       },
@@ -117,12 +119,7 @@ export async function startDiskRemoval(ctx: WriteContext, group: Group, disk: Di
   await requireUncopied(ctx.store, group, disk.extId)
   await touchBoth(ctx.store, group.extId, disk.extId)
   const input = { groupExtId: group.extId, diskExtId: disk.extId }
-  return ctx.startTask(deleteDisk, input, {
-    operation: 'VolumeGroupDiskDelete',
-    description: 'Delete Volume Disk',
-    affected: [affectedDisk(disk), affected(group)],
-    clusterExtIds: [group.clusterReference],
-  })
+  return ctx.startTask(deleteDisk, input, diskTask('VolumeGroupDiskDelete', 'Delete Volume Disk', group, disk))
 }
 
 export const deleteDisk = defineTask<Omit<Change, 'changes'>>({
@@ -133,7 +130,7 @@ export const deleteDisk = defineTask<Omit<Change, 'changes'>>({
       name: 'check',
       progress: 10,
       record: async (ctx, { groupExtId, diskExtId }) => {
-        await presentDisk(ctx.store, diskExtId)
+        await rowWithId(ctx.store, VolumeDisk, diskExtId)
         const group = (await ctx.store.get(VolumeGroup, groupExtId)) as Group
         await requireUncopied(ctx.store, group, diskExtId)
       },
@@ -163,12 +160,6 @@ export async function requireUncopied(store: Reader, group: Group, diskExtId: st
   }
 }
 
-async function presentDisk(store: Reader, diskExtId: string): Promise<DiskEntity> {
-  const disk = await store.get(VolumeDisk, diskExtId)
-  if (disk === undefined) throw notFound(VolumeDisk, VolumeDisk.kind, diskExtId, 'extId')
-  return disk
-}
-
 function requireGrowth(disk: DiskEntity, { diskSizeBytes: requested }: Changes<DiskEntity>): void {
   const current = disk.diskSizeBytes ?? 0
   if (requested != null && requested < current) throw new ApiError('DISK_CANNOT_SHRINK', { current, requested })
@@ -182,6 +173,9 @@ async function requireRoomFor(
   if (diskSizeBytes == null || diskSizeBytes === disk.diskSizeBytes) return
   await requireDiskRoom(ctx, disk.storageContainerId as string, diskSizeBytes, 'diskSizeBytes')
 }
+
+export const disksOf = (store: Reader, volumeGroupExtId: string): Promise<DiskEntity[]> =>
+  store.findWhere(VolumeDisk, { volumeGroupExtId })
 
 async function touchBoth(store: Transaction, groupExtId: string, diskExtId: string): Promise<void> {
   await store.touch(VolumeDisk, diskExtId)

@@ -25,6 +25,13 @@ export const groupRel = 'volumes:config:volume-group'
 
 export const affected = (group: Group) => ({ extId: group.extId, name: group.name, rel: groupRel })
 
+export const groupTask = (operation: string, description: string, group: Group) => ({
+  operation,
+  description,
+  affected: [affected(group)],
+  clusterExtIds: [group.clusterReference],
+})
+
 /** @throws ApiError 409 while the group is being deleted or reverted, or its cluster is read-only, 503 while the cluster is down */
 export async function requireUsable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
@@ -60,19 +67,13 @@ type Shown = NonNullable<Group['attachments']>[number]
 export async function presentVolumeGroups(
   ctx: ReadContext,
   groups: readonly Group[],
-  { expand }: { readonly expand: ReadonlySet<string> },
+  options: { readonly expand: ReadonlySet<string> },
 ): Promise<readonly Group[]> {
   const attachments = await attachmentsWith(
     ctx.store,
     'volumeGroupExtId',
     groups.map(({ extId }) => extId),
   )
-  const clusters = expand.has('cluster')
-    ? await clusterProjections(
-        ctx,
-        groups.map((group) => group.clusterReference),
-      )
-    : undefined
   const shown: Group[] = []
   for (const group of groups) {
     const own = attachments.get(group.extId) ?? []
@@ -80,11 +81,10 @@ export async function presentVolumeGroups(
       ...group,
       ...(own.length > 0 && { ...consumed(own), attachments: own.map((one) => shownAttachment(group, one)) }),
       ...defined({ hydrationStatus: ctx.drivers.blockStorage.hydrationOf(group.extId)?.status }),
-      ...clusters?.get(group.clusterReference),
-      ...(expand.has('metadata') ? { volumeGroupMetadataProjection: metadataProjection(group) } : {}),
+      ...(options.expand.has('metadata') ? { volumeGroupMetadataProjection: metadataProjection(group) } : {}),
     })
   }
-  return shown
+  return withCluster(ctx, shown, options)
 }
 
 function consumed(attachments: readonly Attachment[]): Pick<Group, 'attachmentType' | 'protocol'> {
@@ -108,20 +108,21 @@ function shownAttachment({ clusterReference }: Group, attachment: Attachment): S
 const metadataProjection = ({ categoryIds = [], ownerReferenceId }: EntityOf<typeof VolumeGroup>) =>
   defined({ categoryIds: categoryIds.length === 0 ? undefined : categoryIds, ownerReference: ownerReferenceId })
 
-/** For `$expand=cluster`, by cluster id, without clusters that the caller may not see. */
-export async function clusterProjections(
+/** Without clusters that the caller may not see. */
+export async function withCluster<T extends { readonly clusterReference?: string }>(
   ctx: ReadContext,
-  clusterExtIds: readonly (string | undefined)[],
-): Promise<ReadonlyMap<string, object>> {
-  const wanted = new Set(clusterExtIds.filter((extId) => extId !== undefined))
+  rows: readonly T[],
+  { expand }: { readonly expand: ReadonlySet<string> },
+): Promise<readonly T[]> {
+  if (!expand.has('cluster')) return rows
   const scope = await ctx.scopeOf(Cluster.kind)
-  const projections = new Map<string, object>()
-  if (scope === 'none') return projections
-  for (const cluster of await ctx.store.getMany(Cluster, [...wanted])) {
-    if (!matchesScope(scope, cluster)) continue
-    projections.set(cluster.extId, {
-      clusterProjection: { clusterExtId: cluster.extId, clusterName: cluster.name },
-    })
-  }
-  return projections
+  const wanted = new Set(rows.flatMap(({ clusterReference = [] }) => clusterReference))
+  const clusters = (await ctx.store.getMany(Cluster, [...wanted])).filter((cluster) => matchesScope(scope, cluster))
+  const projections = new Map(
+    clusters.map(({ extId, name }) => [extId, { clusterExtId: extId, clusterName: name }] as const),
+  )
+  return rows.map((row) => {
+    const clusterProjection = projections.get(row.clusterReference ?? '')
+    return clusterProjection === undefined ? row : { ...row, clusterProjection }
+  })
 }

@@ -5,7 +5,7 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { notFound } from '../../core/standard.ts'
+import { rowWithId } from '../../core/standard.ts'
 import { type Changes, withoutNulls } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Initiator } from '../../drivers/block-storage.ts'
@@ -174,7 +174,8 @@ export const updateIscsiClient = defineTask<Change>({
     {
       name: 'check',
       progress: 10,
-      run: async (ctx, { clientExtId, chap }) => requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap),
+      run: async (ctx, { clientExtId, chap }) =>
+        requireMutual(ctx, await rowWithId(ctx.store, IscsiClient, clientExtId), chap),
       // No undo: a check changes nothing.
     },
     {
@@ -182,13 +183,13 @@ export const updateIscsiClient = defineTask<Change>({
       progress: 90,
       seconds: [1, 3],
       run: async (ctx, { clientExtId, chap }) => {
-        const client = await presentClient(ctx.store, clientExtId)
+        const client = await rowWithId(ctx.store, IscsiClient, clientExtId)
         for (const groupExtId of await groupsOf(ctx.store, clientExtId)) {
           await ctx.drivers.blockStorage.allow(groupExtId, initiatorOf(ctx, client, chap))
         }
       },
       undo: async (ctx, { clientExtId }) => {
-        const client = await presentClient(ctx.store, clientExtId)
+        const client = await rowWithId(ctx.store, IscsiClient, clientExtId)
         for (const groupExtId of await groupsOf(ctx.store, clientExtId)) {
           await ctx.drivers.blockStorage.allow(groupExtId, initiatorOf(ctx, client))
         }
@@ -198,19 +199,13 @@ export const updateIscsiClient = defineTask<Change>({
       name: 'record',
       progress: 100,
       record: async (ctx, { clientExtId, chap, others }) => {
-        await requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap)
+        await requireMutual(ctx, await rowWithId(ctx.store, IscsiClient, clientExtId), chap)
         const changes = { ...withoutNulls(others), ...chosen(chap), clientSecret: chap.secret }
         await ctx.store.update(IscsiClient, clientExtId, changes)
       },
     },
   ],
 })
-
-export async function presentClient(store: Reader, extId: string): Promise<ClientEntity> {
-  const client = await store.get(IscsiClient, extId)
-  if (client === undefined) throw notFound(IscsiClient, IscsiClient.kind, extId, 'extId')
-  return client
-}
 
 async function groupsOf(store: Reader, clientExtId: string): Promise<string[]> {
   const attachments = (await attachmentsWith(store, 'iscsiClientExtId', [clientExtId])).get(clientExtId) ?? []

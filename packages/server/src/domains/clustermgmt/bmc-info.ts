@@ -4,7 +4,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { ApiError, invalid } from '../../core/api-error.ts'
+import { type ApiError, invalid } from '../../core/api-error.ts'
 import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
@@ -13,7 +13,7 @@ import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, implement, parentOf } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
-import { usersOfAddresses } from './cluster-addresses.ts'
+import { addressInUse, usersOfAddresses } from './cluster-addresses.ts'
 
 type Bmc = EntityOf<typeof BmcInfo>
 
@@ -133,5 +133,5 @@ async function probe(ctx: { readonly drivers: Drivers; readonly secrets: SecretR
 async function requireFreeAddress(store: Reader, own: Bmc, address: string | undefined): Promise<void> {
   if (address === undefined) return
   const user = (await usersOfAddresses(store, { bmc: own.extId })).get(address)
-  if (user !== undefined) throw new ApiError('CLUSTER_ADDRESS_IN_USE', { attributePath: 'ipAddress', address, user })
+  if (user !== undefined) throw addressInUse('ipAddress', address, user)
 }

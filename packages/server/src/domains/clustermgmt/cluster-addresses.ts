@@ -30,28 +30,24 @@ export async function requireFreeAddresses(
   cluster: EntityOf<typeof Cluster>,
   given: BodyOf<typeof Cluster>,
 ): Promise<void> {
-  const requested = own.flatMap((name) =>
-    given.network?.[name] === undefined ? [] : [{ name, address: given.network[name].ipv4?.value }],
-  )
+  const requested = own.flatMap((name) => {
+    const address = given.network?.[name]?.ipv4?.value
+    return address === undefined ? [] : { name, address }
+  })
   if (requested.length === 0) return
   const next = { ...cluster.network, ...given.network }
   refuseAll(duplicateAddresses(next))
   const users = await usersOfAddresses(store, { cluster: cluster.extId })
   refuseAll(
     requested.flatMap(({ name, address }) => {
-      const user = users.get(address as string)
-      return user === undefined
-        ? []
-        : [
-            new ApiError('CLUSTER_ADDRESS_IN_USE', {
-              attributePath: `network/${name}`,
-              address: address as string,
-              user,
-            }),
-          ]
+      const user = users.get(address)
+      return user === undefined ? [] : addressInUse(`network/${name}`, address, user)
     }),
   )
 }
+
+export const addressInUse = (attributePath: string, address: string, user: string): ApiError =>
+  new ApiError('CLUSTER_ADDRESS_IN_USE', { attributePath, address, user })
 
 /** Without the requesting entity: a cluster, or the BMC of a host. */
 export async function usersOfAddresses(

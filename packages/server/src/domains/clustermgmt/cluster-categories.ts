@@ -3,10 +3,11 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
 import { ApiError } from '../../core/api-error.ts'
-import { notFound } from '../../core/standard.ts'
+import { rowWithId } from '../../core/standard.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { requireNotDestroyed } from '../scheduling/topology.ts'
+import { clusterTask } from './cluster-task.ts'
 
 interface Association {
   readonly clusterExtId: string
@@ -31,8 +32,7 @@ export const updateAssociations = defineTask<Association>({
           return
         }
         for (const [index, extId] of categories.entries()) {
-          const isThere = (await ctx.store.get(Category, extId)) !== undefined
-          if (!isThere) throw notFound(Category, 'Category', extId, `categories[${index}]`)
+          await rowWithId(ctx.store, Category, extId, `categories[${index}]`)
         }
         await ctx.store.update(Cluster, clusterExtId, { categories: [...new Set([...current, ...categories])] })
       },
@@ -57,10 +57,8 @@ export async function startAssociation(
     updateAssociations,
     { clusterExtId: cluster.extId, direction, categories },
     {
-      operation: `UpdateCategoryAssociations_kOperation${direction === 'attach' ? 'Attach' : 'Detach'}`,
+      ...clusterTask(`UpdateCategoryAssociations_kOperation${direction === 'attach' ? 'Attach' : 'Detach'}`, cluster),
       description: direction === 'attach' ? 'Associate Category' : 'Disassociate Category',
-      affected: [{ extId: cluster.extId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
-      clusterExtIds: [cluster.extId],
     },
   )
 }

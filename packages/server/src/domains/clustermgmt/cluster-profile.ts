@@ -6,7 +6,8 @@ import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { created, sparselyUpdated } from '../../core/updates.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement, type ReadContext } from '../context.ts'
+import { defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { affectedCluster } from './cluster-task.ts'
 import { changedSections, complianceMonitors, membersOf, withMembers } from './compliance.ts'
 import { derivedList } from './derived-list.ts'
 import { type Application, applicationPlanOf, applicationSteps, applySection } from './profile-apply.ts'
@@ -16,16 +17,26 @@ import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from '
 type Profile = EntityOf<typeof ClusterProfile>
 type ClusterRow = EntityOf<typeof Cluster>
 
-const affectedProfile = ({ extId, name }: { extId: string; name: string }): AffectedEntity => ({
+const affectedProfile = ({ extId, name }: Pick<Profile, 'extId' | 'name'>): AffectedEntity => ({
   extId,
   name,
-  rel: 'clustermgmt:config:cluster-profile',
+  rel: ClusterProfile.rel as string,
 })
-const affectedCluster = ({ extId, name }: ClusterRow): AffectedEntity => ({
-  extId,
-  name,
-  rel: 'clustermgmt:config:cluster',
+
+const taskOf = (operation: string, description: string, profile: Profile, clusters: readonly ClusterRow[]) => ({
+  operation,
+  description,
+  affected: [affectedProfile(profile), ...clusters.map(affectedCluster)],
+  clusterExtIds: clusters.map(({ extId }) => extId),
 })
+
+/** Updates of the profile and of these clusters need new tags from now on. */
+async function touched(ctx: WriteContext<Profile>, clusters: readonly ClusterRow[]): Promise<Application> {
+  const profileExtId = ctx.target.extId
+  await ctx.store.touch(ClusterProfile, profileExtId)
+  for (const { extId } of clusters) await ctx.store.touch(Cluster, extId)
+  return { profileExtId, clusterExtIds: clusters.map(({ extId }) => extId) }
+}
 
 const createProfile = defineTask<{ readonly extId: string }>({
   name: 'clustermgmt.create-cluster-profile',
@@ -127,20 +138,10 @@ export const clusterProfile = implement(
       refuseAll(missingParts(given))
       if (next.name !== stored.name) await requireFreeName(ctx.store, next)
       const members = await membersOf(ctx.store, stored.extId)
-      await ctx.store.touch(ClusterProfile, stored.extId)
-      for (const { extId } of members) await ctx.store.touch(Cluster, extId)
-      const input = {
-        profile: next,
-        profileExtId: stored.extId,
-        clusterExtIds: members.map(({ extId }) => extId),
-        sections: changedSections(ctx.secrets, stored, next),
-      }
-      return ctx.startTask(updateProfile, input, {
-        operation: 'updateClusterProfile',
-        description: 'Update Cluster Profile',
-        affected: [affectedProfile(next), ...members.map(affectedCluster)],
-        clusterExtIds: input.clusterExtIds,
-      })
+      const sections = changedSections(ctx.secrets, stored, next)
+      const input = { ...(await touched(ctx, members)), profile: next, sections }
+      const options = taskOf('updateClusterProfile', 'Update Cluster Profile', next, members)
+      return ctx.startTask(updateProfile, input, options)
     },
 
     async deleteClusterProfileById(ctx) {
@@ -161,19 +162,8 @@ export const clusterProfile = implement(
       const profile = ctx.target
       const clusters = await namedClusters(ctx.store, body.clusters)
       await requireApplicable(ctx, profile.extId, clusters)
-      await ctx.store.touch(ClusterProfile, profile.extId)
-      for (const { extId } of clusters) await ctx.store.touch(Cluster, extId)
-      const clusterExtIds = clusters.map(({ extId }) => extId)
-      return ctx.startTask(
-        applyProfile,
-        { profileExtId: profile.extId, clusterExtIds },
-        {
-          operation: 'applyClusterProfile',
-          description: 'Apply Cluster Profile',
-          affected: [affectedProfile(profile), ...clusters.map(affectedCluster)],
-          clusterExtIds,
-        },
-      )
+      const options = taskOf('applyClusterProfile', 'Apply Cluster Profile', profile, clusters)
+      return ctx.startTask(applyProfile, await touched(ctx, clusters), options)
     },
 
     async disassociateClusterFromClusterProfile(ctx, { body }) {
@@ -184,19 +174,9 @@ export const clusterProfile = implement(
           .filter(({ clusterProfileExtId }) => clusterProfileExtId !== profile.extId)
           .map(({ name }) => invalid('clusters', `expected clusters that follow this profile; "${name}" does not`)),
       )
-      await ctx.store.touch(ClusterProfile, profile.extId)
-      for (const { extId } of clusters) await ctx.store.touch(Cluster, extId)
-      const clusterExtIds = clusters.map(({ extId }) => extId)
-      return ctx.startTask(
-        leaveProfile,
-        { profileExtId: profile.extId, clusterExtIds },
-        {
-          operation: 'disassociateClusterFromClusterProfile',
-          description: 'Disassociate Cluster Profile Cluster',
-          affected: [affectedProfile(profile), ...clusters.map(affectedCluster)],
-          clusterExtIds,
-        },
-      )
+      const title = 'Disassociate Cluster Profile Cluster'
+      const options = taskOf('disassociateClusterFromClusterProfile', title, profile, clusters)
+      return ctx.startTask(leaveProfile, await touched(ctx, clusters), options)
     },
   },
   {

@@ -6,7 +6,7 @@ import { ApiError, invalid } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { isWorking } from '../storage-space/capacity.ts'
-import { blocksOf, defaultAwareness } from '../storage-space/fault-tolerance.ts'
+import { blockOrRackOf, defaultAwareness } from '../storage-space/fault-tolerance.ts'
 
 type Config = NonNullable<EntityOf<typeof Cluster>['config']>
 type Hosts = readonly EntityOf<typeof Host>[]
@@ -85,7 +85,7 @@ export function tooFewDomains(
   if (copies === 1) return undefined
   const needed = copies === 2 ? 3 : 5
   if (level === 'BLOCK' || level === 'RACK') {
-    const found = blocksOf(hosts).size
+    const found = new Set(hosts.map((host) => blockOrRackOf(host, level))).size
     return found >= needed
       ? undefined
       : `${copies} copies with ${level} awareness need ${needed} ${level.toLowerCase()}s; the cluster has ${found}`

@@ -3,10 +3,13 @@ import { ClusterStats, clusterStatsOperations } from '@hyperplane/contract/clust
 import { implement } from '../context.ts'
 import { hostStatistics } from '../statistics/host-series.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
+import { healthOver } from './alerts/health.ts'
 
 export const clusterStats = implement(clusterStatsOperations, {
   async getClusterStats(ctx, request) {
     const hosts = await hostsOf(ctx.store, ctx.target.extId)
-    return hostStatistics(ctx, request, { cluster: ctx.target, hosts, extId: ctx.target.extId, kind: ClusterStats })
+    const { extId } = ctx.target
+    const healthAt = await healthOver(ctx.store, extId)
+    return hostStatistics(ctx, request, { cluster: ctx.target, hosts, extId, kind: ClusterStats, healthAt })
   },
 })

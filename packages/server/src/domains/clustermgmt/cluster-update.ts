@@ -5,6 +5,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { defined } from '../../core/defined.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { ClusterSettings, SettingsChange } from '../../drivers/hardware.ts'
@@ -13,6 +14,7 @@ import { defineTask } from '../context.ts'
 import { checkCluster } from '../registrations/reachability.ts'
 import { requireFreeAddresses } from './cluster-addresses.ts'
 import { requireFreeName } from './cluster-rules.ts'
+import { clusterTask } from './cluster-task.ts'
 import { recordCompliance } from './compliance.ts'
 import { openSecrets } from './settings-sections.ts'
 
@@ -68,12 +70,8 @@ export const updateCluster = defineTask<Update>({
         const next = sparselyUpdated(stored, body, ['config', 'network'])
         const copies = next.config?.redundancyFactor
         const isCopying = copies !== (stored.config?.redundancyFactor ?? copies)
-        await ctx.store.replace(Cluster, {
-          ...next,
-          ...(isCopying
-            ? { achievedRedundancyFactor: stored.achievedRedundancyFactor ?? stored.config?.redundancyFactor }
-            : {}),
-        } as typeof next)
+        const achievedRedundancyFactor = stored.achievedRedundancyFactor ?? stored.config?.redundancyFactor
+        await ctx.store.replace(Cluster, { ...next, ...(isCopying && { achievedRedundancyFactor }) })
         if (next.name !== stored.name) await renameEverywhere(ctx.store, clusterExtId, next.name)
         // The monitor would report drift only at its next run.
         await recordCompliance(ctx, clusterExtId, ctx.outputs['apply to the cluster'] as ClusterSettings)
@@ -82,9 +80,7 @@ export const updateCluster = defineTask<Update>({
           copyData,
           { clusterExtId },
           {
-            operation: 'Update Cluster Redundancy',
-            affected: [{ extId: clusterExtId, name: next.name, rel: 'clustermgmt:config:cluster' }],
-            clusterExtIds: [clusterExtId],
+            ...clusterTask('Update Cluster Redundancy', next),
             // Copying outlives this task, and later updates need not wait for it.
             locks: [],
             parent: ctx.taskExtId,
@@ -105,19 +101,14 @@ export function changeOf(secrets: SecretReader, clusterExtId: string, body: Body
   const { pulseStatus, ...config } = opened.config ?? {}
   const orNull = <T>(list: readonly T[]): readonly T[] | null => (list.length === 0 ? null : list)
   return {
-    ...(ntpServerIpList === undefined && ntpServerConfigList === undefined
-      ? {}
-      : {
-          NTP_SERVER_CONFIG: {
-            ...(ntpServerIpList && { ntpServerIpList }),
-            ...(ntpServerConfigList && { ntpServerConfigList }),
-          },
-        }),
+    ...((ntpServerIpList ?? ntpServerConfigList) && {
+      NTP_SERVER_CONFIG: defined({ ntpServerIpList, ntpServerConfigList }),
+    }),
     ...(nameServerIpList && { NAME_SERVER_CONFIG: orNull(nameServerIpList) }),
     ...(smtpServer && { SMTP_SERVER_CONFIG: smtpServer }),
     ...(nfsSubnetWhitelist && { NFS_SUBNET_WHITELIST_CONFIG: orNull(nfsSubnetWhitelist) }),
     ...(pulseStatus && { PULSE_CONFIG: pulseStatus }),
-    general: { ...(opened.name === undefined ? {} : { name: opened.name }), ...network, ...config },
+    general: defined({ name: opened.name, ...network, ...config }),
   }
 }
 

@@ -7,7 +7,14 @@ import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
 import { isManager } from '../containers/storage-containers.ts'
 import type { ReadContext } from '../context.ts'
-import { faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes, storesData } from '../storage-space/capacity.ts'
+import {
+  faultTolerantCapacity,
+  hostCapacity,
+  hostsOf,
+  isInService,
+  reservedBytes,
+  storesData,
+} from '../storage-space/capacity.ts'
 import { currentFaultTolerance, defaultAwareness } from '../storage-space/fault-tolerance.ts'
 import { defaultCopies, toleranceWord } from './cluster-rules.ts'
 
@@ -46,9 +53,7 @@ async function withHosts(
   const unreserved = capacity - (await reservedBytes(ctx, cluster.extId))
   const desired = (cluster.config?.redundancyFactor ?? defaultCopies(storing)) - 1
   const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, storing))
-  const inService = storing.filter(
-    ({ extId, maintenanceState = 'normal' }) => ctx.drivers.hardware.isHostUp(extId) && maintenanceState === 'normal',
-  ).length
+  const inService = storing.filter((host) => isInService(host, ctx.drivers.hardware)).length
   const hasRoom = unreserved * 100 >= capacity * roomForBackupsPercent
   const conditions = [hasRoom, hosts.length >= 3, current >= 1, !hostsManager]
   return {

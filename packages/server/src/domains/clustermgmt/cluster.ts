@@ -12,7 +12,7 @@ import { requireReachable } from '../registrations/reachability.ts'
 import { requireNotDestroyed } from '../scheduling/topology.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
 import { storageHostsOf } from '../storage-space/capacity.ts'
-import { AlertNotice, OpenAlert } from './alerts/alert.ts'
+import { AlertNotice, ClosedAlert, OpenAlert } from './alerts/alert.ts'
 import { alertSchedules } from './alerts/watch.ts'
 import { addressFaults, requireFreeAddresses } from './cluster-addresses.ts'
 import { startAssociation, updateAssociations } from './cluster-categories.ts'
@@ -20,6 +20,7 @@ import { createCluster, startCreation } from './cluster-life/create.ts'
 import { destroyCluster, startDestruction } from './cluster-life/destroy.ts'
 import { creationFaults } from './cluster-life/new-cluster.ts'
 import { configBodyFaults, configFaults, copiesFor, requireFreeName } from './cluster-rules.ts'
+import { clusterTask } from './cluster-task.ts'
 import { changeOf, copyData, updateCluster } from './cluster-update.ts'
 import { withState } from './cluster-view.ts'
 import { derivedList } from './derived-list.ts'
@@ -58,11 +59,7 @@ export const cluster = implement(
       // A second update with the same ETag gets 412 even before this task ends.
       await ctx.store.touch(Cluster, stored.extId)
       const input = { clusterExtId: stored.extId, body: given, change: changeOf(ctx.secrets, stored.extId, given) }
-      return ctx.startTask(updateCluster, input, {
-        operation: 'Update Cluster',
-        affected: [{ extId: stored.extId, name: given.name ?? stored.name, rel: 'clustermgmt:config:cluster' }],
-        clusterExtIds: [stored.extId],
-      })
+      return ctx.startTask(updateCluster, input, clusterTask('Update Cluster', next))
     },
 
     associateCategoriesToCluster: (ctx, { body }) => startAssociation(ctx, ctx.target, 'attach', body.categories),
@@ -84,7 +81,7 @@ export const cluster = implement(
       { name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: countInefficientVms },
       ...alertSchedules,
     ],
-    records: [AlertNotice, OpenAlert],
+    records: [AlertNotice, ClosedAlert, OpenAlert],
   },
 )
 
@@ -103,12 +100,8 @@ function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   }
   return {
     ...body,
-    ...(config === undefined ? {} : { config }),
-    ...(body.network === undefined
-      ? {}
-      : {
-          network: withSettingDefaults(keepSecrets(body.network, stored.network)),
-        }),
+    ...(config && { config }),
+    ...(body.network && { network: withSettingDefaults(keepSecrets(body.network, stored.network)) }),
   }
 }
 
@@ -141,13 +134,12 @@ function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
 
 /** On the cluster of the manager itself clients can change only name and network. */
 function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
-  const changed = Object.entries(given.config ?? {}).filter(
-    ([name, value]) =>
-      JSON.stringify(value) !== JSON.stringify((stored.config as Record<string, unknown> | undefined)?.[name]),
+  const { name, config = {} } = stored
+  const changed = Object.entries(given.config ?? {}).find(
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(config[field as keyof typeof config]),
   )
-  return changed.length === 0
-    ? []
-    : [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: stored.name, action: `changing config/${changed[0]?.[0]}` })]
+  if (changed === undefined) return []
+  return [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name, action: `changing config/${changed[0]}` })]
 }
 
 async function requireContainersFit(ctx: WriteContext, stored: ClusterRow, next: ClusterRow): Promise<void> {

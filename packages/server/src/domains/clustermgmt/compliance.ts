@@ -30,7 +30,7 @@ export function changedSections(secrets: SecretReader, stored: Profile, next: Pr
 }
 
 /** Sections that differ from the profile, without those that may be overridden. */
-export function driftsOf(
+function driftsOf(
   secrets: SecretReader,
   profile: Profile,
   clusterExtId: string,

@@ -3,8 +3,7 @@
 import type { AnswerOf, AnyResource, EntityOf } from '@hyperplane/contract'
 import type { ListResult } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
-import { listOf } from '../../core/standard.ts'
-import { evaluateFilter, groupDocuments } from '../../odata/index.ts'
+import { filteredOrGrouped } from '../../core/standard.ts'
 import type { ReadContext } from '../context.ts'
 
 export async function derivedList<R extends AnyResource>(
@@ -18,14 +17,8 @@ export async function derivedList<R extends AnyResource>(
   const { filter, orderby, groupby, page, limit } = request.query
   if (filter === undefined && orderby === undefined && groupby === undefined) {
     // The query names no derived field, so deriving them for one page suffices.
-    return ctx.store.page(kind, { ...(scope === undefined ? {} : { scope }), offset: page * limit, limit })
+    return ctx.store.page(kind, { scope, offset: page * limit, limit })
   }
-  const all = await derive(await ctx.store.find(kind, scope === undefined ? {} : { scope }))
-  if (groupby === undefined) return listOf(all, request)
-  const groups: readonly unknown[] = groupDocuments(
-    groupby,
-    filter === undefined ? all : all.filter((item) => evaluateFilter(filter, item) === true),
-  )
-  const entities = groups.slice(page * limit, (page + 1) * limit) as AnswerOf<R>[]
-  return { entities, total: groups.length }
+  const all = await derive(await ctx.store.find(kind, { scope }))
+  return filteredOrGrouped(all, request) as ListResult<AnswerOf<R>>
 }

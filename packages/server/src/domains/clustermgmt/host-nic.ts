@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { HostNic, hostNicOperations } from '@hyperplane/contract/clustermgmt/host-nic'
-import { listOf, notFound } from '../../core/standard.ts'
+import { itemWithId, listOf, visibleRows } from '../../core/standard.ts'
 import type { HostNicView, SwitchPort } from '../../drivers/host-networking.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 
@@ -16,20 +16,15 @@ const ethernet = '6'
 
 export const hostNic = implement(hostNicOperations, {
   async listHostNics(ctx, request) {
-    const scope = await ctx.scopeOf(Host.kind)
-    if (scope === 'none') return { entities: [], total: 0 }
-    const hosts = await ctx.store.find(Host, scope === undefined ? {} : { scope })
+    const hosts = await visibleRows(ctx, Host)
     return listOf(
       hosts.flatMap((host) => nicsOf(ctx, host)),
       request,
     )
   },
   listHostNicsByHostId: async (ctx, request) => listOf(nicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), request),
-  async getHostNicById(ctx, { path: { extId } }) {
-    const nic = nicsOf(ctx, parentOf(ctx, 'hostExtId', Host)).find((candidate) => candidate.extId === extId)
-    if (nic === undefined) throw notFound(HostNic, HostNic.kind, extId, 'extId')
-    return nic
-  },
+  getHostNicById: async (ctx, { path }) =>
+    itemWithId(nicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), HostNic, path.extId),
 })
 
 function nicsOf({ drivers }: Pick<ReadContext, 'drivers'>, host: HostEntity): readonly Nic[] {

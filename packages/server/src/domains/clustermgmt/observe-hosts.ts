@@ -34,20 +34,12 @@ export const observeHosts = {
 }
 
 /** undefined: nothing has changed. */
-function changesOf(host: HostRow, condition: HostCondition): Partial<HostRow> | undefined {
-  const changes = {
-    isDegraded: condition.isDegraded,
-    ...(host.hypervisor === undefined
-      ? {}
-      : {
-          hypervisor: {
-            ...host.hypervisor,
-            acropolisConnectionState: condition.isUp ? ('CONNECTED' as const) : ('DISCONNECTED' as const),
-          },
-        }),
-    ...(condition.bootedAt === undefined || !condition.isUp
-      ? {}
-      : { bootTimeUsecs: Math.floor(condition.bootedAt * microsPerMilli) }),
+function changesOf(host: HostRow, { isDegraded, isUp, bootedAt }: HostCondition): Partial<HostRow> | undefined {
+  const acropolisConnectionState = isUp ? 'CONNECTED' : 'DISCONNECTED'
+  const changes: Partial<HostRow> = {
+    isDegraded,
+    ...(host.hypervisor && { hypervisor: { ...host.hypervisor, acropolisConnectionState } }),
+    ...(bootedAt !== undefined && isUp && { bootTimeUsecs: Math.floor(bootedAt * microsPerMilli) }),
   }
   const before = {
     isDegraded: host.isDegraded ?? false,

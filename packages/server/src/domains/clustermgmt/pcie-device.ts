@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { type PcieDevice, pcieDeviceOperations } from '@hyperplane/contract/clustermgmt/pcie-device'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { listOf } from '../../core/standard.ts'
+import { listOf, visibleRows } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { DeviceClaim } from '../scheduling/device-claim.ts'
 
@@ -15,10 +15,8 @@ export const pcieDevice = implement(pcieDeviceOperations, {
 
 /** Devices of the clusters that the caller may see. */
 async function visibleDevices(ctx: ReadContext): Promise<readonly Device[]> {
-  const scope = await ctx.scopeOf(Cluster.kind)
-  if (scope === 'none') return []
   const devices: Device[] = []
-  for (const { extId } of await ctx.store.find(Cluster, scope === undefined ? {} : { scope })) {
+  for (const { extId } of await visibleRows(ctx, Cluster)) {
     const claims = await ctx.store.findWhere(DeviceClaim, { clusterExtId: extId })
     const owners = new Map(claims.map(({ deviceExtId, vmExtId }) => [deviceExtId, vmExtId]))
     for (const device of ctx.drivers.hardware.devicesOf(extId)) {

@@ -9,13 +9,13 @@ import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile
 import type { NonCompatibleClusterReference } from '@hyperplane/contract/clustermgmt/task-response'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
-import { DriverError, type Plan, type Step, type StepContext, type TaskEnd } from '../../core/tasks/define-task.ts'
+import { DriverError, type Plan, type TaskEnd } from '../../core/tasks/define-task.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { ClusterSettings, SettingsSection } from '../../drivers/hardware.ts'
 import type { Transaction } from '../../store/store.ts'
-import { defineTask } from '../context.ts'
+import { defineTask, type Step, type StepContext } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
+import { clusterTask } from './cluster-task.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
 import { otherProfileError } from './profile-members.ts'
 import { followRsyslog } from './rsyslog/follow.ts'
@@ -66,7 +66,7 @@ interface Result {
   readonly messages: readonly AppMessage[]
 }
 
-export const applicationSteps: readonly Step<Drivers, Application>[] = [
+export const applicationSteps: readonly Step<Application>[] = [
   {
     name: 'start sections',
     progress: 10,
@@ -84,10 +84,8 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
               applySection,
               { clusterExtId, section, value: settings[section] },
               {
-                operation: 'applyClusterProfileSection',
+                ...clusterTask('applyClusterProfileSection', cluster),
                 description: `Apply ${section}`,
-                affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
-                clusterExtIds: [clusterExtId],
                 // The parent task holds the cluster's lock.
                 locks: [],
                 parent: ctx.taskExtId,
@@ -155,7 +153,7 @@ const only = (settings: ClusterSettings, sectionNames: readonly SettingsSection[
     : Object.fromEntries(Object.entries(settings).filter(([name]) => sectionNames.includes(name as SettingsSection)))
 
 /** Turns a driver error into the result of its cluster, so that the other clusters are still recorded. */
-async function settleOrReport(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
+async function settleOrReport(ctx: StepContext, profileExtId: string, started: Started): Promise<Result> {
   try {
     return await settle(ctx, profileExtId, started)
   } catch (error) {
@@ -166,11 +164,7 @@ async function settleOrReport(ctx: StepContext<Drivers>, profileExtId: string, s
 }
 
 /** Rolls back the sections that succeeded if another section of the cluster failed. */
-async function settle(
-  ctx: StepContext<Drivers>,
-  profileExtId: string,
-  { clusterExtId, tasks }: Started,
-): Promise<Result> {
+async function settle(ctx: StepContext, profileExtId: string, { clusterExtId, tasks }: Started): Promise<Result> {
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   if (cluster === undefined)
     return { clusterExtId, messages: [notFound(Cluster, 'Cluster', clusterExtId, 'clusters').appMessage] }
@@ -214,7 +208,7 @@ async function recordFailedMember(
 
 /** One change for each cluster and section that differ, without secrets. */
 export async function applicationPlanOf(
-  ctx: StepContext<Drivers>,
+  ctx: StepContext,
   profile: Profile,
   { clusterExtIds, sections: changed }: Application,
 ): Promise<Plan> {

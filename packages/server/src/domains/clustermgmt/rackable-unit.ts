@@ -3,7 +3,8 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { RackableUnit, rackableUnitOperations } from '@hyperplane/contract/clustermgmt/rackable-unit'
-import { listOf, notFound } from '../../core/standard.ts'
+import { derivedId } from '../../core/ids/named-id.ts'
+import { itemWithId, listOf } from '../../core/standard.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
 
@@ -13,37 +14,48 @@ type Unit = EntityOf<typeof RackableUnit>
 export const rackableUnit = implement(rackableUnitOperations, {
   listRackableUnitsByClusterId: async (ctx, request) =>
     listOf(await unitsOf(ctx, parentOf(ctx, 'clusterExtId', Cluster)), request),
-  async getRackableUnitById(ctx, { path: { extId } }) {
-    const units = await unitsOf(ctx, parentOf(ctx, 'clusterExtId', Cluster))
-    const unit = units.find((candidate) => candidate.extId === extId)
-    if (unit === undefined) throw notFound(RackableUnit, RackableUnit.kind, extId, 'extId')
-    return unit
-  },
+  getRackableUnitById: async (ctx, { path }) =>
+    itemWithId(await unitsOf(ctx, parentOf(ctx, 'clusterExtId', Cluster)), RackableUnit, path.extId),
 })
+
+interface UnitNode {
+  readonly uuid: string
+  readonly position: number
+  readonly svmId: number
+}
+
+/** 1 for A. Hosts of older worlds fill their block in the order of creation. */
+const positionOf = ({ position }: HostEntity, others: number): number =>
+  position === undefined ? others + 1 : position.charCodeAt(0) - 'A'.charCodeAt(0) + 1
 
 async function unitsOf(
   { store }: ReadContext,
   { extId, tenantId }: EntityOf<typeof Cluster>,
 ): Promise<readonly Unit[]> {
-  const units = new Map<string, { readonly first: HostEntity; readonly nodes: { uuid: string; svmId: number }[] }>()
+  const units = new Map<string, { readonly first: HostEntity; readonly nodes: UnitNode[] }>()
+  const racks = new Map<string, number>()
   for (const host of await hostsOf(store, extId)) {
     if (host.rackableUnitUuid === undefined) continue
     const unit = units.get(host.rackableUnitUuid) ?? { first: host, nodes: [] }
-    unit.nodes.push({ uuid: host.extId, svmId: (await store.row(Host, host.extId))?.sequence ?? 0 })
+    const svmId = (await store.row(Host, host.extId))?.sequence ?? 0
+    unit.nodes.push({ uuid: host.extId, position: positionOf(host, unit.nodes.length), svmId })
+    if (host.rackName !== undefined) racks.set(host.rackName, Math.min(svmId, racks.get(host.rackName) ?? svmId))
     units.set(host.rackableUnitUuid, unit)
   }
   return [...units].map(([unitExtId, { first, nodes }]): Unit => {
-    // Slots of a block are filled in the order of creation.
-    nodes.sort((a, b) => a.svmId - b.svmId)
+    nodes.sort((a, b) => a.position - b.position)
+    const { rackName } = first
     return {
       extId: unitExtId,
+      clusterExtId: extId,
       ...(tenantId && { tenantId }),
-      id: nodes[0]?.svmId ?? 0,
+      id: Math.min(...nodes.map(({ svmId }) => svmId)),
       // No member of the list names a block of today; the layout of the block tells.
       model: 'USELAYOUT',
       ...(first.blockModel && { modelName: first.blockModel }),
       ...(first.blockSerial && { serial: first.blockSerial }),
-      nodes: nodes.map((node, index) => ({ ...node, position: index + 1 })),
+      ...(rackName && { rack: { id: racks.get(rackName), uuid: derivedId('rack', extId, rackName) } }),
+      nodes,
     } as Unit
   })
 }

@@ -8,7 +8,9 @@ import type {
   SnmpConfig,
 } from '@hyperplane/contract/clustermgmt/settings'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
-import { ApiError, invalid } from '../../core/api-error.ts'
+import { type ApiError, invalid } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
+import { notFound } from '../../core/standard.ts'
 
 type Address = ValueOf<typeof IPAddressOrFQDN>
 type Network = ValueOf<typeof ClusterNetworkReference>
@@ -140,13 +142,7 @@ function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
   return (snmp.traps ?? []).flatMap((trap, index) =>
     trap.version !== 'V3' || trap.username === undefined || usernames.has(trap.username)
       ? []
-      : [
-          new ApiError('ENTITY_NOT_FOUND', {
-            kind: 'SNMP user',
-            id: trap.username,
-            attribute: `${prefix}/traps[${index}]/username`,
-          }),
-        ],
+      : [notFound(undefined, 'SNMP user', trap.username, `${prefix}/traps[${index}]/username`)],
   )
 }
 
@@ -154,10 +150,8 @@ export function withSettingDefaults<T extends Settings>(given: T): T {
   const { smtpServer, snmpConfig } = given
   return {
     ...given,
-    ...(smtpServer === undefined ? {} : { smtpServer: withPort(smtpServer) }),
-    ...(snmpConfig?.traps === undefined
-      ? {}
-      : { snmpConfig: { ...snmpConfig, traps: snmpConfig.traps.map(withCommunity) } }),
+    ...(smtpServer && { smtpServer: withPort(smtpServer) }),
+    ...(snmpConfig?.traps && { snmpConfig: { ...snmpConfig, traps: snmpConfig.traps.map(withCommunity) } }),
   }
 }
 
@@ -178,25 +172,15 @@ export function keepSecrets<T extends Settings & { readonly httpProxyList?: Netw
   const proxy = keeping<NonNullable<Network['httpProxyList']>[number]>('name', ['password'])
   const { smtpServer, snmpConfig, ntpServerConfigList, httpProxyList } = given
   const password = smtpServer?.server.password ?? stored?.smtpServer?.server.password
+  const users = snmpConfig?.users?.map((item) => dropUnusedPrivacyKey(user(item, stored?.snmpConfig?.users)))
   return {
     ...given,
-    ...(smtpServer === undefined || password === undefined
-      ? {}
-      : { smtpServer: { ...smtpServer, server: { ...smtpServer.server, password } } }),
-    ...(snmpConfig?.users === undefined
-      ? {}
-      : {
-          snmpConfig: {
-            ...snmpConfig,
-            users: snmpConfig.users.map((item) => dropUnusedPrivacyKey(user(item, stored?.snmpConfig?.users))),
-          },
-        }),
-    ...(ntpServerConfigList === undefined
-      ? {}
-      : { ntpServerConfigList: ntpServerConfigList.map((item) => key(item, stored?.ntpServerConfigList)) }),
-    ...(httpProxyList === undefined
-      ? {}
-      : { httpProxyList: httpProxyList.map((item) => proxy(item, stored?.httpProxyList)) }),
+    ...(smtpServer && { smtpServer: { ...smtpServer, server: defined({ ...smtpServer.server, password }) } }),
+    ...(users && { snmpConfig: { ...snmpConfig, users } }),
+    ...(ntpServerConfigList && {
+      ntpServerConfigList: ntpServerConfigList.map((item) => key(item, stored?.ntpServerConfigList)),
+    }),
+    ...(httpProxyList && { httpProxyList: httpProxyList.map((item) => proxy(item, stored?.httpProxyList)) }),
   }
 }
 
@@ -204,12 +188,11 @@ const keeping =
   <I extends object>(owner: keyof I, secrets: readonly (keyof I)[]) =>
   (item: I, list: readonly I[] | undefined): I => {
     const storedItem = item[owner] === undefined ? undefined : list?.find((other) => other[owner] === item[owner])
-    const secretFields: Partial<I> = {}
-    for (const name of secrets) {
+    const kept = secrets.flatMap((name) => {
       const secret = item[name] ?? storedItem?.[name]
-      if (secret !== undefined) secretFields[name] = secret
-    }
-    return { ...item, ...secretFields }
+      return secret === undefined ? [] : [[name, secret]]
+    })
+    return { ...item, ...Object.fromEntries(kept) }
   }
 
 /** Drops the stored privacy key of a user without a privacy type. */

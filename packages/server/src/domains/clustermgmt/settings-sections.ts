@@ -1,4 +1,5 @@
 /** Source: behaviour clustermgmt.md 1.10. */
+import { defined } from '../../core/defined.ts'
 import type { SecretReader } from '../../core/world.ts'
 import { type ClusterSettings, type SettingsChange, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Settings } from './settings-rules.ts'
@@ -14,7 +15,7 @@ export const sections: readonly SettingsSection[] = [
   'PULSE_CONFIG',
 ]
 
-export interface PrescribedSettings extends Settings {
+interface PrescribedSettings extends Settings {
   readonly pulseStatus?: { readonly isEnabled?: boolean; readonly piiScrubbingLevel?: string }
 }
 
@@ -24,13 +25,12 @@ const unlessEmpty = <T>(list: readonly T[] | undefined): readonly T[] | undefine
 
 /** In the driver's shape; secrets stay encrypted. */
 export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
-  const ntpServerIpList = unlessEmpty(settings.ntpServerIpList)
-  const ntpServerConfigList = unlessEmpty(settings.ntpServerConfigList)
-  const found: Record<string, unknown> = {
-    NTP_SERVER_CONFIG:
-      ntpServerIpList === undefined && ntpServerConfigList === undefined
-        ? undefined
-        : { ...(ntpServerIpList && { ntpServerIpList }), ...(ntpServerConfigList && { ntpServerConfigList }) },
+  const ntp = defined({
+    ntpServerIpList: unlessEmpty(settings.ntpServerIpList),
+    ntpServerConfigList: unlessEmpty(settings.ntpServerConfigList),
+  })
+  const found = {
+    NTP_SERVER_CONFIG: Object.keys(ntp).length === 0 ? undefined : ntp,
     NAME_SERVER_CONFIG: unlessEmpty(settings.nameServerIpList),
     SMTP_SERVER_CONFIG: settings.smtpServer,
     NFS_SUBNET_WHITELIST_CONFIG: unlessEmpty(settings.nfsSubnetWhitelist),
@@ -38,7 +38,7 @@ export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
     RSYSLOG_SERVER_CONFIG: unlessEmpty(settings.rsyslogServerList),
     PULSE_CONFIG: settings.pulseStatus,
   }
-  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as ClusterSettings
+  return defined(found) as ClusterSettings
 }
 
 /** Compares secrets by digest. */
@@ -101,14 +101,12 @@ export function inClusterRow(change: SettingsChange): {
   network: Record<string, unknown>
   config: Record<string, unknown>
 } {
-  const network: Record<string, unknown> = {}
-  const config: Record<string, unknown> = {}
-  const ntp = change.NTP_SERVER_CONFIG
-  if (ntp?.ntpServerIpList !== undefined) network['ntpServerIpList'] = ntp.ntpServerIpList
-  if (ntp?.ntpServerConfigList !== undefined) network['ntpServerConfigList'] = ntp.ntpServerConfigList
-  if (change.NAME_SERVER_CONFIG) network['nameServerIpList'] = change.NAME_SERVER_CONFIG
-  if (change.SMTP_SERVER_CONFIG) network['smtpServer'] = change.SMTP_SERVER_CONFIG
-  if (change.NFS_SUBNET_WHITELIST_CONFIG) network['nfsSubnetWhitelist'] = change.NFS_SUBNET_WHITELIST_CONFIG
-  if (change.PULSE_CONFIG) config['pulseStatus'] = change.PULSE_CONFIG
-  return { network, config }
+  const network = {
+    ntpServerIpList: change.NTP_SERVER_CONFIG?.ntpServerIpList,
+    ntpServerConfigList: change.NTP_SERVER_CONFIG?.ntpServerConfigList,
+    nameServerIpList: change.NAME_SERVER_CONFIG ?? undefined,
+    smtpServer: change.SMTP_SERVER_CONFIG ?? undefined,
+    nfsSubnetWhitelist: change.NFS_SUBNET_WHITELIST_CONFIG ?? undefined,
+  }
+  return { network: defined(network), config: defined({ pulseStatus: change.PULSE_CONFIG ?? undefined }) }
 }

@@ -1,12 +1,13 @@
 /** Admission of questions about nodes of no cluster. Source: behaviour clustermgmt.md 1.3. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { unconfiguredNodeOperations, type ValidateNodeParam } from '@hyperplane/contract/clustermgmt/unconfigured-node'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { TaskDefinition } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { implement, type WriteContext } from '../context.ts'
+import { clusterTask } from './cluster-task.ts'
 import { discoverNodes } from './topology/discovery.ts'
 import { checkHypervisors } from './topology/hypervisors.ts'
 import { fetchNetworking } from './topology/networking-details.ts'
@@ -78,12 +79,6 @@ async function start<I>(
   definition: TaskDefinition<Drivers, I>,
   input: I,
 ): Promise<TaskStarted> {
-  const { extId, name } = ctx.target
   requireNodeCluster(ctx, ctx.target, operation)
-  return ctx.startTask(definition, input, {
-    operation,
-    affected: [{ extId, name, rel: Cluster.rel as string }],
-    clusterExtIds: [extId],
-    locks: [],
-  })
+  return ctx.startTask(definition, input, { ...clusterTask(operation, ctx.target), locks: [] })
 }

@@ -7,10 +7,16 @@ import {
   vcenterExtensionOperations,
 } from '@hyperplane/contract/clustermgmt/vcenter-extension'
 import { ApiError, invalid } from '../../core/api-error.ts'
-import { DriverError, type RecordContext, type Step, type StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ManagementLogin } from '../../drivers/management-extensions.ts'
-import { defineTask, implement, type WriteContext } from '../context.ts'
+import {
+  defineTask,
+  implement,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type WriteContext,
+} from '../context.ts'
 import { checkCluster, requireClusterReachable } from '../registrations/reachability.ts'
 
 type Row = EntityOf<typeof VcenterExtension>
@@ -22,9 +28,9 @@ interface Input {
   readonly login: ManagementLogin
 }
 
-const register = (ctx: StepContext<Drivers>, { clusterExtId, login }: Input): Promise<void> =>
+const register = (ctx: StepContext, { clusterExtId, login }: Input): Promise<void> =>
   ctx.drivers.externalHypervisor.registerExtension(clusterExtId, login)
-const unregister = (ctx: StepContext<Drivers>, { clusterExtId, login }: Input): Promise<void> =>
+const unregister = (ctx: StepContext, { clusterExtId, login }: Input): Promise<void> =>
   ctx.drivers.externalHypervisor.unregisterExtension(clusterExtId, login)
 
 const registerVcenter = defineTask<Input>({
@@ -38,7 +44,7 @@ const unregisterVcenter = defineTask<Input>({
 
 type Call = typeof register
 
-function stepsOf(isRegistered: boolean, change: Call, changeBack: Call): readonly Step<Drivers, Input>[] {
+function stepsOf(isRegistered: boolean, change: Call, changeBack: Call): readonly Step<Input>[] {
   return [
     checkCluster(({ clusterExtId }) => clusterExtId),
     {
@@ -113,7 +119,7 @@ async function start(
 }
 
 async function setRegistered(
-  { store }: RecordContext<Drivers>,
+  { store }: RecordContext,
   { extId, clusterExtId }: Input,
   isRegistered: boolean,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualNic, virtualNicOperations } from '@hyperplane/contract/clustermgmt/virtual-nic'
-import { listOf, notFound } from '../../core/standard.ts'
+import { itemWithId, listOf } from '../../core/standard.ts'
 import type { BridgeView } from '../../drivers/host-networking.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 
@@ -16,11 +16,8 @@ const tapMtu = 1500
 export const virtualNic = implement(virtualNicOperations, {
   listVirtualNicsByHostId: async (ctx, request) =>
     listOf(virtualNicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), request),
-  async getVirtualNicById(ctx, { path: { extId } }) {
-    const nic = virtualNicsOf(ctx, parentOf(ctx, 'hostExtId', Host)).find((candidate) => candidate.extId === extId)
-    if (nic === undefined) throw notFound(VirtualNic, VirtualNic.kind, extId, 'extId')
-    return nic
-  },
+  getVirtualNicById: async (ctx, { path }) =>
+    itemWithId(virtualNicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), VirtualNic, path.extId),
 })
 
 function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'drivers'>, host: HostEntity): readonly Nic[] {
@@ -35,6 +32,7 @@ function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'driver
       tenantId: host.tenantId,
       name: bridge.name,
       nodeUuid: host.extId,
+      clusterExtId: host.cluster.uuid,
       hostNicsUuids: uplinks.map(({ extId }) => extId),
       macAddress: bridge.macAddress,
       // A bridge without uplinks connects guests of the host only.
@@ -53,6 +51,7 @@ function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'driver
       tenantId: host.tenantId,
       name: tap.name,
       nodeUuid: host.extId,
+      clusterExtId: host.cluster.uuid,
       hostNicsUuids: [...(bridge?.hostNicsUuids ?? [])],
       macAddress: tap.macAddress,
       interfaceStatus: tap.isUp ? 'up' : 'down',

@@ -7,6 +7,7 @@ import { ApiError, invalid } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { type CapacityContext, copiesOf, poolCapacity, poolUsage, storageHostsOf } from '../storage-space/capacity.ts'
 import { canDeduplicate, smallestForDeduplication } from '../storage-space/controller-vm-memory.ts'
+import { clusterLosesHost, isLeaving } from '../storage-space/leaving-hosts.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 
@@ -105,6 +106,8 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
   if (container.affinityHostExtId !== undefined && host === undefined) {
     faults.push(notFound(undefined, 'host of this cluster', container.affinityHostExtId, 'affinityHostExtId'))
   }
+  if (host !== undefined && isLeaving(host) && stored?.affinityHostExtId !== host.extId)
+    faults.push(clusterLosesHost(cluster))
   const needed = hostsForErasureCoding[copies]
   if (container.erasureCode === 'ON' && needed !== undefined && hosts.length < needed) {
     faults.push(

@@ -6,7 +6,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { notFound, pathOf } from '../../core/standard.ts'
+import { pathOf, rowWithId } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
@@ -14,6 +14,7 @@ import type { WriteContext } from '../context.ts'
 import { refuseReadOnly, requireReachable } from '../registrations/reachability.ts'
 import { copiesOf, storageHostsOf, storagePoolOf } from '../storage-space/capacity.ts'
 import { reductionsSince } from '../storage-space/data-reduction.ts'
+import { isLeaving } from '../storage-space/leaving-hosts.ts'
 import { imageContainerName } from '../storage-space/stored-data.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './rules.ts'
 import { createContainer, deleteContainer, updateContainer } from './tasks.ts'
@@ -38,8 +39,7 @@ export async function clusterFor(
   attribute: string,
   action: string,
 ): Promise<EntityOf<typeof Cluster>> {
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, 'Cluster', clusterExtId, attribute)
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, attribute)
   refuseManager(cluster, action)
   requireReachable(ctx, cluster)
   return cluster
@@ -89,8 +89,9 @@ export async function startContainerCreation(
 async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
   const { clusterExtId = '', affinityHostExtId } = container
   if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
-  const hosts = await storageHostsOf(store, clusterExtId)
-  if (hosts.length < 2) return undefined
+  const all = await storageHostsOf(store, clusterExtId)
+  if (all.length < 2) return undefined
+  const hosts = all.filter((host) => !isLeaving(host))
   const load = new Map(hosts.map(({ extId }) => [extId, 0]))
   for (const { affinityHostExtId: host = '' } of await store.findWhere(StorageContainer, { clusterExtId }))
     if (load.has(host)) load.set(host, load.get(host)! + 1)

@@ -2,7 +2,7 @@
 
 import { Entity, entityOperations } from '@hyperplane/contract/iam/entity'
 import { catalogueId } from '../../core/ids/named-id.ts'
-import { listOf, notFound } from '../../core/standard.ts'
+import { itemWithId, listOf } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { type IamEntity, iamEntities, isCollection } from './catalogue/entities.ts'
 import { releaseTime } from './catalogue/release.ts'
@@ -12,12 +12,8 @@ export const entity = implement(entityOperations, {
   async listEntities(ctx, request) {
     return listOf(await visible(ctx, 'Entity', presentedEntities(ctx)), request)
   },
-  async getEntityById(ctx, { path }) {
-    const { extId } = path
-    const found = (await visible(ctx, 'Entity', presentedEntities(ctx))).find((one) => one.extId === extId)
-    if (found === undefined) throw notFound(Entity, 'Entity', extId, 'extId')
-    return found
-  },
+  getEntityById: async (ctx, { path }) =>
+    itemWithId(await visible(ctx, 'Entity', presentedEntities(ctx)), Entity, path.extId),
 })
 
 const presentedEntities = (ctx: ReadContext) => [...iamEntities.values()].map((one) => presentEntity(one, ctx.tenantId))

@@ -1,7 +1,7 @@
 /** IAM operations that roles hold, derived from the contract. Source: behaviour iam.md 7. */
 import { contract } from '@hyperplane/contract'
 import { Operation, operationOperations } from '@hyperplane/contract/iam/operation'
-import { listOf, notFound } from '../../core/standard.ts'
+import { itemWithId, listOf } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { iamEntities } from './catalogue/entities.ts'
 import { type IamOperation, iamOperations } from './catalogue/operations.ts'
@@ -14,12 +14,8 @@ export const operation = implement(operationOperations, {
   async listOperations(ctx, request) {
     return listOf(await visible(ctx, 'Operation', presentedOperations(ctx)), request)
   },
-  async getOperationById(ctx, { path }) {
-    const { extId } = path
-    const found = (await visible(ctx, 'Operation', presentedOperations(ctx))).find((one) => one.extId === extId)
-    if (found === undefined) throw notFound(Operation, 'Operation', extId, 'extId')
-    return found
-  },
+  getOperationById: async (ctx, { path }) =>
+    itemWithId(await visible(ctx, 'Operation', presentedOperations(ctx)), Operation, path.extId),
 })
 
 const presentedOperations = (ctx: ReadContext) =>

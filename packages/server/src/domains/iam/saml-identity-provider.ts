@@ -71,9 +71,7 @@ export const samlIdentityProvider = implement(
   {
     rules: { createSamlIdentityProvider: ({ body }) => sourceFaults(body) },
     prepare: {
-      async createSamlIdentityProvider(ctx, { body }) {
-        return sourceFaults(body).length > 0 ? undefined : readSource(body, where(ctx))
-      },
+      createSamlIdentityProvider: (ctx, { body }) => readSource(body, where(ctx)),
       async updateSamlIdentityProviderById(ctx, { path, body }) {
         const stored = await ctx.store.get(SamlIdentityProvider, path.extId)
         if (stored === undefined) return undefined

@@ -71,7 +71,7 @@ async function found(ctx: Running, migration: Migration): Promise<readonly Bridg
     })
   if (!isKnown || (await ctx.store.get(Cluster, clusterExtId)) === undefined) throw missing('Cluster', clusterExtId)
   if (!ctx.drivers.hardware.isReachable(clusterExtId))
-    throw new DriverError(`the cluster ${clusterExtId} does not answer`, { retryable: true })
+    throw DriverError.retryable(`the cluster ${clusterExtId} does not answer`)
   const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': clusterExtId })
   const bridges = hosts.flatMap(({ extId }) =>
     ctx.drivers.networkFabric.bridges(extId).filter((each) => each.name === bridgeName),

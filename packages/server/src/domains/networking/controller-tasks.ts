@@ -49,7 +49,7 @@ export const controllerPhases: readonly Phase<ControllerEntity>[] = [
     create: ['wait for agents', 100, [2, 10]],
     async program(ctx, { extId }) {
       if ((await ctx.drivers.networkFabric.controllerState(extId)) !== 'DOWN') return
-      throw new DriverError('the network controller does not answer', { retryable: true })
+      throw DriverError.retryable('the network controller does not answer')
     },
   },
 ]

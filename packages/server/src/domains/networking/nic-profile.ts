@@ -3,6 +3,7 @@ import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { NicProfile, nicProfileOperations } from '@hyperplane/contract/networking/nic-profile'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { TaskDefinition } from '../../core/tasks/define-task.ts'
@@ -13,8 +14,9 @@ import { requireSupport } from '../admission/cluster-capabilities.ts'
 import { type Broken, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
+import { HostAllocation } from '../scheduling/host-allocation.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { inUse, refusal } from './in-use.ts'
+import { inUse, namesOf, refusal, shownUsers, usersOf } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { type Association, associate, disassociate, type OfHostNic, type ProfileEntity } from './nic-profile-tasks.ts'
 import { uplinkKeysOf } from './virtual-switch/uplinks.ts'
@@ -28,7 +30,9 @@ const profiles = lifecycle<ProfileEntity, ProfileBody, undefined>(NicProfile, {
   configure: async (_, { entity }) => ({ nicFamily: entity.nicFamily.toLowerCase(), hostNicReferences: undefined }),
   held: ({ name }) => ({ name }),
   unique: { fields: ['name'], among: (ctx) => ctx.store.find(NicProfile), text: () => 'name' },
-  async refuseRemoval(_, { name, associations = [] }) {
+  async refuseRemoval(ctx, { extId, name, associations = [] }) {
+    const users = await usersOf(ctx, NicProfile.kind, extId, () => true)
+    if (users.length > 0) throw inUse('NIC profile', name, await namesOf(ctx, users))
     if (associations.length === 0) return
     const nics = associations.map(({ nicName, hostExtId }) => `${nicName} of host ${hostExtId}`)
     throw inUse('NIC profile', name, nics)
@@ -55,6 +59,15 @@ export const nicProfile = implement(
       const host = association && (await ctx.store.get(Host, association.hostExtId))
       if (association === undefined || host === undefined || !(await mayRefer(ctx, Host, host)))
         throw refusal(`The host NIC ${body.hostNicExtId} is not associated with the NIC profile "${profile.name}".`)
+      const users = await nicsServedBy(ctx.store, host.extId, association.hostNicExtId)
+      if (users.length > 0) {
+        const vms = await ctx.store.getMany(Vm, [...new Set(users.map(({ vmExtId }) => vmExtId))])
+        const shown = await shownUsers(
+          ctx,
+          vms.map((entity) => ({ kind: Vm, entity })),
+        )
+        throw inUse('host NIC', association.nicName, shown)
+      }
       await requireClusterReachable(ctx, host.cluster?.uuid)
       return begin(ctx, host, association, disassociate)
     },
@@ -153,14 +166,41 @@ async function begin(
   return started
 }
 
-async function presentProfiles(
-  { drivers }: ReadContext,
-  shown: readonly ProfileEntity[],
-): Promise<readonly ProfileEntity[]> {
-  return shown.map(({ associations = [], ...profile }) => {
-    const nics = associations.map((each) => referenceTo(profile, each, drivers.networkFabric.hostNics(each.hostExtId)))
-    return { ...profile, ...(nics.length > 0 && { hostNicReferences: nics }) }
-  })
+/** NICs of VMs that have virtual functions of the host NIC. */
+async function nicsServedBy(
+  store: Reader,
+  hostExtId: string,
+  hostNicExtId: string,
+): Promise<readonly { readonly vmExtId: string; readonly nicExtId: string }[]> {
+  const held = await store.findWhere(HostAllocation, { hostExtId })
+  return held.flatMap(({ vmExtId, virtualFunctions = [] }) =>
+    virtualFunctions.flatMap((taken) =>
+      taken.hostNicExtId === hostNicExtId ? { vmExtId, nicExtId: taken.nicExtId } : [],
+    ),
+  )
+}
+
+async function presentProfiles(ctx: ReadContext, shown: readonly ProfileEntity[]): Promise<readonly ProfileEntity[]> {
+  return Promise.all(
+    shown.map(async ({ associations = [], ...profile }) => {
+      const nics = await Promise.all(
+        associations.map(async (each) => {
+          const found = referenceTo(profile, each, ctx.drivers.networkFabric.hostNics(each.hostExtId))
+          const served = await seenNics(ctx, each)
+          return { ...found, ...(served.length > 0 && { associatedVmNicReferences: served }) }
+        }),
+      )
+      return { ...profile, ...(nics.length > 0 && { hostNicReferences: nics }) }
+    }),
+  )
+}
+
+/** Without those of VMs that the caller may not see. */
+async function seenNics(ctx: ReadContext, { hostExtId, hostNicExtId }: Association): Promise<string[]> {
+  const seen: string[] = []
+  for (const { vmExtId, nicExtId } of await nicsServedBy(ctx.store, hostExtId, hostNicExtId))
+    if (await mayRefer(ctx, Vm, await ctx.store.get(Vm, vmExtId))) seen.push(nicExtId)
+  return seen
 }
 
 function referenceTo(

@@ -2,18 +2,14 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { UplinkBond, uplinkBondOperations } from '@hyperplane/contract/networking/uplink-bond'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
-import { listOf, notFound } from '../../core/standard.ts'
+import { itemWithId, listOf } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
 
 type Bond = EntityOf<typeof UplinkBond>
 
 export const uplinkBond = implement(uplinkBondOperations, {
   listUplinkBonds: async (ctx, request) => listOf(await visibleBonds(ctx), request),
-  async getUplinkBondById(ctx, { path: { extId } }) {
-    const bond = (await visibleBonds(ctx)).find((candidate) => candidate.extId === extId)
-    if (bond === undefined) throw notFound(UplinkBond, UplinkBond.kind, extId, 'extId')
-    return bond
-  },
+  getUplinkBondById: async (ctx, { path }) => itemWithId(await visibleBonds(ctx), UplinkBond, path.extId),
 })
 
 /** A policy for some virtual switches limits them; an identity that may see bonds only gets all, without the names of switches. */

@@ -4,7 +4,7 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { Location } from '../../archive/location-rules.ts'
 import { placeOf } from '../../archive/places.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
-import { notFound } from '../../core/standard.ts'
+import { rowWithId } from '../../core/standard.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import { created, replaced } from '../../core/updates.ts'
 import { defineTask, implement, parentOf, type WriteContext } from '../context.ts'
@@ -84,8 +84,7 @@ const updateTarget = defineTask<UpdateInput>({
       name: 'store',
       progress: 90,
       record: async (ctx, { after }) => {
-        const stored = await ctx.store.get(BackupTarget, after.extId)
-        if (stored === undefined) throw notFound(BackupTarget, 'BackupTarget', after.extId, 'extId')
+        const stored = await rowWithId(ctx.store, BackupTarget, after.extId)
         const resumed = {
           isBackupPaused: false,
           backupPauseReason: '',

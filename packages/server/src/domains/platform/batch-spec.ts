@@ -56,7 +56,6 @@ function operationOf(
   const fits = action === 'ACTION' ? isAction : action === 'CREATE' ? !isAction : true
   for (const method of fits ? methodsOf[action] : []) {
     const route = router.route(method, template)
-    if (route.found === 'unbuilt') throw new ApiError('NOT_IMPLEMENTED', { operation: route.operation.id })
     if (route.found !== 'operation') continue
     const { operation } = route
     if (!operation.mutates || operation.produces !== undefined)

@@ -6,7 +6,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { invalid, refuseAll } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { notFound } from '../../core/standard.ts'
+import { notFound, rowWithId } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { WriteContext } from '../context.ts'
@@ -67,9 +67,7 @@ async function hostingCluster(ctx: WriteContext, body: Body, subnet: SubnetEntit
   if (extId === undefined)
     throw invalid(networkPath, `expected a VLAN of a cluster; "${subnet.name}" is an overlay network`)
   if (subnet.clusterReference !== extId) throw notFound(Subnet, 'Subnet', subnet.extId, networkPath)
-  const cluster = await ctx.store.get(Cluster, extId)
-  if (cluster === undefined) throw notFound(Cluster, 'Cluster', extId, 'hostingClusterExtId')
-  return cluster
+  return rowWithId(ctx.store, Cluster, extId, 'hostingClusterExtId')
 }
 
 async function containerFor(ctx: WriteContext, body: Body, clusterExtId: string): Promise<string> {

@@ -24,7 +24,7 @@ interface Input {
 
 interface Asking<S extends Reader = Reader> {
   readonly store: S
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
 export const updateProduct = defineTask<Input>({

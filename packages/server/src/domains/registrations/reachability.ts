@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ApiError } from '../../core/api-error.ts'
-import { notFound } from '../../core/standard.ts'
+import { rowWithId } from '../../core/standard.ts'
 import { DriverError, type Step } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
@@ -53,12 +53,11 @@ export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): St
   run: async (ctx, input) => {
     const extId = clusterOf(input)
     if (extId === undefined) return
-    const cluster = await ctx.store.get(Cluster, extId)
-    if (cluster === undefined) throw notFound(Cluster, 'Cluster', extId, 'clusterExtId')
+    const cluster = await rowWithId(ctx.store, Cluster, extId, 'clusterExtId')
     const taskExtId = ctx.drivers.hardware.servicesStoppedBy(extId)
     if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId })
     if (!ctx.drivers.hardware.isReachable(extId)) {
-      throw new DriverError(`the cluster "${cluster.name}" does not answer`, { retryable: true })
+      throw DriverError.retryable(`the cluster "${cluster.name}" does not answer`)
     }
   },
   // No undo: the step only reads.

@@ -1,5 +1,5 @@
 /** Source: behaviour vmm.md 3.1, 3.2. */
-import { arrayOf, boolean, integer, optional, resource, uuid } from '@hyperplane/contract'
+import { arrayOf, boolean, integer, object, optional, resource, uuid } from '@hyperplane/contract'
 
 /**
  * Memory and CPUs that a host reserves for a VM from placement until power-off; during a migration on both hosts.
@@ -16,6 +16,8 @@ export const HostAllocation = resource(
     isPinned: boolean(),
     /** Device ids of the types of its virtual GPUs. */
     virtualGpus: optional(arrayOf(integer())),
+    /** Virtual functions of host NICs that its NICs have. */
+    virtualFunctions: optional(arrayOf(object('', { nicExtId: uuid(), hostNicExtId: uuid() }))),
   },
   {
     indexed: ['vmExtId', 'hostExtId', 'clusterExtId', 'memoryBytes', 'vcpus', 'isPinned'],

@@ -23,17 +23,23 @@ export async function evacuateFor(
   refusals: EvacuationRefusals,
   timeoutSeconds: number,
 ): Promise<void> {
-  const known = await ctx.store.get(HostMaintenance, host.hostExtId)
+  const maintenance = await ctx.store.get(HostMaintenance, host.hostExtId)
   const { hostName: name = host.hostExtId, maintenanceState } = (await ctx.store.get(Host, host.hostExtId)) ?? {}
-  // Somebody else has emptied it.
-  if (known?.taskExtId === undefined && maintenanceState === 'in_maintenance') return
-  if (known !== undefined && known.taskExtId !== ctx.taskExtId) throw refusals.busy(name)
+  // An administrator has put the host in maintenance: it runs no VMs.
+  if (maintenance?.taskExtId === undefined && maintenanceState === 'in_maintenance') return
+  if (maintenance !== undefined && maintenance.taskExtId !== ctx.taskExtId) throw refusals.busy(name)
   const ends = await inTurn(ctx, [host.hostExtId], {
     atOnce: 1,
     operation: operations.evacuate,
     start: async (record) => {
       await beginMaintenance(record.store, host, ctx.taskExtId)
-      const input = { ...host, timeoutSeconds, rollsBack: true, mayStop: false, ignoresVcenter: false }
+      const input = {
+        ...host,
+        timeoutSeconds,
+        rollsBackOnFailure: true,
+        mayShutDownVms: false,
+        hasUnusedVcenterInfo: false,
+      }
       return record.startTask(hostTasks.evacuate, input, subtaskOf(ctx, host, operations.evacuate, name))
     },
   })
@@ -43,8 +49,8 @@ export async function evacuateFor(
 
 /** Does nothing for a host that this task has not emptied. */
 export async function repopulateAfter(ctx: Running, host: HostOfCluster, timeoutSeconds: number): Promise<void> {
-  const known = await ctx.store.get(HostMaintenance, host.hostExtId)
-  if (known === undefined || known.taskExtId !== ctx.taskExtId) return
+  const maintenance = await ctx.store.get(HostMaintenance, host.hostExtId)
+  if (maintenance === undefined || maintenance.taskExtId !== ctx.taskExtId) return
   const name = (await ctx.store.get(Host, host.hostExtId))?.hostName ?? host.hostExtId
   await inTurn(ctx, [host.hostExtId], {
     atOnce: 1,
@@ -52,7 +58,7 @@ export async function repopulateAfter(ctx: Running, host: HostOfCluster, timeout
     start: (record) =>
       record.startTask(
         hostTasks.repopulate,
-        { ...host, timeoutSeconds, ignoresVcenter: false },
+        { ...host, timeoutSeconds, hasUnusedVcenterInfo: false },
         subtaskOf(ctx, host, operations.repopulate, name),
       ),
   })

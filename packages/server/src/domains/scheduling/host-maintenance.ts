@@ -30,13 +30,13 @@ export interface HostOfCluster {
 export interface Evacuating extends HostOfCluster {
   readonly timeoutSeconds: number
   /** After a failure the VMs come back. */
-  readonly rollsBack: boolean
+  readonly rollsBackOnFailure: boolean
   /** VMs that cannot move are shut down. */
-  readonly mayStop: boolean
-  readonly ignoresVcenter: boolean
+  readonly mayShutDownVms: boolean
+  readonly hasUnusedVcenterInfo: boolean
 }
 
-export type Repopulating = Omit<Evacuating, 'mayStop' | 'rollsBack'>
+export type Repopulating = Omit<Evacuating, 'mayShutDownVms' | 'rollsBackOnFailure'>
 
 /**
  * VMs leave a host and come back while another task changes its network; its controller VM keeps running. That task stands
@@ -71,7 +71,7 @@ export const evacuation = {
   start: taskNamed<Pick<VmOfHost, 'vmExtId'>>('vmm.power-on-vm'),
 }
 
-export async function noteLeft(
+export async function recordDeparture(
   store: Transaction,
   { vmExtId, hostExtId }: VmOfHost,
   list: 'movedVmExtIds' | 'stoppedVmExtIds',

@@ -20,7 +20,7 @@ export interface NodeSize {
 
 interface Asking<S extends Reader = Reader> {
   readonly store: S
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
 /** @param taken hosts that are not to run it @returns a host, or the reasons against each one */

@@ -5,6 +5,7 @@ import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { SharedGpu } from '../../drivers/hardware.ts'
 import { defaultControllerVmBytes, largestControllerVmBytes } from '../storage-space/controller-vm-memory.ts'
 import { canCarry } from './host-devices.ts'
+import { type DividedNic, type FunctionWish, takeFunctions } from './virtual-functions.ts'
 
 const GiB = 1024 ** 3
 /** Each host keeps memory for the hypervisor and for its controller VM. */
@@ -30,6 +31,8 @@ export interface HostCandidate {
   /** Types of the virtual GPUs that VMs on the host have. */
   readonly heldVirtualGpus?: readonly number[]
   readonly categoryExtIds?: readonly string[]
+  /** With the virtual functions that no VM has. */
+  readonly dividedNics?: readonly DividedNic[]
 }
 
 export interface Allocation {
@@ -51,6 +54,7 @@ export interface Demand {
   readonly deviceHostExtId?: string
   /** Device ids of their types. */
   readonly virtualGpus?: readonly number[]
+  readonly virtualFunctions?: readonly FunctionWish[]
   /** The VM may run only on hosts with one of these categories. */
   readonly hostAffinity?: HostAffinity
   readonly lastHostExtId?: string
@@ -209,6 +213,10 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   const { virtualGpus = [] } = demand
   if (virtualGpus.length > 0 && !canCarry(host.sharedGpus ?? [], [...(host.heldVirtualGpus ?? []), ...virtualGpus])) {
     return 'GPU: no capacity for the virtual GPUs of the VM'
+  }
+  const { virtualFunctions = [] } = demand
+  if (virtualFunctions.length > 0 && takeFunctions(host.dividedNics ?? [], virtualFunctions) === undefined) {
+    return 'network: no free virtual function of a host NIC with the NIC profile and a link'
   }
   if (demand.hostAffinity !== undefined && !admits(host, demand.hostAffinity)) {
     const { policyName } = demand.hostAffinity

@@ -36,13 +36,14 @@ import {
   usableMemoryBytes,
 } from './placement.ts'
 import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
+import { dividedNics, functionWishesOf, takeFunctions } from './virtual-functions.ts'
 
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
 interface Choosing extends Partial<Reporting> {
   readonly store: Reader
-  readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'hypervisor' | 'networkFabric'>
 }
 
 interface Scheduling extends Choosing {
@@ -112,7 +113,8 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string, vm.extId)
-  const demand = await demandAmongPeers(ctx, grown)
+  // Virtual functions bind the VM to its host, and it has them already.
+  const { virtualFunctions: _own, ...demand } = await demandAmongPeers(ctx, grown)
   const loads = await loadsFor(ctx.store, vm, demand)
   for (const held of await allocationsOf(ctx.store, vm.extId)) removeLoad(loads, held)
   // A host in maintenance may let its own VMs grow.
@@ -149,7 +151,7 @@ export async function shrinkBack(store: Transaction, vm: VmEntity): Promise<void
 
 /** Counts only hosts that accept VMs. */
 export async function freeMemoryBytes(
-  ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
+  ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'> },
   clusterExtId: string,
 ): Promise<number> {
   const hosts = await candidatesOf(ctx, clusterExtId)
@@ -170,7 +172,9 @@ async function hold(
   const { store } = ctx
   const loads = await loadsFor(store, vm, demand)
   const held = chosenFor(vm, await choose(ctx, hosts, loads, demand), demand, refused)
-  await store.insert(HostAllocation, held)
+  const { dividedNics = [] } = hosts.find(({ extId }) => extId === held.hostExtId) ?? {}
+  const taken = demand.virtualFunctions && takeFunctions(dividedNics, demand.virtualFunctions)
+  await store.insert(HostAllocation, { ...held, ...(taken && { virtualFunctions: [...taken] }) })
   return held.hostExtId
 }
 
@@ -258,13 +262,18 @@ const manyPeers = 200
 
 /** @param growing a VM whose own virtual GPUs do not count as held */
 export async function candidatesOf(
-  ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
+  ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'> },
   clusterExtId: string,
   growing?: string,
 ): Promise<HostCandidate[]> {
   const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': clusterExtId })
   const cards = sharedGpus(ctx.drivers.hardware.devicesOf(clusterExtId))
-  const held = cards.length === 0 ? [] : await ctx.store.findWhere(HostAllocation, { clusterExtId })
+  const divided = await dividedNics(ctx, new Set(hosts.map(({ extId }) => extId)))
+  const isShared = cards.length > 0 || divided.size > 0
+  const held = isShared ? await ctx.store.findWhere(HostAllocation, { clusterExtId }) : []
+  const taken = new Map<string, number>()
+  for (const { virtualFunctions = [] } of held)
+    for (const { hostNicExtId } of virtualFunctions) taken.set(hostNicExtId, (taken.get(hostNicExtId) ?? 0) + 1)
   const switches = await ctx.store.find(VirtualSwitch, {
     filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
   })
@@ -288,6 +297,10 @@ export async function candidatesOf(
       ...(host.cpuFrequencyHz === undefined ? {} : { cpuHertz: host.cpuFrequencyHz }),
       ...(closed === undefined ? {} : { closed }),
       ...(host.categories === undefined ? {} : { categoryExtIds: host.categories }),
+      dividedNics: (divided.get(host.extId) ?? []).map((nic) => ({
+        ...nic,
+        free: nic.free - (taken.get(nic.hostNicExtId) ?? 0),
+      })),
     }
   })
 }
@@ -319,6 +332,7 @@ export async function demandOf(store: Reader, vm: VmEntity, known: Known = {}): 
   const baseline = await baselineOf(store, vm)
   const claim = known.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : known.claimed.get(vm.extId)
   const virtualGpus = (vm.gpus ?? []).flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : []))
+  const virtualFunctions = functionWishesOf(vm)
   const hostAffinity = known.hostAffinity ?? (await hostAffinityOf(store, vm))
   return {
     memoryBytes: heldMemoryBytes(vm),
@@ -328,6 +342,7 @@ export async function demandOf(store: Reader, vm: VmEntity, known: Known = {}): 
     ...(baseline === undefined ? {} : { baseline }),
     ...(claim === undefined ? {} : { deviceHostExtId: claim.hostExtId }),
     ...(virtualGpus.length === 0 ? {} : { virtualGpus }),
+    ...(virtualFunctions.length === 0 ? {} : { virtualFunctions }),
     ...(hostAffinity === undefined ? {} : { hostAffinity }),
     ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
     ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),

@@ -23,6 +23,7 @@ interface ContainerSums extends Io, DataSums {
   /** What the other containers reserve, and what they use beyond that. */
   readonly otherReservedBytes: number
   readonly otherUnreservedBytes: number
+  readonly health: number
 }
 
 type ContainerFigure = (sums: ContainerSums) => number
@@ -70,7 +71,7 @@ const containerFigures: Readonly<Record<string, ContainerFigure>> = {
   dataReductionTotalSavingRatioPpm: (sums) => ratio(wholeBytes(sums), sums.physicalBytes),
   // Guests of the simulated world write no zeros.
   dataReductionZeroWriteSavingsBytes: () => 0,
-  health: () => 100,
+  health: ({ health }) => health,
   storageActualPhysicalUsageBytes: ({ physicalBytes }) => physicalBytes,
   storageCapacityBytes: ({ capacityBytes }) => capacityBytes,
   storageFreeBytes: ({ freeBytes }) => freeBytes,
@@ -89,11 +90,12 @@ const containerFigures: Readonly<Record<string, ContainerFigure>> = {
 
 const maximumOfAnswer = 60_000
 
-/** @throws ApiError 400 unless the span has a positive length */
+/** @param healthAt score at a time in milliseconds since 1970 @throws ApiError 400 unless the span has a positive length */
 export async function containerStatistics(
   ctx: ReadContext,
   request: Request,
   container: Container,
+  healthAt: (time: number) => number,
 ): Promise<{ readonly extId: string } & Readonly<Record<string, unknown>>> {
   const { extId, clusterExtId = '', createdAt } = container
   const names = Object.keys(StorageContainerStats.schema.fields).filter((name) => containerFigures[name] !== undefined)
@@ -111,9 +113,9 @@ export async function containerStatistics(
     some.flatMap((time): ContainerSums | [] => {
       const index = indexes.get(time) as number
       const load = loads[index]
+      if (load === undefined || time <= since) return []
       const { capacityBytes } = drives[index] as DriveSums
-      const isMeasured = load !== undefined && time > since
-      return isMeasured ? { ...load, ...spaceOf(storage, capacityBytes, container, time, reserved) } : []
+      return { ...load, ...spaceOf(storage, capacityBytes, container, time, reserved), health: healthAt(time) }
     }),
   )
   const series: Record<string, readonly TimeValue[]> = {}

@@ -26,7 +26,7 @@ export interface Bucket {
   readonly weight: number
 }
 
-const retentionSeconds = 90 * 24 * 3600
+export const retentionSeconds = 90 * 24 * 3600
 export const maximumPoints = 3000
 /** If an interval has more readings, evenly spaced ones are used. */
 const readingsOfPoint = 10

@@ -26,7 +26,11 @@ import { ioFigures } from './io.ts'
 import { nativeSubjects } from './native.ts'
 import type { Subject } from './series.ts'
 
-type HostFigure = (sums: HostSums) => number
+interface HostSample extends HostSums {
+  readonly health: number
+}
+
+type HostFigure = (sample: HostSample) => number
 
 export const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((1e6 * part) / whole))
 const io = (name: string): HostFigure => ioFigures[name] as HostFigure
@@ -47,7 +51,7 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
   cpuCapacityHz: ({ cpuCapacityHz }) => cpuCapacityHz,
   cpuUsageHz: ({ cpuHz }) => cpuHz,
   freePhysicalStorageBytes: ({ capacityBytes, usageBytes }) => Math.max(0, capacityBytes - usageBytes),
-  healthCheckScore: () => 100,
+  healthCheckScore: ({ health }) => health,
   hypervisorCpuUsagePpm: (sums) => share(sums.cpuHz, sums.cpuCapacityHz),
   ioBandwidthKbps: io('IoBandwidthKbps'),
   logicalStorageUsageBytes: ({ logicalBytes }) => logicalBytes,
@@ -89,13 +93,15 @@ interface Measured {
   readonly hosts: readonly EntityOf<typeof Host>[]
   readonly extId: string
   readonly kind: AnyResource
+  /** Score at a time in milliseconds since 1970. */
+  readonly healthAt: (time: number) => number
 }
 
 /** @throws ApiError 400 unless the span has a positive length */
 export async function hostStatistics(
   ctx: ReadContext,
   request: Request,
-  { cluster, hosts, extId, kind }: Measured,
+  { cluster, hosts, extId, kind, healthAt }: Measured,
 ): Promise<{ readonly extId: string } & Readonly<Record<string, unknown>>> {
   const { select } = request.query
   const names = Object.keys(kind.schema.fields)
@@ -104,7 +110,7 @@ export async function hostStatistics(
   const span = spanOf(spanParameters(ctx, request), ctx.clock.now())
   const most = Math.min(maximumPoints, Math.floor(maximumOfAnswer / Math.max(1, names.length)))
   const buckets = bucketsWithin(gridFor(ctx, request, span, most))
-  const sampled = await sample(ctx, { cluster, hosts, names, buckets })
+  const sampled = await sample(ctx, { cluster, hosts, healthAt, names, buckets })
   const bounds = new Map<string, Bounds>()
   const shown: Record<string, readonly TimeValue[]> = {}
   for (const name of names) {
@@ -112,7 +118,7 @@ export async function hostStatistics(
     const figure = hostFigures[figureName] as HostFigure
     if (side === undefined) shown[name] = figureSeries(sampled.buckets, figure, typeOf(request))
     else {
-      const own = bounds.get(figureName) ?? boundsOf(sampled, figure)
+      const own = bounds.get(figureName) ?? boundsOf(sampled, figure, figureName.endsWith('Ppm') ? 1e6 : Infinity)
       bounds.set(figureName, own)
       shown[name] = boundSeries(sampled.buckets, own, side)
     }
@@ -136,9 +142,9 @@ export function spanParameters(ctx: ReadContext, { query }: Request): Readonly<R
 }
 
 interface Sampled {
-  readonly buckets: readonly SampledBucket<HostSums>[]
+  readonly buckets: readonly SampledBucket<HostSample>[]
   /** Means of earlier hours, by slot; empty unless bounds are requested. */
-  readonly slots: ReadonlyMap<number, HostSums | undefined>
+  readonly slots: ReadonlyMap<number, HostSample | undefined>
 }
 
 async function sample(
@@ -146,9 +152,10 @@ async function sample(
   {
     cluster,
     hosts,
+    healthAt,
     names,
     buckets,
-  }: Pick<Measured, 'cluster' | 'hosts'> & {
+  }: Pick<Measured, 'cluster' | 'healthAt' | 'hosts'> & {
     readonly names: readonly string[]
     readonly buckets: readonly Bucket[]
   },
@@ -162,7 +169,11 @@ async function sample(
   const blocks = await blocksOfCluster(ctx, cluster.extId)
   const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, { subjects, blocks }, times, storageAt)
   const at = new Map(times.map((time, index) => [time, sums[index]]))
-  const sumsAt = (some: readonly number[]): HostSums[] => some.flatMap((time) => at.get(time) ?? [])
+  const sumsAt = (some: readonly number[]): HostSample[] =>
+    some.flatMap((time) => {
+      const found = at.get(time)
+      return found === undefined ? [] : { ...found, health: healthAt(time) }
+    })
   return {
     buckets: await sampledBuckets(buckets, sumsAt),
     slots: new Map(slots.map((slot) => [slot, meanOfSums(sumsAt(timesOfSlot(slot)))])),
@@ -177,8 +188,8 @@ export async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promis
 
 type Bounds = ReadonlyMap<number, { readonly Lower: number; readonly Upper: number }>
 
-/** Mean of the same hour of the last seven days, minus and plus two standard deviations. */
-function boundsOf({ buckets, slots }: Sampled, figure: HostFigure): Bounds {
+/** Mean of the same hour of the last seven days, minus and plus two standard deviations, from 0 to the most. */
+function boundsOf({ buckets, slots }: Sampled, figure: HostFigure, most: number): Bounds {
   const bounds = new Map<number, { readonly Lower: number; readonly Upper: number }>()
   for (const slot of new Set(buckets.map(({ at }) => slotOf(at)))) {
     const earlier = daysBefore(slot).flatMap((each) => slots.get(each) ?? [])
@@ -186,12 +197,13 @@ function boundsOf({ buckets, slots }: Sampled, figure: HostFigure): Bounds {
     const values = earlier.map(figure)
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length
     const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
-    bounds.set(slot, { Lower: Math.max(0, Math.round(mean - 2 * deviation)), Upper: Math.round(mean + 2 * deviation) })
+    const [lower, upper] = [mean - 2 * deviation, mean + 2 * deviation].map(Math.round) as [number, number]
+    bounds.set(slot, { Lower: Math.max(0, lower), Upper: Math.min(most, upper) })
   }
   return bounds
 }
 
-const boundSeries = (buckets: readonly SampledBucket<HostSums>[], bounds: Bounds, side: string): TimeValue[] =>
+const boundSeries = (buckets: readonly SampledBucket<HostSample>[], bounds: Bounds, side: string): TimeValue[] =>
   buckets.flatMap(({ at, timestamp, mean }): TimeValue[] => {
     const own = bounds.get(slotOf(at))
     return own === undefined || mean === undefined ? [] : [{ timestamp, value: own[side as 'Lower' | 'Upper'] }]

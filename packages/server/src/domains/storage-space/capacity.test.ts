@@ -9,6 +9,7 @@ const poolOf = (freeBytes: number, usage: object = {}): PoolUsage => ({
   clusterExtId: 'c',
   capacityBytes: 1000 * GiB,
   freeBytes,
+  takenBytes: 1000 * GiB - freeBytes,
   containers: new Map([['own', { logicalBytes: 0, physicalBytes: 0, reservedBytes: 0, ...usage }]]),
 })
 const hardwareOf = (sizes: Readonly<Record<string, readonly number[]>>): any => ({

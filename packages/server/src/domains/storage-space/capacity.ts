@@ -39,9 +39,11 @@ export interface ContainerUsage {
 
 export interface PoolUsage {
   readonly clusterExtId: string
-  /** Physical, as `freeBytes`. */
+  /** Physical, as the next two. */
   readonly capacityBytes: number
   readonly freeBytes: number
+  /** Written or reserved; more than the capacity after a loss. */
+  readonly takenBytes: number
   readonly containers: ReadonlyMap<string, ContainerUsage>
 }
 
@@ -85,6 +87,11 @@ export async function hostsOf(store: Reader, clusterExtId: string): Promise<Enti
 /** Hosts of type COMPUTE_ONLY give CPUs and memory alone. */
 export const storesData = ({ hostType }: { readonly hostType?: unknown }): boolean => hostType !== 'COMPUTE_ONLY'
 
+export const isInService = (
+  { extId, maintenanceState = 'normal' }: Pick<EntityOf<typeof Host>, 'extId' | 'maintenanceState'>,
+  hardware: Pick<Drivers['hardware'], 'isHostUp'>,
+): boolean => maintenanceState === 'normal' && hardware.isHostUp(extId)
+
 /** They have controller VMs, and their drives are the pool. */
 export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> =>
   (await hostsOf(store, clusterExtId)).filter(storesData)
@@ -109,7 +116,7 @@ export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Pro
   const now = ctx.clock.now()
   const written = await sumsOfContainers(ctx, clusterExtId, containers, { hosts: hosts.length, now })
   const usage = new Map<string, ContainerUsage>()
-  let taken = 0
+  let takenBytes = 0
   for (const container of containers) {
     const { logicalBytes, physicalBytes } = written.get(container.extId) ?? noData
     const one: ContainerUsage = {
@@ -118,10 +125,16 @@ export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Pro
       reservedBytes: physicallyReserved(container, ctx.drivers),
     }
     usage.set(container.extId, one)
-    taken += Math.max(one.physicalBytes, one.reservedBytes)
+    takenBytes += Math.max(one.physicalBytes, one.reservedBytes)
   }
   const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
-  return { clusterExtId, capacityBytes, freeBytes: Math.max(0, capacityBytes - taken), containers: usage }
+  return {
+    clusterExtId,
+    capacityBytes,
+    freeBytes: Math.max(0, capacityBytes - takenBytes),
+    takenBytes,
+    containers: usage,
+  }
 }
 
 /** Physical. Reads every disk of the cluster. */

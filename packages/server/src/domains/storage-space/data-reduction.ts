@@ -79,8 +79,8 @@ export function reduced(
   }
 
   function workedFor(time: string | undefined, delayMillis: number): number {
-    const told = time === undefined ? Number.POSITIVE_INFINITY : now - (parseTime(time) ?? now)
-    return Math.max(0, Math.min(told, data.ageMillis ?? Number.POSITIVE_INFINITY) - delayMillis)
+    const enabledMillis = time === undefined ? Number.POSITIVE_INFINITY : now - (parseTime(time) ?? now)
+    return Math.max(0, Math.min(enabledMillis, data.ageMillis ?? Number.POSITIVE_INFINITY) - delayMillis)
   }
 }
 

@@ -6,7 +6,7 @@ import { type Drive, type Evacuation, shareAt } from '../../drivers/drives.ts'
 import { type CapacityContext, isWorking, storageHostsOf, usableBytes, usedBytes } from './capacity.ts'
 import { copiedBytesPerSecond } from './fault-tolerance.ts'
 
-interface Asking extends CapacityContext {
+interface DriveContext extends CapacityContext {
   readonly drivers: Drivers
 }
 
@@ -16,7 +16,7 @@ interface Pool {
   readonly hosts: number
 }
 
-async function poolOf(ctx: Asking, clusterExtId: string): Promise<Pool> {
+async function poolOf(ctx: DriveContext, clusterExtId: string): Promise<Pool> {
   const { hardware } = ctx.drivers
   const hosts = (await storageHostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
   const drives = workingDrives(hardware, hosts)
@@ -50,7 +50,7 @@ export const workingDrives = (
  * cluster.
  */
 export async function evacuationsOf(
-  ctx: Asking,
+  ctx: DriveContext,
   clusterExtId: string,
   drives: readonly Drive[],
 ): Promise<readonly Evacuation[]> {
@@ -58,7 +58,11 @@ export async function evacuationsOf(
   return drives.map((drive) => evacuationOf(ctx, pool, drive))
 }
 
-function evacuationOf({ clock, drivers }: Asking, { drives, usedBytes: used, hosts }: Pool, drive: Drive): Evacuation {
+function evacuationOf(
+  { clock, drivers }: DriveContext,
+  { drives, usedBytes: used, hosts }: Pool,
+  drive: Drive,
+): Evacuation {
   const now = clock.now()
   const { isUp, silentSince } = drivers.hardware.conditionOf(drive.hostExtId)
   if (isWorking(drive) && isUp) return { bytes: Math.round(used * partOf(drive, drives, now)) }
@@ -69,7 +73,7 @@ function evacuationOf({ clock, drivers }: Asking, { drives, usedBytes: used, hos
 }
 
 /** Fair share of a drive that is new in the pool. */
-export async function fairBytes(ctx: Asking, clusterExtId: string, drive: Drive): Promise<number> {
+export async function fairBytes(ctx: DriveContext, clusterExtId: string, drive: Drive): Promise<number> {
   const { drives, usedBytes: used } = await poolOf(ctx, clusterExtId)
   const whole = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)
   return Math.round((used * usableBytes(drive.sizeBytes)) / whole)

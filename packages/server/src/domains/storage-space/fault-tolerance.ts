@@ -18,7 +18,7 @@ type Level = NonNullable<
 /** Each host that is up copies at this rate after a loss. */
 export const copiedBytesPerSecond = 400 * 1024 ** 2
 
-interface Asking extends CapacityContext {
+interface ToleranceContext extends CapacityContext {
   readonly drivers: Drivers
 }
 
@@ -31,16 +31,16 @@ interface Loss {
 
 export const defaultAwareness = (hosts: readonly unknown[]): Level => (hosts.length === 1 ? 'DISK' : 'NODE')
 
-/** Racks are not modelled: each block counts as a rack of its own. */
-export const blocksOf = (hosts: readonly HostRow[]): ReadonlySet<string | undefined> =>
-  new Set(hosts.map((host) => host.blockSerial))
+/** A block whose rack has no name counts as a rack of its own. */
+export const blockOrRackOf = (host: HostRow, level: 'BLOCK' | 'RACK'): string =>
+  (level === 'RACK' ? host.rackName : undefined) ?? host.blockSerial ?? host.extId
 
 /**
  * Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies.
  * @param hosts those that store data
  */
 export async function currentFaultTolerance(
-  ctx: Asking,
+  ctx: ToleranceContext,
   cluster: EntityOf<typeof Cluster>,
   hosts: readonly HostRow[],
 ): Promise<number> {
@@ -94,7 +94,7 @@ const isServing = (hardware: Hardware, host: HostRow): boolean =>
 
 function domainOf(host: HostRow, drive: Drive, level: Level): string {
   if (level === 'DISK') return drive.extId
-  return level === 'NODE' ? host.extId : (host.blockSerial ?? host.extId)
+  return level === 'NODE' ? host.extId : blockOrRackOf(host, level)
 }
 
 function lossesOf(hardware: Hardware, host: HostRow, level: Level): readonly Loss[] {

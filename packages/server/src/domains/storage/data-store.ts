@@ -4,7 +4,7 @@ import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { dataStoreOperations } from '@hyperplane/contract/storage/data-store'
 import { refuseAll } from '../../core/api-error.ts'
-import { listOf, notFound } from '../../core/standard.ts'
+import { listOf, notFound, visibleRows } from '../../core/standard.ts'
 import { startMount, startUnmount } from '../containers/datastores.ts'
 import { withSpace } from '../containers/views.ts'
 import { implement, type WriteContext } from '../context.ts'
@@ -14,9 +14,7 @@ type Container = EntityOf<typeof StorageContainer>
 
 export const dataStore = implement(dataStoreOperations, {
   async getDataStores(ctx, request) {
-    const scope = await ctx.scopeOf(DataStore.kind)
-    const rows = scope === 'none' ? [] : await ctx.store.find(DataStore, scope === undefined ? {} : { scope })
-    const { entities } = listOf(rows, request, { paged: false })
+    const { entities } = listOf(await visibleRows(ctx, DataStore), request, { paged: false })
     const shown = []
     for (const { capacityBytes, freeSpaceBytes, ...same } of await withSpace(ctx, entities)) {
       shown.push({

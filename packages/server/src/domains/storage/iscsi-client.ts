@@ -3,6 +3,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { invalid, refuseAll } from '../../core/api-error.ts'
+import { visibleRows } from '../../core/standard.ts'
 import { sparseChanges } from '../../core/updates.ts'
 import { attachmentsWith, type ClientEntity } from '../block-volumes/attachments.ts'
 import { newIdentityFaults, siteFaults, startClientUpdate, withTargets } from '../block-volumes/iscsi-clients.ts'
@@ -15,9 +16,7 @@ export const iscsiClient = implement(
   iscsiClientOperations,
   {
     async getIscsiClients(ctx, request) {
-      const scope = await ctx.scopeOf(IscsiClient.kind)
-      const clients = scope === 'none' ? [] : await ctx.store.find(IscsiClient, scope === undefined ? {} : { scope })
-      const page = await clampedList(clients, request, (some) => withTargets(ctx, some))
+      const page = await clampedList(await visibleRows(ctx, IscsiClient), request, (some) => withTargets(ctx, some))
       return { ...page, entities: page.entities.map(older) }
     },
 

@@ -3,6 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'
 import { ApiError } from '../../core/api-error.ts'
+import { visibleRows } from '../../core/standard.ts'
 import { replaced } from '../../core/updates.ts'
 import { containerCreationFaults, containerFaults } from '../containers/rules.ts'
 import {
@@ -22,10 +23,9 @@ export const storageContainer = implement(
   storageContainerOperations,
   {
     async getAllStorageContainers(ctx, request) {
-      const scope = await ctx.scopeOf(StorageContainer.kind)
-      const rows = scope === 'none' ? [] : await ctx.store.find(StorageContainer, scope === undefined ? {} : { scope })
       const all: Older[] = []
-      for (const container of await withCapacity(ctx, rows)) all.push(await shown(ctx, container))
+      for (const container of await withCapacity(ctx, await visibleRows(ctx, StorageContainer)))
+        all.push(await shown(ctx, container))
       return clampedList(all, request)
     },
 

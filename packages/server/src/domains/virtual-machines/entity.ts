@@ -1,5 +1,6 @@
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { hasVirtualFunction } from './virtual-functions.ts'
 
 export type VmEntity = EntityOf<typeof Vm>
 export type VmBody = BodyOf<typeof Vm>
@@ -58,6 +59,7 @@ export const hasPassthrough = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, '
 /** Live migration is possible unless the VM is bound to the host, its devices or its CPUs. */
 export const isMovable = (vm: VmEntity): boolean =>
   !hasPassthrough(vm) &&
+  !(vm.nics ?? []).some(hasVirtualFunction) &&
   vm.isAgentVm !== true &&
   vm.isCpuPassthroughEnabled !== true &&
   vm.isVcpuHardPinningEnabled !== true

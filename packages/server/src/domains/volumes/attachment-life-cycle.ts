@@ -3,8 +3,7 @@
  * connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
  */
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { AffectedEntity, RecordContext, StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import {
   type Attachment,
   type Group,
@@ -15,10 +14,10 @@ import {
   touchEnds,
 } from '../block-volumes/attachments.ts'
 import { affected, requireUsable } from '../block-volumes/groups.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { defineTask, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
 
-type Act = (ctx: StepContext<Drivers>, attachment: Attachment) => Promise<unknown>
-type Write = (ctx: RecordContext<Drivers>, attachment: Attachment) => Promise<void>
+type Act = (ctx: StepContext, attachment: Attachment) => Promise<unknown>
+type Write = (ctx: RecordContext, attachment: Attachment) => Promise<void>
 
 export interface OfAttachment {
   readonly attachment: Attachment
@@ -31,7 +30,7 @@ interface Steps {
   readonly check?: Act
   readonly connect: Act
   readonly disconnect: Act
-  readonly disconnected?: (ctx: RecordContext<Drivers>, output: unknown) => void
+  readonly disconnected?: (ctx: RecordContext, output: unknown) => void
   readonly attached: Write
   readonly detached: Write
   /** Removes the claim of a failed attach. */

@@ -9,9 +9,9 @@ import { ApiError, invalid } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { ListResult, TaskStarted } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
-import { listOf, notFound } from '../../core/standard.ts'
+import { listOf, rowWithId } from '../../core/standard.ts'
 import type { Group } from '../block-volumes/attachments.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { groupTask, requireUsable } from '../block-volumes/groups.ts'
 import { defineTask, type ReadContext, type WriteContext } from '../context.ts'
 
 const maximumCategories = 20
@@ -45,19 +45,13 @@ export async function associateCategories(
   categories: readonly CategoryReference[],
   kind: keyof typeof kinds,
 ): Promise<TaskStarted> {
-  const cluster = await requireUsable(ctx, group)
+  await requireUsable(ctx, group)
   const categoryIds = categories.map(({ extId }) => extId)
   if (kind === 'associate') withCategories(group, categoryIds)
   await ctx.store.touch(VolumeGroup, group.extId)
-  return ctx.startTask(
-    tasks[kind],
-    { groupExtId: group.extId, categoryIds },
-    {
-      ...kinds[kind],
-      affected: [affected(group)],
-      clusterExtIds: [cluster.extId],
-    },
-  )
+  const { operation, description } = kinds[kind]
+  const options = groupTask(operation, description, group)
+  return ctx.startTask(tasks[kind], { groupExtId: group.extId, categoryIds }, options)
 }
 
 const tasks = {
@@ -68,12 +62,8 @@ const tasks = {
         name: 'associate',
         progress: 100,
         record: async (ctx, { groupExtId, categoryIds }) => {
-          for (const extId of categoryIds) {
-            if ((await ctx.store.get(Category, extId)) !== undefined) continue
-            throw notFound(Category, Category.kind, extId, 'categories')
-          }
-          const group = await ctx.store.get(VolumeGroup, groupExtId)
-          if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, groupExtId, 'extId')
+          for (const extId of categoryIds) await rowWithId(ctx.store, Category, extId, 'categories')
+          const group = await rowWithId(ctx.store, VolumeGroup, groupExtId)
           await ctx.store.update(VolumeGroup, groupExtId, { categoryIds: withCategories(group, categoryIds) })
         },
       },

@@ -5,8 +5,8 @@ import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { Reader } from '../../store/store.ts'
 import { claimsOn, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
-import { requireUncopied } from '../block-volumes/disks.ts'
-import { affected, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
+import { disksOf, requireUncopied } from '../block-volumes/disks.ts'
+import { groupTask, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
 import { deleteImages, pointsOf, removePoints } from '../block-volumes/recovery-points.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 
@@ -22,16 +22,8 @@ export async function deleteGroup(ctx: WriteContext, group: Group): Promise<Task
   await requireUnused(ctx.store, group)
   // The group refuses attachments and disks from now on.
   await ctx.store.update(VolumeGroup, group.extId, { isDeleting: true })
-  return ctx.startTask(
-    removeGroup,
-    { groupExtId: group.extId },
-    {
-      operation: 'VolumeGroupDelete',
-      description: 'Delete Volume Group',
-      affected: [affected(group)],
-      clusterExtIds: [group.clusterReference],
-    },
-  )
+  const options = groupTask('VolumeGroupDelete', 'Delete Volume Group', group)
+  return ctx.startTask(removeGroup, { groupExtId: group.extId }, options)
 }
 
 export const removeGroup = defineTask<Removal>({
@@ -71,8 +63,6 @@ export const removeGroup = defineTask<Removal>({
     await ctx.store.update(VolumeGroup, groupExtId, { isDeleting: undefined })
   },
 })
-
-const disksOf = (store: Reader, volumeGroupExtId: string) => store.findWhere(VolumeDisk, { volumeGroupExtId })
 
 async function requireUnused(store: Reader, group: Group): Promise<void> {
   const claims = await claimsOn(store, 'VolumeGroup', group.extId)

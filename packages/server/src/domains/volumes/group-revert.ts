@@ -7,15 +7,14 @@ import { VolumeGroupRecoveryPoint } from '@hyperplane/contract/volumes/recovery-
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { notFound } from '../../core/standard.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { claimsOn, consumerIdOf, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
-import { type DiskEntity, requireUncopied } from '../block-volumes/disks.ts'
-import { affected, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
+import { type DiskEntity, disksOf, requireUncopied } from '../block-volumes/disks.ts'
+import { groupTask, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
 import {
   contentsOf,
   deleteImages,
@@ -24,7 +23,7 @@ import {
   type PointDisk,
   pointOf,
 } from '../block-volumes/recovery-points.ts'
-import { defineTask, mayRefer, type WriteContext } from '../context.ts'
+import { defineTask, mayRefer, type StepContext, type WriteContext } from '../context.ts'
 
 interface Revert {
   readonly groupExtId: string
@@ -33,7 +32,7 @@ interface Revert {
   readonly safetyExtId: string
 }
 
-type Acting = Pick<StepContext<Drivers>, 'drivers' | 'store'>
+type Acting = Pick<StepContext, 'drivers' | 'store'>
 
 export async function revertGroup(ctx: WriteContext, group: Group, pointExtId: string): Promise<TaskStarted> {
   await requirePointOf(ctx, group, pointExtId)
@@ -43,12 +42,7 @@ export async function revertGroup(ctx: WriteContext, group: Group, pointExtId: s
   for (const { extId } of await disksOf(ctx.store, group.extId)) await requireUncopied(ctx.store, group, extId)
   await ctx.store.update(VolumeGroup, group.extId, { isReverting: true })
   const input = { groupExtId: group.extId, pointExtId, safetyExtId: ctx.ids.uuid() }
-  return ctx.startTask(revertVolumeGroup, input, {
-    operation: 'VolumeGroupRevert',
-    description: 'Revert Volume Group',
-    affected: [affected(group)],
-    clusterExtIds: [group.clusterReference],
-  })
+  return ctx.startTask(revertVolumeGroup, input, groupTask('VolumeGroupRevert', 'Revert Volume Group', group))
 }
 
 export const revertVolumeGroup = defineTask<Revert>({
@@ -169,9 +163,6 @@ async function requireIdle({ store, drivers }: Acting, group: Group): Promise<vo
   if (users.length > 0) throw new ApiError('VOLUME_GROUP_IN_USE', { name: group.name, users: users.join(', ') })
 }
 
-const disksOf = (store: Reader, volumeGroupExtId: string): Promise<DiskEntity[]> =>
-  store.findWhere(VolumeDisk, { volumeGroupExtId })
-
 async function pointWith(store: Reader, extId: string): Promise<Point> {
   const point = await pointOf(store, extId)
   if (point === undefined)
@@ -182,14 +173,11 @@ async function pointWith(store: Reader, extId: string): Promise<Point> {
 async function presentState({ store, drivers }: Acting, { groupExtId, safetyExtId }: Revert): Promise<PointDisk[]> {
   const disks = await disksOf(store, groupExtId)
   const usages = await drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
-  return disks.map(({ extId, index = 0, diskSizeBytes = 0, storageContainerId = '' }) => {
-    const { createdAt } = usages.get(extId) ?? {}
-    return {
-      ...{ diskExtId: extId, index, sizeBytes: diskSizeBytes, containerExtId: storageContainerId },
-      imageExtId: derivedId('state before revert', safetyExtId, extId),
-      ...(createdAt === undefined ? {} : { createdAt }),
-    }
-  })
+  return disks.map(({ extId, index = 0, diskSizeBytes = 0, storageContainerId = '' }) => ({
+    ...{ diskExtId: extId, index, sizeBytes: diskSizeBytes, containerExtId: storageContainerId },
+    imageExtId: derivedId('state before revert', safetyExtId, extId),
+    ...defined({ createdAt: usages.get(extId)?.createdAt }),
+  }))
 }
 
 /** Disks of the point that existed before the revert keep their ids. */

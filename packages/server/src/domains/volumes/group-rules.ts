@@ -2,6 +2,7 @@
 import type { BodyOf } from '@hyperplane/contract'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import { authenticationOf, type Group } from '../block-volumes/attachments.ts'
 
 export type GroupBody = Partial<BodyOf<typeof VolumeGroup>>
@@ -42,16 +43,13 @@ export function accessAfter(body: GroupBody, stored?: Access): { access: Access;
   const contradicting = contradictions(body)
   if (contradicting.length > 0) return { access: {}, faults: contradicting }
   const authentication = authenticationOf(body) ?? (stored && authenticationOf(stored))
+  const isChap = authentication === 'CHAP'
   const given = body.iscsiFeatures?.targetSecret
-  if (authentication !== 'CHAP') {
-    const faults =
-      given === undefined
-        ? []
-        : [invalid('iscsiFeatures/targetSecret', 'expected only with enabledAuthentications CHAP')]
-    return { access: inRequestedFields(authentication, [body, stored]), faults }
-  }
-  const secret = given ?? stored?.iscsiFeatures?.targetSecret
-  const faults = secret === undefined ? [invalid('iscsiFeatures/targetSecret', 'is required with CHAP')] : []
+  const secret = isChap ? (given ?? stored?.iscsiFeatures?.targetSecret) : undefined
+  const faults: ApiError[] = []
+  if (isChap && secret === undefined) faults.push(invalid('iscsiFeatures/targetSecret', 'is required with CHAP'))
+  if (!isChap && given !== undefined)
+    faults.push(invalid('iscsiFeatures/targetSecret', 'expected only with enabledAuthentications CHAP'))
   return { access: inRequestedFields(authentication, [body, stored], secret), faults }
 }
 
@@ -64,17 +62,14 @@ function inRequestedFields(
   if (enabledAuthentications === undefined) return {}
   const isOwn = bodies.some((body) => body?.enabledAuthentications !== undefined)
   const isNested = bodies.some((body) => body?.iscsiFeatures?.enabledAuthentications !== undefined)
-  const iscsiFeatures = {
-    ...(isNested ? { enabledAuthentications } : {}),
-    ...(targetSecret === undefined ? {} : { targetSecret }),
-  }
+  const iscsiFeatures = { ...(isNested && { enabledAuthentications }), ...defined({ targetSecret }) }
   return {
-    ...(isOwn ? { enabledAuthentications } : {}),
-    ...(Object.keys(iscsiFeatures).length === 0 ? {} : { iscsiFeatures }),
+    ...(isOwn && { enabledAuthentications }),
+    ...(Object.keys(iscsiFeatures).length > 0 && { iscsiFeatures }),
   }
 }
 
-export interface TargetNaming {
+interface TargetNaming {
   readonly targetPrefix?: string
   readonly targetName: string
 }

@@ -4,7 +4,7 @@ import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { notFound } from '../../core/standard.ts'
+import { rowWithId } from '../../core/standard.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Reader } from '../../store/store.ts'
@@ -16,7 +16,7 @@ import {
   isExternal,
   requireRoomToBalance,
 } from '../block-volumes/attachments.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { groupTask, requireUsable } from '../block-volumes/groups.ts'
 import { clientSecretOf, targetSecretOf, usesChap } from '../block-volumes/iscsi-clients.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { type Access, accessAfter, type GroupBody, namingAfter } from './group-rules.ts'
@@ -39,16 +39,8 @@ export async function updateGroup(ctx: WriteContext, group: Group, given: GroupB
   await requireUsable(ctx, group)
   await requireFreeName(ctx.store, group, body)
   await ctx.store.touch(VolumeGroup, group.extId)
-  return ctx.startTask(
-    changeGroup,
-    { groupExtId: group.extId, body },
-    {
-      operation: 'VolumeGroupUpdate',
-      description: 'Update Volume Group',
-      affected: [affected(group)],
-      clusterExtIds: [group.clusterReference],
-    },
-  )
+  const options = groupTask('VolumeGroupUpdate', 'Update Volume Group', group)
+  return ctx.startTask(changeGroup, { groupExtId: group.extId, body }, options)
 }
 
 export const changeGroup = defineTask<Change>({
@@ -59,7 +51,7 @@ export const changeGroup = defineTask<Change>({
       progress: 90,
       seconds: [0.5, 1],
       run: async (ctx, { groupExtId, body }) => {
-        const next = await groupAfter(ctx, await presentGroup(ctx.store, groupExtId), body)
+        const next = await groupAfter(ctx, await rowWithId(ctx.store, VolumeGroup, groupExtId), body)
         await ctx.drivers.blockStorage.putTarget(targetOf(ctx, next, body.iscsiFeatures?.targetSecret))
       },
       undo: async (ctx, { groupExtId }) => {
@@ -71,18 +63,12 @@ export const changeGroup = defineTask<Change>({
       name: 'record',
       progress: 100,
       record: async (ctx, { groupExtId, body }) => {
-        const next = await groupAfter(ctx, await presentGroup(ctx.store, groupExtId), body)
+        const next = await groupAfter(ctx, await rowWithId(ctx.store, VolumeGroup, groupExtId), body)
         await ctx.store.replace(VolumeGroup, next)
       },
     },
   ],
 })
-
-async function presentGroup(store: Reader, extId: string): Promise<Group> {
-  const group = await store.get(VolumeGroup, extId)
-  if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, extId, 'extId')
-  return group
-}
 
 /** @throws ApiError 400, 409 when other fields or attachments forbid the change */
 async function groupAfter(ctx: Reading, group: Group, body: GroupBody): Promise<Group> {

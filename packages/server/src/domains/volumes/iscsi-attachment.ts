@@ -2,6 +2,7 @@
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { formatAddress, parseAddress } from '../../core/ip-address.ts'
 import { formatTime } from '../../core/time/clock.ts'
@@ -151,9 +152,7 @@ function differences(ctx: WriteContext, client: ClientEntity, body: ClientBody):
 }
 
 function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEntity): ClientChap {
-  const { enabledAuthentications: authentication } = client
-  const secret = clientSecretOf(ctx, client)
-  return { ...(authentication && { authentication }), ...(secret === undefined ? {} : { secret }) }
+  return defined({ authentication: client.enabledAuthentications, secret: clientSecretOf(ctx, client) })
 }
 
 function called({ extId, iscsiInitiatorName }: ClientEntity): string {

@@ -4,8 +4,8 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
 import { replacingChanges } from '../../core/updates.ts'
-import { attachmentsWith, type ClientEntity } from '../block-volumes/attachments.ts'
-import { clusterProjections } from '../block-volumes/groups.ts'
+import { attachmentsWith } from '../block-volumes/attachments.ts'
+import { withCluster } from '../block-volumes/groups.ts'
 import {
   chapOf,
   newIdentityFaults,
@@ -50,21 +50,14 @@ export const iscsiClient = implement(
       attachIscsiClient: ({ body }) => [...siteFaults(body), ...identityFaults(body)],
     },
     tasks: [...iscsiAttachmentTasks, updateIscsiClient],
-    present: [[IscsiClient, presentClients]],
+    present: [
+      [
+        IscsiClient,
+        async (ctx: ReadContext, clients, options) => withCluster(ctx, await withTargets(ctx, clients), options),
+      ],
+    ],
     schedules: [
       { name: 'volumes.remove-unused-iscsi-clients', everySeconds: 24 * 3600, onlyLastCounts: true, run: removeUnused },
     ],
   },
 )
-
-async function presentClients(
-  ctx: ReadContext,
-  clients: readonly ClientEntity[],
-  { expand }: { readonly expand: ReadonlySet<string> },
-): Promise<readonly ClientEntity[]> {
-  const shown = await withTargets(ctx, clients)
-  if (!expand.has('cluster')) return shown
-  const references = clients.map(({ clusterReference }) => clusterReference)
-  const clusters = await clusterProjections(ctx, references)
-  return shown.map((client) => ({ ...client, ...clusters.get(client.clusterReference as string) }))
-}

@@ -6,8 +6,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import { notFound, pathOf } from '../../core/standard.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
+import { notFound, pathOf, rowWithId } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
 import type { BlockSource } from '../../drivers/block-storage.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -15,7 +14,7 @@ import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { type DiskEntity, requireDiskRoom, sizeFaults } from '../block-volumes/disks.ts'
 import { allPoints } from '../block-volumes/recovery-points.ts'
-import { mayRefer, type WriteContext } from '../context.ts'
+import { mayRefer, type StepContext, type WriteContext } from '../context.ts'
 
 export type DiskBody = BodyOf<typeof VolumeDisk>
 
@@ -169,8 +168,7 @@ interface VmDiskBacking {
 }
 
 async function usable(store: Reader, containerExtId: string, place: Place, path: string): Promise<Origin['container']> {
-  const container = await store.get(StorageContainer, containerExtId)
-  if (container === undefined) throw notFound(StorageContainer, StorageContainer.kind, containerExtId, path)
+  const container = await rowWithId(store, StorageContainer, containerExtId, path)
   if (container.clusterExtId !== place.cluster.extId) {
     const where = `the cluster "${place.cluster.name}" of the volume group "${place.groupName}"`
     throw new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is not on ${where}.` })
@@ -219,15 +217,12 @@ export async function checkDisk(
   const { store } = ctx
   const disk = (await store.pending(VolumeDisk, diskExtId)) as DiskEntity
   await requireDiskRoom(ctx, disk.storageContainerId as string, disk.diskSizeBytes ?? 0, 'diskSizeBytes')
-  if (source?.kind !== 'volumeDisk') return
-  if ((await store.get(VolumeDisk, source.extId)) === undefined) {
-    throw notFound(VolumeDisk, VolumeDisk.kind, source.extId, 'diskDataSourceReference/extId')
-  }
+  if (source?.kind === 'volumeDisk') await rowWithId(store, VolumeDisk, source.extId, 'diskDataSourceReference/extId')
 }
 
 /** Idempotent. Consumers do not see the disk yet. */
 export async function allocateDisk(
-  ctx: Pick<StepContext<Drivers>, 'store' | 'drivers'>,
+  ctx: Pick<StepContext, 'store' | 'drivers'>,
   clusterExtId: string,
   { diskExtId, source }: DiskInput,
 ): Promise<void> {

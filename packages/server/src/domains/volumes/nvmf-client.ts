@@ -2,7 +2,7 @@
 
 import { NvmfClient, nvmfClientOperations } from '@hyperplane/contract/volumes/nvmf-client'
 import { groupsOfClients, type NvmfEntity } from '../block-volumes/attachments.ts'
-import { clusterProjections } from '../block-volumes/groups.ts'
+import { withCluster } from '../block-volumes/groups.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { attachNvmf, detachNvmf, nvmfAttachmentTasks } from './nvmf-attachment.ts'
 
@@ -18,17 +18,12 @@ export const nvmfClient = implement(
 async function presentClients(
   ctx: ReadContext,
   clients: readonly NvmfEntity[],
-  { expand }: { readonly expand: ReadonlySet<string> },
+  options: { readonly expand: ReadonlySet<string> },
 ): Promise<readonly NvmfEntity[]> {
   const groups = await groupsOfClients(ctx, 'nvmfClientExtId', clients)
-  const references = clients.map(({ clusterReference }) => clusterReference)
-  const clusters = expand.has('cluster') ? await clusterProjections(ctx, references) : undefined
-  return clients.map((client, index) => {
+  const shown = clients.map((client, index) => {
     const attachedTargets = groups[index]!.flatMap(({ targetName }) => targetName ?? [])
-    return {
-      ...client,
-      ...(attachedTargets.length > 0 && { attachedTargets }),
-      ...clusters?.get(client.clusterReference as string),
-    }
+    return { ...client, ...(attachedTargets.length > 0 && { attachedTargets }) }
   })
+  return withCluster(ctx, shown, options)
 }

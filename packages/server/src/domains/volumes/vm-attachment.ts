@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VmAttachment, vmAttachmentOperations } from '@hyperplane/contract/volumes/vm-attachment'
 import { invalid } from '../../core/api-error.ts'
-import { listOf, notFound } from '../../core/standard.ts'
+import { listOf, rowWithId } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { attachmentsWith, claimForVm, confirm, drop } from '../block-volumes/attachments.ts'
 import { implement } from '../context.ts'
@@ -18,9 +18,7 @@ const lifeCycle = attachmentLifeCycle<VmEntity>({
   affected: ({ extId, name }) => ({ extId, name, rel: VmAttachment.rel! }),
   called: ({ name }) => `the VM "${name}"`,
   verbs: ['plug', 'unplug'],
-  check: async ({ store }, { vmExtId }) => {
-    if ((await store.get(Vm, vmExtId!)) === undefined) throw notFound(Vm, Vm.kind, vmExtId!, 'extId')
-  },
+  check: ({ store }, { vmExtId }) => rowWithId(store, Vm, vmExtId!),
   connect: ({ drivers }, { volumeGroupExtId, vmExtId, scsiIndex }) =>
     drivers.blockStorage.plug(volumeGroupExtId!, vmExtId!, scsiIndex!),
   disconnect: ({ drivers }, { volumeGroupExtId, vmExtId }) => drivers.blockStorage.unplug(volumeGroupExtId!, vmExtId!),

@@ -4,18 +4,26 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { replacingChanges } from '../../core/updates.ts'
 import type { Group } from '../block-volumes/attachments.ts'
 import {
-  affectedDisk,
   type DiskEntity,
   deleteDisk,
+  diskTask,
   sizeFaults,
   startDiskRemoval,
   startDiskUpdate,
   updateDisk,
   withEffectiveFlash,
 } from '../block-volumes/disks.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { requireUsable } from '../block-volumes/groups.ts'
 import { defineTask, implement, parentOf, type ReadContext } from '../context.ts'
-import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
+import {
+  allocateDisk,
+  checkDisk,
+  type DiskInput,
+  diskFaults,
+  inputOf,
+  type PlannedDisk,
+  planDisks,
+} from './new-disks.ts'
 
 interface Creation extends DiskInput {
   readonly groupExtId: string
@@ -62,20 +70,14 @@ export const volumeDisk = implement(
       const group = parentOf(ctx, 'volumeGroupExtId', VolumeGroup)
       const cluster = await requireUsable(ctx, group)
       const place = { cluster, groupExtId: group.extId, groupName: group.name, pathOf: () => '' }
-      for (const planned of await planDisks(ctx, [body], place)) {
-        const { disk } = planned
-        await ctx.store.insert(VolumeDisk, disk, { pending: true })
-        await ctx.store.touch(VolumeGroup, group.extId)
-        const input = { ...inputOf(planned), groupExtId: group.extId, clusterExtId: cluster.extId }
-        const task = await ctx.startTask(createDisk, input, {
-          operation: 'VolumeGroupDiskCreate',
-          description: 'Create Volume Disk',
-          affected: [affectedDisk(disk), affected(group)],
-          clusterExtIds: [cluster.extId],
-        })
-        return { ...task, created: disk.extId }
-      }
-      throw new Error('one body, one disk')
+      const [planned] = (await planDisks(ctx, [body], place)) as [PlannedDisk]
+      const { disk } = planned
+      await ctx.store.insert(VolumeDisk, disk, { pending: true })
+      await ctx.store.touch(VolumeGroup, group.extId)
+      const input = { ...inputOf(planned), groupExtId: group.extId, clusterExtId: cluster.extId }
+      const options = diskTask('VolumeGroupDiskCreate', 'Create Volume Disk', group, disk)
+      const task = await ctx.startTask(createDisk, input, options)
+      return { ...task, created: disk.extId }
     },
 
     async updateVolumeDiskById(ctx, { body }) {

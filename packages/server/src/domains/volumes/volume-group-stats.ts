@@ -1,7 +1,7 @@
 /** Source: behaviour volumes-storage.md 1.7. */
-import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroupStats, volumeGroupStatsOperations } from '@hyperplane/contract/volumes/volume-group-stats'
 import { parseTime } from '../../core/time/clock.ts'
+import { disksOf } from '../block-volumes/disks.ts'
 import { implement } from '../context.ts'
 import { blockStatistics } from '../statistics/group-series.ts'
 
@@ -10,7 +10,7 @@ export const volumeGroupStats = implement(volumeGroupStatsOperations, {
     const { extId, clusterReference, createdAt } = ctx.target
     return blockStatistics(ctx, request, {
       clusterExtId: clusterReference,
-      disks: await ctx.store.findWhere(VolumeDisk, { volumeGroupExtId: extId }),
+      disks: await disksOf(ctx.store, extId),
       kind: VolumeGroupStats,
       since: createdAt === undefined ? 0 : (parseTime(createdAt) ?? 0),
       identity: { extId, volumeGroupExtId: extId },

@@ -60,13 +60,13 @@ export async function withConnection<T>(
   }
 }
 
-export interface UrlParts {
+interface UrlParts {
   readonly host: string
   readonly port: number
   readonly isSecure: boolean
 }
 
-export function ldapUrlParts(url: string): UrlParts {
+function ldapUrlParts(url: string): UrlParts {
   const { protocol, hostname, port } = new URL(url)
   const isSecure = protocol === 'ldaps:'
   return {

@@ -20,7 +20,7 @@ import { peerNetworks } from './peer-networks.ts'
 import { fingerprintOf, type Line, open, over, sendPinned } from './pinned-connection.ts'
 import { requireId, sideOf } from './self-description.ts'
 
-export interface PeerOptions extends Line {
+interface PeerOptions extends Line {
   /** For the first contact only: registered managers are called even if new registrations are forbidden now. */
   readonly registrationGuard: AddressGuard
   /** Host under which others reach this manager; default: the local address of the connection. */

@@ -8,7 +8,7 @@ export interface Period {
 }
 
 /** One target, from its addition to the balancer to its removal. */
-export interface TargetHistory extends BalancerTarget {
+interface TargetHistory extends BalancerTarget {
   readonly since: number
   readonly until?: number
   /** Since when its guest can be reached, as last observed: in the future while the guest boots. Absent: it cannot. */

@@ -10,10 +10,10 @@ import { advertisedOf, surroundingsOf } from './router-surroundings.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `since`: when the session began to be established; world's time in milliseconds. */
-export type BgpPeerFact = Omit<BgpPeer, 'password'> & { readonly since: number; readonly passwordDigest?: string }
+type BgpPeerFact = Omit<BgpPeer, 'password'> & { readonly since: number; readonly passwordDigest?: string }
 
 /** By session id. */
-export interface BgpFault {
+interface BgpFault {
   /** World's time in milliseconds. */
   readonly silentSince?: number
   /** CIDR texts of further routes. */
@@ -30,7 +30,7 @@ export const bgpFacts = (
   bgpFaults: world.collection('fabric.bgp-fault'),
 })
 
-export function factOfPeer({ password, ...peer }: BgpPeer, since: number): BgpPeerFact {
+function factOfPeer({ password, ...peer }: BgpPeer, since: number): BgpPeerFact {
   const passwordDigest = password === undefined ? {} : { passwordDigest: secretDigest(peer.sessionExtId, password) }
   return { ...peer, since, ...passwordDigest }
 }

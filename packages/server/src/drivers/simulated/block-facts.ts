@@ -1,7 +1,7 @@
 /** Facts of simulated block storage. Times are milliseconds since 1970. */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockDisk, Initiator, Target } from '../block-storage.ts'
-import type { HardwareFault } from './hardware.ts'
+import { answering } from './hardware-faults.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface BlockDiskFact extends BlockDisk {
@@ -48,17 +48,10 @@ export const blockDiskFacts = (world: SimulatedWorld): Collection<BlockDiskFact>
 export const imageFacts = (world: SimulatedWorld): Collection<BlockDiskFact> => world.collection('blockStorage.images')
 export const targetFacts = (world: SimulatedWorld): Collection<TargetFact> => world.collection('blockStorage.targets')
 
-/** Refuses calls of clusters that do not answer, or that a fault makes refuse. */
-export function createAnswers(world: SimulatedWorld): {
-  /** @throws DriverError */
-  require(clusterExtId: string | undefined, call: string): void
-} {
-  const faults = world.collection<HardwareFault>('hardware.faults')
-  return {
-    require(clusterExtId, call) {
-      const fault = clusterExtId === undefined ? undefined : faults.get(clusterExtId)
-      if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
-      if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
-    },
-  }
+/** @throws DriverError when there is no target, or its cluster cannot do `call` now */
+export function targetFor(world: SimulatedWorld, volumeGroupExtId: string, call: string): TargetFact {
+  const target = targetFacts(world).get(volumeGroupExtId)
+  if (target === undefined) throw DriverError.final(`no target of ${volumeGroupExtId}`)
+  answering(world)(target.clusterExtId, call)
+  return target
 }

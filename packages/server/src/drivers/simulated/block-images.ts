@@ -1,15 +1,17 @@
 /** Images of simulated volume disks. Source: behaviour volumes-storage.md 1.2 (Revert), 3. */
+import { defined } from '../../core/defined.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockHydration, BlockImages } from '../block-images.ts'
 import {
   type BlockDiskFact,
   blockDiskFacts,
-  createAnswers,
   imageFacts,
   type TargetFact,
   targetFacts,
+  targetFor,
 } from './block-facts.ts'
 import { hasSource, settled, writtenAt } from './block-use.ts'
+import { answering } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
 
 const hydrationBytesPerMilli = (300 * 1024 * 1024) / 1000
@@ -23,32 +25,27 @@ function createReverts(world: SimulatedWorld): Omit<BlockImages, keyof Snapshots
   const disks = blockDiskFacts(world)
   const images = imageFacts(world)
   const targets = targetFacts(world)
-  const answers = createAnswers(world)
   const now = (): number => world.clock.now()
-  const targetOf = (volumeGroupExtId: string, call: string): TargetFact => {
-    const target = targets.get(volumeGroupExtId)
-    if (target === undefined) throw new DriverError(`no target of ${volumeGroupExtId}`, { retryable: false })
-    answers.require(target.clusterExtId, call)
-    return target
-  }
   return {
     async suspendTarget(volumeGroupExtId) {
-      const target = targetOf(volumeGroupExtId, 'suspendTarget')
+      const target = targetFor(world, volumeGroupExtId, 'suspendTarget')
       if (target.suspendedSince === undefined) await targets.put(volumeGroupExtId, { ...target, suspendedSince: now() })
     },
     async resumeTarget(volumeGroupExtId) {
-      const { suspendedSince, ...target } = targetOf(volumeGroupExtId, 'resumeTarget')
-      if (suspendedSince !== undefined) await targets.put(volumeGroupExtId, { ...target, resumedAt: now() })
+      const { suspendedSince, ...target } = targetFor(world, volumeGroupExtId, 'resumeTarget')
+      if (suspendedSince === undefined) return
+      const wasSuspended = suspendedSince < now()
+      await targets.put(volumeGroupExtId, { ...target, ...(wasSuspended && { resumedAt: now() }) })
     },
 
     async putContents(volumeGroupExtId, wanted) {
-      const { clusterExtId } = targetOf(volumeGroupExtId, 'putContents')
+      const { clusterExtId } = targetFor(world, volumeGroupExtId, 'putContents')
       const next = new Map<string, BlockDiskFact | undefined>()
       for (const [extId, disk] of disks.all())
         if (disk.volumeGroupExtId === volumeGroupExtId) next.set(extId, undefined)
       for (const { imageExtId, ...disk } of wanted) {
         const image = images.get(imageExtId)
-        if (image === undefined) throw new DriverError(`no image ${imageExtId}`, { retryable: false })
+        if (image === undefined) throw DriverError.final(`no image ${imageExtId}`)
         const former = disks.get(disk.extId)
         const { fills } = former === undefined ? {} : settled(world, former)
         const createdAt = former === undefined ? (disk.createdAt ?? now()) : former.createdAt
@@ -56,20 +53,19 @@ function createReverts(world: SimulatedWorld): Omit<BlockImages, keyof Snapshots
         next.set(disk.extId, {
           ...{ ...disk, clusterExtId, volumeGroupExtId, isPublished: true, writtenBytes, sharedBytes: writtenBytes },
           ...{ source: { kind: 'image', extId: imageExtId }, since: now() },
-          ...(fills === undefined ? {} : { fills }),
-          ...(createdAt === undefined ? {} : { createdAt }),
+          ...defined({ fills, createdAt }),
         })
       }
       await disks.putAll(next)
     },
     async startHydration(volumeGroupExtId) {
-      const target = targetOf(volumeGroupExtId, 'startHydration')
+      const target = targetFor(world, volumeGroupExtId, 'startHydration')
       const own = [...disks.all().values()].filter((disk) => disk.volumeGroupExtId === volumeGroupExtId)
       const totalBytes = own.reduce((sum, disk) => sum + writtenAt(world, disk, now()), 0)
       await targets.put(volumeGroupExtId, { ...target, hydration: { from: now(), totalBytes } })
     },
     async stopHydration(volumeGroupExtId) {
-      const { hydration, ...target } = targetOf(volumeGroupExtId, 'stopHydration')
+      const { hydration, ...target } = targetFor(world, volumeGroupExtId, 'stopHydration')
       if (hydration !== undefined) await targets.put(volumeGroupExtId, target)
     },
     hydrationOf: (volumeGroupExtId, at = now()) => hydrationAt(targets.get(volumeGroupExtId)?.hydration, at),
@@ -81,7 +77,7 @@ type Snapshots = Pick<BlockImages, 'deleteImage' | 'imagesIn' | 'snapshotBlocks'
 function createSnapshots(world: SimulatedWorld): Snapshots {
   const disks = blockDiskFacts(world)
   const images = imageFacts(world)
-  const answers = createAnswers(world)
+  const requireAnswer = answering(world)
   const now = (): number => world.clock.now()
   return {
     async snapshotBlocks(wanted) {
@@ -89,8 +85,8 @@ function createSnapshots(world: SimulatedWorld): Snapshots {
       const layered = new Map<string, BlockDiskFact>()
       for (const { imageExtId, diskExtId } of wanted) {
         const disk = disks.get(diskExtId)
-        if (disk === undefined) throw new DriverError(`no volume disk ${diskExtId}`, { retryable: false })
-        answers.require(disk.clusterExtId, 'snapshotBlocks')
+        if (disk === undefined) throw DriverError.final(`no volume disk ${diskExtId}`)
+        requireAnswer(disk.clusterExtId, 'snapshotBlocks')
         if (isOver(disk, imageExtId)) continue
         const present = settled(world, disk)
         const { fills: _, ...image } = present
@@ -105,13 +101,13 @@ function createSnapshots(world: SimulatedWorld): Snapshots {
     async deleteImage(imageExtId) {
       const image = images.get(imageExtId)
       if (image === undefined) return
-      answers.require(image.clusterExtId, 'deleteImage')
+      requireAnswer(image.clusterExtId, 'deleteImage')
       const { source, sharedBytes } = image
       for (const facts of [disks, images]) {
         const upon = [...facts.all()].filter(([, fact]) => isOver(fact, imageExtId))
         const rebased = upon.map(([extId, { source: _, ...fact }]): [string, BlockDiskFact] => [
           extId,
-          { ...fact, ...(source === undefined ? {} : { source }), sharedBytes },
+          { ...fact, ...defined({ source }), sharedBytes },
         ])
         if (rebased.length > 0) await facts.putAll(new Map(rebased))
       }
@@ -122,7 +118,7 @@ function createSnapshots(world: SimulatedWorld): Snapshots {
         if (image.containerExtId !== containerExtId) return []
         const { writtenBytes, sharedBytes, createdAt } = image
         const uniqueBytes = hasSource(world, image) ? Math.max(0, writtenBytes - sharedBytes) : writtenBytes
-        return { extId, writtenBytes, uniqueBytes, ...(createdAt === undefined ? {} : { createdAt }) }
+        return { extId, writtenBytes, uniqueBytes, ...defined({ createdAt }) }
       }),
   }
 }

@@ -4,9 +4,9 @@ import { beginningOf, type ObservedUse, useHistory } from './block-use.ts'
 import { diskReading } from './disk-load.ts'
 import { type History, holdsAt, periodAt } from './flows/history.ts'
 import { guestKey, loadAt, type Profile, profileOf } from './guest-load.ts'
-import { type DowntimeFact, downtimeFacts } from './hardware.ts'
 import { memberSince } from './nodes.ts'
 import { keyOf } from './noise.ts'
+import { type DowntimeFact, downtimeFacts, wasDown } from './past-times.ts'
 import type { SimulatedWorld } from './world.ts'
 
 const profiles = {
@@ -68,9 +68,7 @@ interface ServingHost {
 }
 
 const serves = ({ since, down, maintenance }: ServingHost, time: number): boolean =>
-  since < time &&
-  down?.times.some(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to) !== true &&
-  maintenance?.periods.some((period) => holdsAt(period, time)) !== true
+  since < time && !wasDown(down, time) && maintenance?.periods.some((period) => holdsAt(period, time)) !== true
 
 function consumersOf(world: SimulatedWorld, use: ObservedUse, time: number): readonly Consumer[] {
   const vms = use.vms.flatMap(({ vmExtId, name, hostExtId, from }): Consumer | [] => {

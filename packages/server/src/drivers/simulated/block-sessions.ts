@@ -18,7 +18,7 @@ export interface InitiatorFact {
 }
 
 /** By cluster id: the address at which targets are served. */
-export interface PortalFact {
+interface PortalFact {
   readonly isDown?: true
   /** Milliseconds since 1970. */
   readonly since: number

@@ -6,21 +6,22 @@ import { defined } from '../../core/defined.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockImages } from '../block-images.ts'
 import type { BlockDisk, BlockStorage, DiskUsage } from '../block-storage.ts'
-import { type BlockDiskFact, blockDiskFacts, createAnswers, imageFacts } from './block-facts.ts'
+import { type BlockDiskFact, blockDiskFacts, imageFacts } from './block-facts.ts'
 import { createImages } from './block-images.ts'
 import { createTargets, type TargetCalls } from './block-targets.ts'
 import { hasSource, settled, writtenAt } from './block-use.ts'
+import { answering } from './hardware-faults.ts'
 import { diskFacts } from './hypervisor/facts.ts'
 import { contentBytes } from './hypervisor/layers.ts'
 import type { SimulatedWorld } from './world.ts'
 
 function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImages | keyof TargetCalls> {
   const disks = blockDiskFacts(world)
-  const answers = createAnswers(world)
+  const requireAnswer = answering(world)
   const diskOf = (extId: string, call: string): BlockDiskFact => {
     const disk = disks.get(extId)
-    if (disk === undefined) throw new DriverError(`no volume disk ${extId}`, { retryable: false })
-    answers.require(disk.clusterExtId, call)
+    if (disk === undefined) throw DriverError.final(`no volume disk ${extId}`)
+    requireAnswer(disk.clusterExtId, call)
     return disk
   }
   const copiedBytes = ({ source, sizeBytes }: BlockDisk): number => {
@@ -30,16 +31,16 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
       return Math.min(sizeBytes, writtenAt(world, diskOf(source.extId, 'createDisk'), now))
     if (source.kind === 'image') {
       const image = imageFacts(world).get(source.extId)
-      if (image === undefined) throw new DriverError(`no image ${source.extId}`, { retryable: false })
+      if (image === undefined) throw DriverError.final(`no image ${source.extId}`)
       return Math.min(sizeBytes, image.writtenBytes)
     }
     const disk = diskFacts(world).get(source.extId)
-    if (disk === undefined) throw new DriverError('the disk to copy is not there', { retryable: false })
+    if (disk === undefined) throw DriverError.final('the disk to copy is not there')
     return Math.min(sizeBytes, contentBytes(diskFacts(world), disk, now))
   }
   return {
     async createDisk(disk) {
-      answers.require(disk.clusterExtId, 'createDisk')
+      requireAnswer(disk.clusterExtId, 'createDisk')
       if (disks.get(disk.extId) !== undefined) return
       const copied = copiedBytes(disk)
       const now = world.clock.now()
@@ -55,7 +56,7 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
       for (const extId of diskExtIds) {
         const { isThick: _, ...disk } = disks.get(extId) ?? {}
         if ('extId' in disk) {
-          answers.require(disk.clusterExtId, 'provisionDisks')
+          requireAnswer(disk.clusterExtId, 'provisionDisks')
           changed.set(extId, isThick ? { ...disk, isThick } : disk)
         }
       }
@@ -66,7 +67,7 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
       await disks.put(diskExtId, { ...settled(world, diskOf(diskExtId, 'resizeDisk')), sizeBytes })
     },
     async deleteDisk(diskExtId) {
-      answers.require(disks.get(diskExtId)?.clusterExtId, 'deleteDisk')
+      requireAnswer(disks.get(diskExtId)?.clusterExtId, 'deleteDisk')
       await disks.remove(diskExtId)
     },
 

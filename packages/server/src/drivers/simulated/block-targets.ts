@@ -1,9 +1,10 @@
 /** Targets of simulated block storage, and who may use them. Source: behaviour volumes-storage.md 1.4 to 1.6, 3. */
-import { DriverError } from '../../core/tasks/define-task.ts'
+import { defined } from '../../core/defined.ts'
 import type { BlockStorage } from '../block-storage.ts'
 import { secretDigest } from '../hardware.ts'
-import { createAnswers, type TargetFact, targetFacts } from './block-facts.ts'
+import { type TargetFact, targetFacts, targetFor } from './block-facts.ts'
 import { clientScope, sessionsOf, targetScope } from './block-sessions.ts'
+import { answering } from './hardware-faults.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -16,17 +17,11 @@ const patienceSeconds = 60
 
 export function createTargets(world: SimulatedWorld, isNatural: boolean): TargetCalls {
   const targets = targetFacts(world)
-  const answers = createAnswers(world)
-  const targetOf = (volumeGroupExtId: string, call: string): TargetFact => {
-    const target = targets.get(volumeGroupExtId)
-    if (target === undefined) throw new DriverError(`no target of ${volumeGroupExtId}`, { retryable: false })
-    answers.require(target.clusterExtId, call)
-    return target
-  }
+  const requireAnswer = answering(world)
   const now = (): number => world.clock.now()
   return {
     async putTarget({ chapSecret, ...target }) {
-      answers.require(target.clusterExtId, 'putTarget')
+      requireAnswer(target.clusterExtId, 'putTarget')
       const { chapDigest: former, ...kept } = targets.get(target.volumeGroupExtId) ?? { accessList: {}, plugs: {} }
       const chapDigest =
         chapSecret === undefined ? undefined : secretDigest(targetScope(target.volumeGroupExtId), chapSecret)
@@ -36,28 +31,24 @@ export function createTargets(world: SimulatedWorld, isNatural: boolean): Target
       await targets.put(target.volumeGroupExtId, { ...kept, ...target, ...proof, accessList })
     },
     async removeTarget(volumeGroupExtId) {
-      answers.require(targets.get(volumeGroupExtId)?.clusterExtId, 'removeTarget')
+      requireAnswer(targets.get(volumeGroupExtId)?.clusterExtId, 'removeTarget')
       await targets.remove(volumeGroupExtId)
     },
 
     async allow(volumeGroupExtId, { chapSecret, ...initiator }) {
-      const target = targetOf(volumeGroupExtId, 'allow')
+      const target = targetFor(world, volumeGroupExtId, 'allow')
       const { clientExtId } = initiator
       const before = target.accessList[clientExtId]
       const proof = chapSecret === undefined ? {} : { chapDigest: secretDigest(clientScope(clientExtId), chapSecret) }
       const isSame = before !== undefined && before.chapDigest === proof.chapDigest
-      const login = !isSame
-        ? { loginFrom: now() }
-        : before.loginFrom === undefined
-          ? {}
-          : { loginFrom: before.loginFrom }
+      const login = defined({ loginFrom: isSame ? before.loginFrom : now() })
       const accessList = { ...target.accessList, [clientExtId]: { ...initiator, ...proof, ...login } }
       await targets.put(volumeGroupExtId, { ...target, accessList })
     },
     async deny(volumeGroupExtId, clientExtId) {
       const target = targets.get(volumeGroupExtId)
       if (target?.accessList[clientExtId] === undefined) return
-      answers.require(target.clusterExtId, 'deny')
+      requireAnswer(target.clusterExtId, 'deny')
       const { [clientExtId]: _, ...accessList } = target.accessList
       await targets.put(volumeGroupExtId, { ...target, accessList })
     },
@@ -67,7 +58,7 @@ export function createTargets(world: SimulatedWorld, isNatural: boolean): Target
     },
 
     async plug(volumeGroupExtId, vmExtId, scsiIndex) {
-      const target = targetOf(volumeGroupExtId, 'plug')
+      const target = targetFor(world, volumeGroupExtId, 'plug')
       const plugTimes =
         target.plugs[vmExtId] === undefined ? { ...target.plugTimes, [vmExtId]: now() } : target.plugTimes
       const plugs = { ...target.plugs, [vmExtId]: scsiIndex }
@@ -78,13 +69,17 @@ export function createTargets(world: SimulatedWorld, isNatural: boolean): Target
       const isForced = domain?.state === 'ON' && domain.hungSince !== undefined
       const target = targets.get(volumeGroupExtId)
       if (target?.plugs[vmExtId] === undefined) return { isForced }
-      answers.require(target.clusterExtId, 'unplug')
+      requireAnswer(target.clusterExtId, 'unplug')
       if (isForced && isNatural) await world.clock.sleep(1000 * patienceSeconds)
       const present = targets.get(volumeGroupExtId)
       if (present === undefined) return { isForced }
-      const { [vmExtId]: _, ...plugs } = present.plugs
-      const { [vmExtId]: __, ...plugTimes } = present.plugTimes ?? {}
-      await targets.put(volumeGroupExtId, { ...present, plugs, plugTimes })
+      const {
+        plugs: { [vmExtId]: _, ...plugs },
+        plugTimes: { [vmExtId]: __, ...plugTimes } = {},
+        ...rest
+      } = present
+      const isPlugged = Object.keys(plugTimes).length > 0
+      await targets.put(volumeGroupExtId, { ...rest, plugs, ...(isPlugged && { plugTimes }) })
       return { isForced }
     },
   }

@@ -52,10 +52,9 @@ const bondOf = ({ uplinks, bondMode }: BridgeProgram) => ({ uplinks, bondMode })
 function requireNics(world: SimulatedWorld, { hostExtId, name, uplinks }: BridgeProgram): void {
   const nics = new Set(nicsOfHost(world, hostExtId).map((nic) => nic.name))
   const missing = uplinks.find((uplink) => !nics.has(uplink))
-  if (missing !== undefined) throw new DriverError(`the host ${hostExtId} has no ${missing}`, { retryable: false })
+  if (missing !== undefined) throw DriverError.final(`the host ${hostExtId} has no ${missing}`)
   for (const other of bridgesOfHost(world, hostExtId)) {
     const taken = other.name === name ? undefined : other.uplinks.find((uplink) => uplinks.includes(uplink))
-    if (taken !== undefined)
-      throw new DriverError(`${taken} of the host ${hostExtId} is an uplink of ${other.name}`, { retryable: false })
+    if (taken !== undefined) throw DriverError.final(`${taken} of the host ${hostExtId} is an uplink of ${other.name}`)
   }
 }

@@ -1,13 +1,13 @@
 /** Bridges of simulated hosts, and the interfaces of guests on them. Source: behaviour networking.md 1.18, 3.1. */
 import { hash } from 'node:crypto'
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
 import type { BondView, BridgeProgram, BridgeView, HostNetworking, HostNicView, TapView } from '../host-networking.ts'
 import type { DomainNic } from '../hypervisor.ts'
 import type { SubnetProgram } from '../network-fabric.ts'
 import { nicsOfHost } from './host-nics.ts'
 import { domainFacts } from './hypervisor/facts.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import { type Collection, type SimulatedWorld, viewsByHost } from './world.ts'
 
 /** Milliseconds since 1970: when the bridge got its uplinks. */
 export type BridgeFact = BridgeProgram & { readonly since: number }
@@ -41,23 +41,9 @@ export function bridgesOfHost(world: SimulatedWorld, hostExtId: string): readonl
   })
 }
 
-const factsOn = (world: SimulatedWorld, hostExtId: string): readonly BridgeFact[] =>
-  bridgesByHost(world).get(hostExtId) ?? []
-
-/** Lists of a large cluster ask for each host in turn. By the facts of a world, until they change. */
-const indexes = new WeakMap<ReadonlyMap<string, BridgeFact>, { byHost?: ReadonlyMap<string, readonly BridgeFact[]> }>()
-
-function bridgesByHost(world: SimulatedWorld): ReadonlyMap<string, readonly BridgeFact[]> {
-  const facts = bridgeFacts(world).all()
-  let index = indexes.get(facts)
-  if (index === undefined) {
-    const kept: { byHost?: ReadonlyMap<string, readonly BridgeFact[]> } = {}
-    indexes.set(facts, (index = kept))
-    world.watch(['fabric.bridge'], () => delete kept.byHost)
-  }
-  index.byHost ??= Map.groupBy([...facts.values()].sort(byName), ({ hostExtId }) => hostExtId)
-  return index.byHost
-}
+const factsOn = viewsByHost('fabric.bridge', (facts: ReadonlyMap<string, BridgeFact>) =>
+  [...facts.values()].sort(byName),
+)
 
 /** Uplinks that carry traffic now. */
 export function activeUplinks(
@@ -94,8 +80,7 @@ function bondsOfHost(world: SimulatedWorld, hostExtId: string): readonly BondVie
 const negotiationSeconds = [1, 3] as const
 
 function lacpOf(world: SimulatedWorld, { since, ...bridge }: BridgeFact, active: readonly string[]): BondView['lacp'] {
-  const [least, most] = negotiationSeconds
-  const seconds = least + (most - least) * drawsFrom(`${world.seed} LACP ${bridgeKey(bridge)} ${since}`)()
+  const seconds = drawnFrom(`${world.seed} LACP ${bridgeKey(bridge)} ${since}`, negotiationSeconds)
   return active.length > 0 && world.clock.now() >= since + seconds * 1000 ? 'NEGOTIATED' : 'CONFIGURED'
 }
 

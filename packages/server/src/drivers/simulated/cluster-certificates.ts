@@ -3,12 +3,10 @@
  * kept. A cluster makes its first certificate when somebody looks at it: RSA keys would delay the start of a world.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
-import { makeSelfSigned } from '../../core/x509.ts'
+import { makeSelfSignedServer } from '../../core/x509.ts'
 import type { CertificateSubject, ClusterCertificates } from '../cluster-certificates.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
-
-/** @throws DriverError when the cluster cannot do `call` now */
-type RequireAnswer = (clusterExtId: string, call: string) => void
 
 /** PEM, issuers included. */
 export interface CertificateFact {
@@ -18,21 +16,12 @@ export interface CertificateFact {
   readonly switched?: { readonly key: string; readonly before?: string }
 }
 
-const dayMillis = 86_400_000
-export const selfSignedDays = 825
-
 export function createClusterCertificates(world: SimulatedWorld, requireAnswer: RequireAnswer): ClusterCertificates {
   const facts = world.collection<CertificateFact>('hardware.certificates')
   const making = new Map<string, Promise<string>>()
 
   async function makeFirst({ clusterExtId, name, names }: CertificateSubject): Promise<string> {
-    const now = world.clock.now()
-    const { certificate } = await makeSelfSigned({
-      commonName: name,
-      alternativeNames: names,
-      notBefore: new Date(now),
-      notAfter: new Date(now + selfSignedDays * dayMillis),
-    })
+    const { certificate } = await makeSelfSignedServer(name, names, world.clock.now())
     const fact = facts.get(clusterExtId)
     if (fact?.shown !== undefined) return fact.shown
     await facts.put(clusterExtId, { ...fact, shown: certificate })
@@ -68,7 +57,7 @@ export function createClusterCertificates(world: SimulatedWorld, requireAnswer: 
       requireAnswer(clusterExtId, 'switchCertificate')
       const { shown, staged, switched } = facts.get(clusterExtId) ?? {}
       if (switched?.key === callKey) return
-      if (staged === undefined) throw new DriverError('no certificate is staged', { retryable: false })
+      if (staged === undefined) throw DriverError.final('no certificate is staged')
       const before = shown === undefined ? {} : { before: shown }
       await facts.put(clusterExtId, { shown: staged, switched: { key: callKey, ...before } })
     },

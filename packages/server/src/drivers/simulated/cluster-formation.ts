@@ -1,9 +1,9 @@
 /** Simulated clusters that begin and end; `hardware.stops` by cluster. Source: behaviour clustermgmt.md 1.2. */
 import type { ClusterFormation } from '../cluster-formation.ts'
-import type { ClusterSettings, DatastoreSpec } from '../hardware.ts'
-import { answering, type ClusterFact, type ContainerFact } from './hardware.ts'
+import type { ClusterSettings } from '../hardware.ts'
+import type { ClusterFact } from './hardware.ts'
+import { answering } from './hardware-faults.ts'
 import { remoteCertificate, remoteInventories, remotePasswordDigest, remoteSides } from './remote-managers.ts'
-import type { AccountFact } from './system-accounts.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** Of every new cluster. */
@@ -18,9 +18,6 @@ export function createClusterFormation(world: SimulatedWorld): ClusterFormation 
   const requireAnswer = answering(world)
   const clusters = world.collection<ClusterFact>('hardware.clusters')
   const stops = world.collection<{ readonly holder: string }>('hardware.stops')
-  const containers = world.collection<ContainerFact>('hardware.containers')
-  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
-  const accounts = world.collection<AccountFact>('hardware.accounts')
   return {
     async formCluster({ extId, name, hypervisorType, version, address, nodeAddresses, managerExtId }) {
       requireAnswer(extId, 'formCluster')
@@ -44,11 +41,10 @@ export function createClusterFormation(world: SimulatedWorld): ClusterFormation 
     async dissolveCluster(clusterExtId) {
       if (clusters.get(clusterExtId) === undefined) return
       requireAnswer(clusterExtId, 'dissolveCluster')
-      for (const [key, fact] of [...containers.all()])
-        if (fact.clusterExtId === clusterExtId) await containers.remove(key)
-      for (const [key, fact] of [...datastores.all()])
-        if (fact.clusterExtId === clusterExtId) await datastores.remove(key)
-      for (const [key, fact] of [...accounts.all()]) if (fact.clusterExtId === clusterExtId) await accounts.remove(key)
+      for (const name of ['hardware.accounts', 'hardware.containers', 'hardware.datastores']) {
+        const facts = world.collection<{ readonly clusterExtId: string }>(name)
+        for (const [key, fact] of [...facts.all()]) if (fact.clusterExtId === clusterExtId) await facts.remove(key)
+      }
       for (const facts of [stops, remoteSides(world), remoteInventories(world)]) await facts.remove(clusterExtId)
       for (const name of ['extern.clusters', 'extern.vcenters', 'hardware.certificates'])
         await world.collection(name).remove(clusterExtId)

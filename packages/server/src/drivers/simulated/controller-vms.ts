@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ControllerVm, ControllerVms } from '../controller-vms.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 const defaults: ControllerVm = { numVcpus: 8, memorySizeBytes: 32 * 1024 ** 3, isRunning: true }
@@ -9,11 +10,7 @@ const defaults: ControllerVm = { numVcpus: 8, memorySizeBytes: 32 * 1024 ** 3, i
 export const controllerVmFacts = (world: SimulatedWorld): Collection<ControllerVm> =>
   world.collection('hardware.controllerVms')
 
-/** @param requireAnswer throws a DriverError when the cluster or host cannot do `call` now */
-export function createControllerVms(
-  world: SimulatedWorld,
-  requireAnswer: (id: string, call: string) => void,
-): ControllerVms {
+export function createControllerVms(world: SimulatedWorld, requireAnswer: RequireAnswer): ControllerVms {
   const facts = controllerVmFacts(world)
   const controllerVm = (hostExtId: string): ControllerVm => facts.get(hostExtId) ?? defaults
   const change = (hostExtId: string, changes: Partial<ControllerVm>): Promise<void> => {
@@ -35,7 +32,7 @@ export function createControllerVms(
       const present = controllerVm(hostExtId)
       // An undo that runs twice finds it running in its former size.
       if (present.numVcpus === numVcpus && present.memorySizeBytes === memorySizeBytes) return
-      if (present.isRunning) throw new DriverError('the controller VM is running', { retryable: false })
+      if (present.isRunning) throw DriverError.final('the controller VM is running')
       await change(hostExtId, { numVcpus, memorySizeBytes })
     },
     async startControllerVm(clusterExtId, hostExtId) {

@@ -4,7 +4,7 @@
  */
 
 import { verifyPassword } from '../../core/access/passwords.ts'
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import {
   accountAttribute,
   baseOf,
@@ -71,14 +71,13 @@ class SimulatedServers {
   }
 
   /** @returns the host name of the server @throws DirectoryError when it does not answer */
-  async reach({ urls }: DirectoryServer, [least, most]: readonly [number, number]): Promise<string> {
+  async reach({ urls }: DirectoryServer, millis: readonly [number, number]): Promise<string> {
     const host = new URL(urls[0] as string).hostname.toLowerCase()
     const fault = this.hosts.get(host)?.fault
     const hangs = fault === 'down' || fault === 'slow'
     if (this.#isNatural) {
       const { clock } = this.#world
-      const draw = drawsFrom(`directory/${host}/${clock.now()}`)()
-      await clock.sleep(hangs ? tryMilliseconds : least + (most - least) * draw)
+      await clock.sleep(hangs ? tryMilliseconds : drawnFrom(`directory/${host}/${clock.now()}`, millis))
     }
     if (hangs) throw new DirectoryError('timeout', `time-out: no answer within ${tryMilliseconds / 1000} s`)
     if (fault === 'tls') throw new DirectoryError('tls', 'TLS: unable to verify the first certificate')

@@ -1,16 +1,7 @@
 /** The past of a drive, for statistics. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator). */
 import { type Drive, type Filling, shareAt } from '../drives.ts'
 import type { DriveState } from '../telemetry.ts'
-
-/** Milliseconds since 1970; without an end, it has not ended yet. */
-export interface Period {
-  readonly from: number
-  readonly to?: number
-}
-
-export interface SlowPeriod extends Period {
-  readonly factor: number
-}
+import { type Period, rememberedTimes, type SlowPeriod, slowdownIn, wasDown, withDowntime } from './past-times.ts'
 
 /** Each list has the oldest first. */
 export interface DriveHistory {
@@ -20,28 +11,46 @@ export interface DriveHistory {
   readonly slowTimes?: readonly SlowPeriod[]
 }
 
-const rememberedTimes = 200
 /** Statistics show 90 days, and bounds from the 7 days before. */
 const rememberedMillis = 97 * 24 * 3600 * 1000
 
 export function workNoted<F extends DriveHistory>(fact: F, works: boolean, now: number): F {
-  const outages: readonly Period[] = fact.outages ?? (works ? [{ from: 0 }] : [])
-  const last = outages.at(-1)
-  if ((last !== undefined && last.to === undefined) !== works) return fact
-  return { ...fact, outages: (works ? ended(outages, now) : [...outages, { from: now }]).slice(-rememberedTimes) }
-}
-
-/** @param factor 1 ends it */
-export function slownessNoted(times: readonly SlowPeriod[], factor: number, now: number): readonly SlowPeriod[] {
-  const before = ended(times, now)
-  return (factor === 1 ? before : [...before, { from: now, factor }]).slice(-rememberedTimes)
+  const outages = fact.outages ?? (works ? [{ from: 0 }] : [])
+  const next = withDowntime(outages, !works, now)
+  return next === outages ? fact : { ...fact, outages: next }
 }
 
 /** Fillings that begin at the same time replace each other. */
 export const withFilling = <F extends DriveHistory>(fact: F, filling: Filling): F => ({
   ...fact,
-  fillings: [...(fact.fillings ?? []).filter(({ since }) => since < filling.since), filling].slice(-rememberedTimes),
+  fillings: [...fillingsBefore(fact, filling.since), filling].slice(-rememberedTimes),
 })
+
+/** The drive keeps the data that it has. An evacuation that moved nothing leaves no trace. */
+export function staying<F extends DriveHistory>(fact: F, now: number): F {
+  const share = shareAt(fact, now)
+  const fillings = fillingsBefore(fact, now)
+  const last = fillings.at(-1)
+  const wasLeaving = last !== undefined && empties(last)
+  if (!wasLeaving && share === shareAt({ fillings }, now)) return withFillings(fact, fillings)
+  return withFilling(fact, { from: share, to: share, since: now, until: now })
+}
+
+/** Out of the pool. A drive that was in the pool for no time has no history of it. */
+export function unpooled<F extends DriveHistory>(fact: F, now: number): F {
+  if (fact.outages?.at(-1)?.to !== now) return workNoted(fact, false, now)
+  const { outages = [], ...rest } = workNoted(withFillings(fact, fillingsBefore(fact, now)), false, now)
+  return (outages.length === 1 && outages[0]?.from === 0 ? rest : { ...rest, outages }) as F
+}
+
+const fillingsBefore = ({ fillings = [] }: DriveHistory, time: number): readonly Filling[] =>
+  fillings.filter(({ since }) => since < time)
+
+function withFillings<F extends DriveHistory>({ fillings: _, ...fact }: F, fillings: readonly Filling[]): F {
+  return (fillings.length === 0 ? fact : { ...fact, fillings }) as F
+}
+
+const empties = ({ from, to }: Filling): boolean => to < from
 
 /** No statistics show the drive any more. */
 export const isForgotten = ({ outages = [] }: DriveHistory, now: number): boolean =>
@@ -58,14 +67,14 @@ export function stateAt(
   slowdownOfHost: number,
 ): DriveState | undefined {
   const { sizeBytes, tier, isInPool, fillings = [], slowTimes = [], outages = isInPool ? [] : [{ from: 0 }] } = fact
-  if (outages.some((period) => holds(period, time))) return undefined
-  const begun = fillings.filter(({ since }) => since < time)
+  if (wasDown({ times: outages }, time)) return undefined
+  const begun = fillingsBefore(fact, time)
   const last = begun.at(-1)
   return {
     ...{ extId, sizeBytes, tier },
-    slowdown: slowdownOfHost * (slowTimes.find((period) => holds(period, time))?.factor ?? 1),
+    slowdown: slowdownOfHost * slowdownIn({ times: slowTimes }, time),
     share: last === undefined ? (fillings[0]?.from ?? 1) : shareAt({ fillings: begun }, time),
-    isLeaving: last !== undefined && last.to < last.from,
+    isLeaving: last !== undefined && empties(last),
   }
 }
 
@@ -77,9 +86,3 @@ export const changesOf = ({ fillings = [], outages = [], slowTimes = [] }: Drive
 
 export const isFilling = ({ fillings = [] }: DriveHistory, time: number): boolean =>
   fillings.some(({ since, until }) => since < time && time < until)
-
-export const holds = ({ from, to = Number.POSITIVE_INFINITY }: Period, time: number): boolean =>
-  from < time && time <= to
-
-const ended = <P extends Period>(times: readonly P[], now: number): readonly P[] =>
-  times.map((time) => (time.to === undefined ? { ...time, to: now } : time))

@@ -1,9 +1,9 @@
 /** States of the drives of a host at times of the past. Source: behaviour clustermgmt.md 3 (Statistics generator). */
 import type { DriveState } from '../telemetry.ts'
-import { changesOf, holds, isFilling, stateAt } from './drive-history.ts'
+import { changesOf, isFilling, stateAt } from './drive-history.ts'
 import { type DriveFact, driveFacts, drivesIn, formerDrives } from './drives.ts'
-import { downtimeFacts, slownessFacts } from './hardware.ts'
 import { memberSince } from './nodes.ts'
+import { downtimeFacts, slowdownIn, slownessFacts, wasDown } from './past-times.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** @param times milliseconds since 1970, ascending */
@@ -13,16 +13,20 @@ export function readDrives(
   times: readonly number[],
 ): readonly (readonly DriveState[])[] {
   const drives = drivesOfHost(world, hostExtId)
-  const outages = downtimeFacts(world).get(hostExtId)?.times ?? []
-  const slowTimes = slownessFacts(world).get(hostExtId)?.times ?? []
+  const downtimes = downtimeFacts(world).get(hostExtId)
+  const slowness = slownessFacts(world).get(hostExtId)
   const since = memberSince(world, hostExtId)
-  const changes = [since, ...changesOf({ outages, slowTimes }), ...drives.flatMap(([, fact]) => changesOf(fact))]
+  const changes = [
+    since,
+    ...changesOf({ outages: downtimes?.times, slowTimes: slowness?.times }),
+    ...drives.flatMap(([, fact]) => changesOf(fact)),
+  ]
   let states: readonly DriveState[] = []
   let until = Number.NEGATIVE_INFINITY
   return times.map((time) => {
     if (time <= until) return states
-    const slowdown = slowTimes.find((period) => holds(period, time))?.factor ?? 1
-    const isDown = time <= since || outages.some((period) => holds(period, time))
+    const slowdown = slowdownIn(slowness, time)
+    const isDown = time <= since || wasDown(downtimes, time)
     states = isDown ? [] : drives.flatMap(([extId, fact]) => stateAt(extId, fact, time, slowdown) ?? [])
     until = drives.some(([, fact]) => isFilling(fact, time)) ? time : nextChange(changes, time)
     return states

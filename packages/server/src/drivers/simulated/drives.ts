@@ -10,8 +10,9 @@ import {
   type PartitionType,
   shareAt,
 } from '../drives.ts'
-import { type DriveHistory, isForgotten, withFilling, workNoted } from './drive-history.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import { type DriveHistory, isForgotten, staying, unpooled, withFilling, workNoted } from './drive-history.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
+import { type Collection, type SimulatedWorld, viewsByHost } from './world.ts'
 
 /** Times in milliseconds since 1970. */
 export interface DriveFact extends DriveHistory {
@@ -35,6 +36,12 @@ export interface DriveFact extends DriveHistory {
 }
 
 export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+/** The drive that was last in a slot, by `<host>/<slot>`. */
+const emptiedSlots = (world: SimulatedWorld): Collection<Pick<DriveFact, 'sizeBytes'>> =>
+  world.collection('hardware.emptied-slots')
+
+export const bytesPulledFrom = (world: SimulatedWorld, hostExtId: string, slot: number): number | undefined =>
+  emptiedSlots(world).get(`${hostExtId}/${slot}`)?.sizeBytes
 
 /** Drives that have left the world, for statistics of the past. */
 export const formerDrives = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.former-drives')
@@ -83,23 +90,10 @@ export const drivesFor = (
     }),
   )
 
-const indexes = new WeakMap<ReadonlyMap<string, DriveFact>, { byHost?: ReadonlyMap<string, readonly Drive[]> }>()
-
-/** Ordered by slot. Kept by host until a drive changes, because lists ask for each host in turn. */
-export function drivesIn(world: SimulatedWorld, hostExtId: string): readonly Drive[] {
-  const facts = driveFacts(world).all()
-  let index = indexes.get(facts)
-  if (index === undefined) {
-    const kept: { byHost?: ReadonlyMap<string, readonly Drive[]> } = {}
-    indexes.set(facts, (index = kept))
-    world.watch(['hardware.drives'], () => delete kept.byHost)
-  }
-  index.byHost ??= Map.groupBy(
-    [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
-    (drive) => drive.hostExtId,
-  )
-  return index.byHost.get(hostExtId) ?? []
-}
+/** Ordered by slot. */
+export const drivesIn = viewsByHost('hardware.drives', (facts: ReadonlyMap<string, DriveFact>) =>
+  [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
+)
 
 function driveOf(extId: string, fact: DriveFact): Drive {
   const { partition: _, outages: __, slowTimes: ___, evacuation, ...shown } = fact
@@ -113,19 +107,14 @@ function driveOf(extId: string, fact: DriveFact): Drive {
   }
 }
 
-/** @param requireAnswer as for the other calls of the hardware */
-export function createDrives(
-  world: SimulatedWorld,
-  isInstant: boolean,
-  requireAnswer: (id: string, call: string) => void,
-): Drives {
+export function createDrives(world: SimulatedWorld, isInstant: boolean, requireAnswer: RequireAnswer): Drives {
   const facts = driveFacts(world)
   const { clock } = world
   const present = (clusterExtId: string, driveExtId: string, call: string, usesHost = false): DriveFact => {
     requireAnswer(clusterExtId, call)
     const fact = facts.get(driveExtId)
     if (fact === undefined || (usesHost && fact.fault?.kind === 'PULLED'))
-      throw new DriverError(`${call}: no drive ${driveExtId}`, { retryable: false })
+      throw DriverError.final(`${call}: no drive ${driveExtId}`)
     if (usesHost) requireAnswer(fact.hostExtId, call)
     return fact
   }
@@ -190,9 +179,7 @@ function createEvacuations(
     async stopEvacuation(clusterExtId, driveExtId) {
       if (facts.get(driveExtId)?.evacuation === undefined) return
       const { evacuation: _, ...fact } = present(clusterExtId, driveExtId, 'stopEvacuation')
-      const [share, now] = [shareAt(fact, clock.now()), clock.now()]
-      const filling = { from: share, to: share, since: now, until: now }
-      await shareBandwidth(world, fact.hostExtId, [driveExtId, withFilling(fact, filling)])
+      await shareBandwidth(world, fact.hostExtId, [driveExtId, staying(fact, clock.now())])
     },
   }
 }
@@ -219,7 +206,7 @@ async function shareBandwidth(
 
 function createHostPools(
   world: SimulatedWorld,
-  requireAnswer: (id: string, call: string) => void,
+  requireAnswer: RequireAnswer,
 ): Pick<Drives, 'poolDrivesOf' | 'unpoolDrivesOf'> {
   const facts = driveFacts(world)
   const drivesWhere = (fits: (fact: DriveFact) => boolean): Map<string, DriveFact> =>
@@ -253,6 +240,9 @@ export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<stri
 export async function removeDrives(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
   const former = [...formerDrives(world).all(), ...[...drives].filter(([, { outages }]) => outages !== undefined)]
   const now = world.clock.now()
+  await emptiedSlots(world).putAll(
+    new Map([...drives.values()].map(({ hostExtId, slot, sizeBytes }) => [`${hostExtId}/${slot}`, { sizeBytes }])),
+  )
   // A crash leaves the drives in both collections, until the call is repeated.
   await formerDrives(world).putAll(
     new Map(former.map(([extId, fact]) => [extId, isForgotten(fact, now) ? undefined : fact])),
@@ -265,7 +255,7 @@ async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFa
   const now = world.clock.now()
   const [pulled, kept] = [new Map<string, DriveFact>(), new Map<string, DriveFact>()]
   for (const [extId, { isInPool: _, partition: __, evacuation: ___, ...fact }] of drives)
-    (fact.fault?.kind === 'PULLED' ? pulled : kept).set(extId, workNoted(fact, false, now))
+    (fact.fault?.kind === 'PULLED' ? pulled : kept).set(extId, unpooled(fact, now))
   if (kept.size > 0) await driveFacts(world).putAll(kept)
   if (pulled.size > 0) await removeDrives(world, pulled)
 }

@@ -1,4 +1,3 @@
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { OutsideVm, PowerChange } from '../external-hypervisor.ts'
 import type { Run } from '../telemetry.ts'
 import type { DiskFact } from './hypervisor/facts.ts'
@@ -44,8 +43,6 @@ export interface ToolsInGuest {
   /** The tools that the last setup replaced. */
   readonly before?: Omit<ToolsInGuest, 'before'> | undefined
 }
-
-export const final = (fault: string): DriverError => new DriverError(fault, { retryable: false })
 
 export function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: number): OutsideVmFact {
   const { now, ...rest } = fact

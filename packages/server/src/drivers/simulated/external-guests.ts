@@ -1,12 +1,14 @@
 /** Guests of external VMs and the tools of this control plane in them. Source: behaviour vmm.md 1.5, 1.7, 3.3. */
+
 import { derivedId } from '../../core/ids/named-id.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalGuests, OutsideGuest, OutsideVm } from '../external-hypervisor.ts'
 import type { GuestSystem } from '../hypervisor.ts'
-import { final, type OutsideVmFact, type ToolsInGuest } from './external-facts.ts'
+import type { OutsideVmFact, ToolsInGuest } from './external-facts.ts'
 import { type BootTimes, bootTimes } from './guest.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-export interface ExternalGuestParts {
+interface ExternalGuestParts {
   readonly vms: Collection<OutsideVmFact>
   readonly isConnected: (clusterExtId: string) => boolean
   readonly reached: (vmExtId: string) => Promise<OutsideVmFact>
@@ -80,7 +82,7 @@ const toolsIsos = (
       const cdRoms = drives.map((drive, index) => (index === empty ? { ...drive, backingInfo } : drive))
       return change(fact, { vm: { ...fact.vm, cdRoms }, toolsIso: { extId: isoExtId } })
     }
-    if (!canAddDrive) throw final('the VM has no empty CD-ROM')
+    if (!canAddDrive) throw DriverError.final('the VM has no empty CD-ROM')
     const added = { extId: derivedId('drive', isoExtId), diskAddress: freeAddress(fact.vm), backingInfo }
     return change(fact, {
       vm: { ...fact.vm, cdRoms: [...drives, added] },
@@ -110,7 +112,7 @@ const toolsInGuests = (
   },
   async setUpTools(vmExtId, callKey) {
     const fact = await reached(vmExtId)
-    if (fact.vm.powerState !== 'ON') throw final('no guest runs that could have tools')
+    if (fact.vm.powerState !== 'ON') throw DriverError.final('no guest runs that could have tools')
     if (fact.tools?.setUpBy === callKey) return systemOf(fact.vm)
     const { before: _, ...before } = fact.tools ?? {}
     await change(fact, {
@@ -169,5 +171,5 @@ function freeAddress({ cdRoms = [], disks = [] }: OutsideVm): NonNullable<CdRom[
   for (const busType of ['IDE', 'SATA'] as const)
     for (let index = 0; index < buses[busType]; index++)
       if (!taken.has(`${busType} ${index}`)) return { busType, index }
-  throw final('the VM has no place for another CD-ROM drive')
+  throw DriverError.final('the VM has no place for another CD-ROM drive')
 }

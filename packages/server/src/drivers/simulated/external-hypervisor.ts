@@ -2,8 +2,9 @@
  * Simulated external management. Facts: `extern.vms`, `extern.faults` by cluster, `extern.clusters`; a direct change
  * of them simulates a change by others. Source: behaviour vmm.md 1.7, 3.1.
  */
+import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalHypervisor, PowerChange } from '../external-hypervisor.ts'
-import { final, type OutsideVmFact, runOf, type State, withPower } from './external-facts.ts'
+import { type OutsideVmFact, runOf, type State, withPower } from './external-facts.ts'
 import { createExternalGuests } from './external-guests.ts'
 import { createExternalMoves } from './external-moves.ts'
 import { createExternalSnapshots } from './external-snapshots.ts'
@@ -51,12 +52,12 @@ export function createExternalHypervisor(
   const reach = async (clusterExtId: string): Promise<void> => {
     if (faults.get(clusterExtId) === undefined) return
     await pass(noAnswerSeconds)
-    throw final(`the management did not answer within ${noAnswerSeconds} s`)
+    throw DriverError.final(`the management did not answer within ${noAnswerSeconds} s`)
   }
   /** @throws DriverError, final, when the VM is gone or its management does not answer */
   const reached = async (vmExtId: string): Promise<OutsideVmFact> => {
     const fact = vms.get(vmExtId)
-    if (fact === undefined) throw final('the VM is not there any more')
+    if (fact === undefined) throw DriverError.final('the VM is not there any more')
     await reach(fact.vm.cluster?.extId ?? '')
     return fact
   }
@@ -85,11 +86,11 @@ export function createExternalHypervisor(
       const { from, to, seconds } = changes[change]
       await pass(seconds)
       const fact = vms.get(vmExtId)
-      if (fact === undefined) throw final('the VM is not there any more')
+      if (fact === undefined) throw DriverError.final('the VM is not there any more')
       const state = fact.vm.powerState ?? 'OFF'
-      if (!from.includes(state)) throw final(`the VM is ${state} by now`)
+      if (!from.includes(state)) throw DriverError.final(`the VM is ${state} by now`)
       if (change === 'ON' && maintenance.get(fact.vm.host?.extId ?? '') !== undefined)
-        throw final('the host of the VM is in maintenance')
+        throw DriverError.final('the host of the VM is in maintenance')
       const changed = { ...withPower(fact, to, change, world.clock.now()), lastCall: callKey }
       await vms.put(vmExtId, changed)
       return changed.vm

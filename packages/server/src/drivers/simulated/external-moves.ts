@@ -1,6 +1,7 @@
+import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalMoves } from '../external-moves.ts'
-import { final, type OutsideVmFact, runOf } from './external-facts.ts'
-import type { HardwareFault } from './hardware.ts'
+import { type OutsideVmFact, runOf } from './external-facts.ts'
+import { isDown } from './hardware-faults.ts'
 import { isVcenterLogin, vcenterFacts } from './management-extensions.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -28,16 +29,13 @@ export function createExternalMoves(world: SimulatedWorld, { vms, isConnected, r
       if (vm.host?.extId === hostExtId) return
       await pass(2 + (vm.memorySizeBytes ?? 0) / bytesPerSecond)
       const fact = await reached(vmExtId)
-      if (world.collection<HardwareFault>('hardware.faults').get(hostExtId)?.isDown === true)
-        throw final('the host does not answer')
+      if (isDown(world, hostExtId)) throw DriverError.final('the host does not answer')
       const { now, past } = fact
       const at = world.clock.now()
       await vms.put(vmExtId, {
         ...fact,
         vm: { ...fact.vm, host: { extId: hostExtId } },
-        ...(now === undefined
-          ? {}
-          : { past: [...past, runOf(fact, now, at)], now: { from: at, startedAt: now.startedAt } }),
+        ...(now && { past: [...past, runOf(fact, now, at)], now: { from: at, startedAt: now.startedAt } }),
       })
     },
   }

@@ -1,9 +1,11 @@
 /** Snapshots that a simulated external management keeps in the fact of their VM. Source: behaviour vmm.md 1.6, 1.7, 3.4. */
+
 import { defined } from '../../core/defined.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalSnapshots, OutsideVm } from '../external-hypervisor.ts'
 import type { DiskSnapshot } from '../hypervisor.ts'
-import { final, type OutsideVmFact, type SnapshotFact, type SnapshotHistory, withPower } from './external-facts.ts'
+import { type OutsideVmFact, type SnapshotFact, type SnapshotHistory, withPower } from './external-facts.ts'
 import { collapsed } from './hypervisor/collapsed.ts'
 import type { DiskFact } from './hypervisor/facts.ts'
 import { frozen, fullBytes, over, ownBytes } from './hypervisor/layers.ts'
@@ -28,7 +30,8 @@ export function createExternalSnapshots({ clock }: SimulatedWorld, { vms, reache
       const fact = await reached(vmExtId)
       const taken = fact.history?.snapshots[extId]
       if (taken !== undefined) return { vm: taken.vm, layers: layersOf(extId, taken.vm) }
-      if (isQuiesced && fact.vm.powerState === 'SUSPENDED') throw final('a suspended guest cannot be frozen')
+      if (isQuiesced && fact.vm.powerState === 'SUSPENDED')
+        throw DriverError.final('a suspended guest cannot be frozen')
       await vms.put(vmExtId, { ...fact, history: withSnapshot(fact, extId, clock.now()) })
       return { vm: fact.vm, layers: layersOf(extId, fact.vm) }
     },
@@ -107,7 +110,7 @@ function reverted(
 ): OutsideVmFact {
   const { history, tools: _tools, toolsIso: _iso, ...rest } = withPower(fact, 'OFF', 'OFF', now)
   const snapshot = history?.snapshots[snapshotExtId]
-  if (history === undefined || snapshot === undefined) throw final('the management has no such snapshot')
+  if (history === undefined || snapshot === undefined) throw DriverError.final('the management has no such snapshot')
   const layers: Record<string, DiskFact> = { ...history.layers }
   for (const { extId } of fact.vm.disks ?? []) if (extId !== undefined) delete layers[extId]
   for (const { diskExtId, layerExtId } of layersOf(snapshotExtId, snapshot.vm)) {

@@ -6,7 +6,7 @@ import { readingSeconds } from '../telemetry.ts'
 import type { Flow, FlowEnd } from './flows/flow-table.ts'
 import type { Flows } from './flows/flows.ts'
 import { bucketMillis } from './flows/integrals.ts'
-import type { HardwareFault } from './hardware.ts'
+import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -42,7 +42,7 @@ export async function recordsOf(
   hostExtIds: ReadonlySet<string>,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<ReadonlyMap<string, readonly FlowRecord[]>> {
-  const faults = flows.world.collection<HardwareFault>('hardware.faults')
+  const faults = hardwareFaults(flows.world)
   const byHost = new Map<string, Map<string, FlowRecord>>()
   for (let time = from + bucketMillis; time <= to; time += bucketMillis)
     for (const [index, table] of [...flows.tablesOn(hostExtIds, time)].entries()) {

@@ -9,7 +9,7 @@ export interface Active {
 }
 
 /** The periods of health of each pair, by its ingress NIC. */
-export type HealthOf = (nicExtId: string) => readonly Period[]
+type HealthOf = (nicExtId: string) => readonly Period[]
 
 const isWithin = (time: number, { from, to = Number.POSITIVE_INFINITY }: Period): boolean => from <= time && time < to
 

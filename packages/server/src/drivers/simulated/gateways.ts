@@ -1,9 +1,9 @@
 /** A gateway is up while its appliance runs on a host that answers. Source: behaviour networking.md 1.9, 3.1. */
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { GatewayProgram, GatewayService, Gateways } from '../gateways.ts'
 import { secretDigest } from '../hardware.ts'
-import type { HardwareFault } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -11,10 +11,10 @@ type ServiceFact =
   | Exclude<GatewayService, { type: 'VPN' }>
   | { readonly type: 'VPN'; readonly bgp?: Readonly<Record<string, unknown>> }
 
-export type GatewayFact = Omit<GatewayProgram, 'service'> & { readonly service: ServiceFact }
+type GatewayFact = Omit<GatewayProgram, 'service'> & { readonly service: ServiceFact }
 
 /** By gateway id: the start of the appliance (milliseconds since 1970) from which its agent answered at once. */
-export interface AgentFact {
+interface AgentFact {
   readonly startedAt: number
 }
 
@@ -41,7 +41,7 @@ export function createGateways(world: SimulatedWorld, isInstant: boolean): Gatew
       for (;;) {
         const { startedAt, isDown } = applianceOf(world, vmExtId)
         if (startedAt === undefined || isDown)
-          throw new DriverError('the appliance of the gateway does not answer', { retryable: true })
+          throw DriverError.retryable('the appliance of the gateway does not answer')
         if (isInstant) return agents.put(gatewayExtId, { startedAt })
         const answersAt = agentAnswersAt(world, gatewayExtId, vmExtId, startedAt)
         if (answersAt <= clock.now()) return
@@ -74,15 +74,12 @@ function applianceOf(
   vmExtId: string,
 ): { readonly startedAt?: number; readonly isDown: boolean } {
   const { state, hostExtId = '', startedAt = 0, restartedAt } = domainFacts(world).get(vmExtId) ?? { state: 'OFF' }
-  const isDown = world.collection<HardwareFault>('hardware.faults').get(hostExtId)?.isDown === true
-  return { ...(state === 'ON' && { startedAt: restartedAt ?? startedAt }), isDown }
+  return { ...(state === 'ON' && { startedAt: restartedAt ?? startedAt }), isDown: isDown(world, hostExtId) }
 }
 
 function agentAnswersAt(world: SimulatedWorld, gatewayExtId: string, vmExtId: string, startedAt: number): number {
   if (gatewayFacts(world).agents.get(gatewayExtId)?.startedAt === startedAt) return startedAt
-  const [least, most] = bootSeconds
-  const seconds = least + (most - least) * drawsFrom(`${world.seed}/appliance ${vmExtId} ${startedAt}`)()
-  return startedAt + 1000 * seconds
+  return startedAt + 1000 * drawnFrom(`${world.seed}/appliance ${vmExtId} ${startedAt}`, bootSeconds)
 }
 
 /** When the gateway works, or will after its boot: milliseconds since 1970; undefined while its appliance does not run. */

@@ -3,7 +3,6 @@
  * `hardware.boots`, `hardware.controllerVms`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
  * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
  */
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ClusterFormation } from '../cluster-formation.ts'
 import {
   type BmcAccess,
@@ -20,6 +19,7 @@ import type { Nodes } from '../nodes.ts'
 import { createClusterCertificates } from './cluster-certificates.ts'
 import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
+import { answering, hardwareFaults, type RequireAnswer } from './hardware-faults.ts'
 import { createSystemAccounts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -41,43 +41,8 @@ export interface BmcFact {
   readonly passwordDigest: string
 }
 
-export interface HardwareFault {
-  /** A BMC answers all the same. */
-  readonly isDown?: boolean
-  /** Milliseconds since 1970. */
-  readonly since?: number
-  /** A power loss also stops the guests of the host. */
-  readonly hasLostPower?: boolean
-  /** All uplinks of the management network are lost. */
-  readonly isCutOff?: boolean
-  /** Names of NICs without a link. */
-  readonly lostUplinks?: readonly string[]
-  /** By name of a NIC whose link comes and goes; `since` in milliseconds since 1970. */
-  readonly flaps?: Readonly<Record<string, { readonly since: number; readonly periodSeconds: number }>>
-  readonly isAgentSilent?: boolean
-  readonly isBmcSilent?: boolean
-  /** Factor by which its drives are slower. */
-  readonly slowdown?: number
-  /** Names of calls, such as `writeSettings`. */
-  readonly refuses?: readonly string[]
-}
-
-/** Oldest first; milliseconds since 1970. */
-export interface SlownessFact {
-  readonly times: readonly { readonly from: number; readonly to?: number; readonly factor: number }[]
-}
-
-/** Oldest first; milliseconds since 1970. */
-export interface DowntimeFact {
-  readonly times: readonly { readonly from: number; readonly to?: number }[]
-}
-
-export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
-
 /** By device id. */
 export const deviceFacts = (world: SimulatedWorld): Collection<HostDevice> => world.collection('hardware.devices')
-
-export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
 
 /** By host. */
 export const maintenanceFacts = (world: SimulatedWorld): Collection<{ readonly since: number }> =>
@@ -88,9 +53,6 @@ const rememberedCalls = 16
 
 export const bmcDigest = (hostExtId: string, password: string): string => secretDigest(`bmc/${hostExtId}`, password)
 
-/** @throws DriverError when the cluster or host `id` cannot do `call` now */
-type RequireAnswer = (id: string, call: string) => void
-
 type Conditions = Pick<
   Hardware,
   'isReachable' | 'isHostUp' | 'conditionOf' | 'devicesOf' | 'foreignBytes' | 'watch' | 'probeBmc'
@@ -99,7 +61,6 @@ type Settings = Pick<Hardware, 'readSettings' | 'writeSettings' | 'takeBackSetti
 type Maintenance = Pick<Hardware, 'enterMaintenance' | 'leaveMaintenance'>
 type Containers = Pick<Hardware, 'putContainer' | 'takeBackContainer' | 'removeContainer' | 'leftoverFiles'>
 
-const faultFacts = (world: SimulatedWorld): Collection<HardwareFault> => world.collection('hardware.faults')
 const containerFacts = (world: SimulatedWorld): Collection<ContainerFact> => world.collection('hardware.containers')
 
 const placeOf = ({ hostExtId, address: { segment, bus, device, func } }: HostDevice): string =>
@@ -109,7 +70,7 @@ const byPlace = (a: HostDevice, b: HostDevice): number => (placeOf(a) < placeOf(
 function createConditions(world: SimulatedWorld): Conditions {
   const containers = containerFacts(world)
   const bmcs = world.collection<BmcFact>('hardware.bmcs')
-  const faults = faultFacts(world)
+  const faults = hardwareFaults(world)
   const boots = world.collection<{ readonly at: number }>('hardware.boots')
   const devices = deviceFacts(world)
   return {
@@ -240,15 +201,6 @@ function createMaintenance(world: SimulatedWorld, requireAnswer: RequireAnswer):
   }
 }
 
-export function answering(world: SimulatedWorld): RequireAnswer {
-  const faults = faultFacts(world)
-  return (id, call) => {
-    const fault = faults.get(id)
-    if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
-    if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
-  }
-}
-
 export function createHardware(
   world: SimulatedWorld,
   { durations }: { readonly durations: 'instant' | 'natural' },
@@ -263,7 +215,7 @@ export function createHardware(
     ...createMaintenance(world, requireAnswer),
     ...createClusterCertificates(world, requireAnswer),
     ...createSystemAccounts(world, requireAnswer, {
-      isSilent: (hostExtId) => faultFacts(world).get(hostExtId)?.isBmcSilent === true,
+      isSilent: (hostExtId) => hardwareFaults(world).get(hostExtId)?.isBmcSilent === true,
       digest: bmcDigest,
     }),
     ...createDrives(world, durations === 'instant', requireAnswer),

@@ -1,5 +1,5 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { HardwareFault } from './hardware.ts'
+import { hardwareFaults } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /**
@@ -7,11 +7,11 @@ import type { SimulatedWorld } from './world.ts'
  * @throws DriverError, retryable, when the network agent of a host does not answer
  */
 export function requireAgents(world: SimulatedWorld, hostExtIds: readonly string[], whenDown: 'fails' | 'later'): void {
-  const faults = world.collection<HardwareFault>('hardware.faults')
+  const faults = hardwareFaults(world)
   const silent = hostExtIds.find((extId) => {
     const { isAgentSilent, isDown } = faults.get(extId) ?? {}
     return isAgentSilent === true || (isDown === true && whenDown === 'fails')
   })
   if (silent === undefined) return
-  throw new DriverError(`the network agent of the host ${silent} does not answer within 30 s`, { retryable: true })
+  throw DriverError.retryable(`the network agent of the host ${silent} does not answer within 30 s`)
 }

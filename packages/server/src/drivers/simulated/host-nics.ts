@@ -6,13 +6,14 @@ import { hash } from 'node:crypto'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host-networking.ts'
-import type { HardwareFault } from './hardware.ts'
+import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
+import { domainFacts } from './hypervisor/facts.ts'
 import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** By host. */
-export interface HostNicsFact {
+interface HostNicsFact {
   /** eth0, eth1, ... */
   readonly models: readonly NicModelId[]
   /** The rack has two switches, with the even and the odd NICs; absent: no switch announces itself. */
@@ -50,19 +51,32 @@ export function createHostNics(
       requireAgents(world, [hostExtId], 'fails')
       const nic = nicsOfHost(world, hostExtId).find((each) => each.name === name)
       if (nic === undefined || nic.model.virtualFunctions === 0)
-        throw new DriverError(`${name} of the host ${hostExtId} has no virtual functions`, { retryable: false })
+        throw DriverError.final(`${name} of the host ${hostExtId} has no virtual functions`)
       await put(hostExtId, name, profileExtId)
     },
     async disableVirtualFunctions({ hostExtId, name }) {
-      if (profileOf({ hostExtId, name }) === undefined) return
+      const profileExtId = profileOf({ hostExtId, name })
+      if (profileExtId === undefined) return
       requireAgents(world, [hostExtId], 'fails')
+      const own = nicsOfHost(world, hostExtId).find((each) => each.name === name)?.virtualFunctions?.count ?? 0
+      if (functionsInUse(world, hostExtId, profileExtId) > functionsOfHost(world, hostExtId, profileExtId) - own)
+        throw new DriverError(`virtual functions of ${name} of the host ${hostExtId} are in use`, { retryable: false })
       await put(hostExtId, name, undefined)
     },
   }
 }
 
-const faultOf = (world: SimulatedWorld, hostExtId: string): HardwareFault =>
-  world.collection<HardwareFault>('hardware.faults').get(hostExtId) ?? {}
+/** Functions of host NICs with the profile that running domains on the host have. */
+export const functionsInUse = (world: SimulatedWorld, hostExtId: string, profileExtId: string): number =>
+  [...domainFacts(world).all().values()]
+    .filter((fact) => fact.state === 'ON' && fact.hostExtId === hostExtId)
+    .flatMap(({ domain }) => domain.nics)
+    .filter(({ virtualFunction }) => virtualFunction?.profileExtId === profileExtId).length
+
+export const functionsOfHost = (world: SimulatedWorld, hostExtId: string, profileExtId: string): number =>
+  nicsOfHost(world, hostExtId)
+    .flatMap(({ virtualFunctions }) => virtualFunctions ?? [])
+    .reduce((sum, each) => sum + (each.profileExtId === profileExtId ? each.count : 0), 0)
 
 export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
   const { models, rack, profiles = {} } = factOf(world, hostExtId)
@@ -83,8 +97,8 @@ export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly H
   })
 }
 
-export function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
-  const { hasLostPower, lostUplinks = [], flaps = {} } = faultOf(world, hostExtId)
+function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
+  const { hasLostPower, lostUplinks = [], flaps = {} } = hardwareFaults(world).get(hostExtId) ?? {}
   if (hasLostPower === true || lostUplinks.includes(name)) return false
   const flap = flaps[name]
   return flap === undefined || !isDropped(flap, world.clock.now())

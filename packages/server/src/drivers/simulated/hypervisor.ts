@@ -27,7 +27,7 @@ export {
   stallFacts,
 } from './hypervisor/facts.ts'
 
-export interface HypervisorSettings {
+interface HypervisorSettings {
   readonly durations: 'instant' | 'natural'
   readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
 }

@@ -19,13 +19,13 @@ import { createTelemetry } from './telemetry.ts'
 import { createSimulatedWeb } from './web.ts'
 import type { SimulatedWorld } from './world.ts'
 
-export interface SimulatedSettings {
+interface SimulatedSettings {
   readonly folder: string
   readonly durations: 'instant' | 'natural'
   readonly contentStore?: ContentStore | undefined
 }
 
-export type SimulatedDrivers = Drivers & { readonly objectStore: KnowingObjectStore }
+type SimulatedDrivers = Drivers & { readonly objectStore: KnowingObjectStore }
 
 export function createSimulatedDrivers(world: SimulatedWorld, settings: SimulatedSettings): SimulatedDrivers {
   const flows = new Flows(world)

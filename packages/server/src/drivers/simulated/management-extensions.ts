@@ -1,7 +1,7 @@
 /** vCenters of simulated clusters: `extern.vcenters` by cluster. */
+import { DriverError } from '../../core/tasks/define-task.ts'
 import { secretDigest } from '../hardware.ts'
 import type { ManagementExtensions, ManagementLogin } from '../management-extensions.ts'
-import { final } from './external-facts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface VcenterFact {
@@ -33,8 +33,8 @@ export function createManagementExtensions(
     const fact = facts.get(clusterExtId)
     if (fact?.hasExtension === hasExtension) return
     await reach(clusterExtId)
-    if (fact === undefined || fact.port !== login.port) throw final(`nothing answers on port ${login.port}`)
-    if (!isVcenterLogin(clusterExtId, fact, login)) throw final('invalid credentials')
+    if (fact === undefined || fact.port !== login.port) throw DriverError.final(`nothing answers on port ${login.port}`)
+    if (!isVcenterLogin(clusterExtId, fact, login)) throw DriverError.final('invalid credentials')
     await facts.put(clusterExtId, { ...fact, hasExtension })
   }
   return {

@@ -8,7 +8,7 @@ import type { Collection, SimulatedWorld } from './world.ts'
 export type FunctionFact = FunctionProgram & { readonly check?: HealthCheck }
 
 /** Findings of the probes, and the pair that was active at the last one. */
-export interface FunctionHealth extends BalancerHealth {
+interface FunctionHealth extends BalancerHealth {
   readonly active?: Active
 }
 

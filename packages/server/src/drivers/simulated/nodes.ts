@@ -1,13 +1,15 @@
 /** Machines of the simulated world, in clusters and outside. Source: behaviour clustermgmt.md 1.3, 3 (State). */
 import { hash } from 'node:crypto'
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { parseHost, toSortable } from '../../core/ip-address.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostDevice } from '../hardware.ts'
-import type { NodeBundle, Nodes, NodeView } from '../nodes.ts'
+import type { NodeAddresses, NodeBundle, Nodes, NodeView } from '../nodes.ts'
 import { bridgeFacts } from './bridges.ts'
 import { controllerVmFacts } from './controller-vms.ts'
-import { deviceFacts, type HardwareFault, maintenanceFacts } from './hardware.ts'
+import { type BmcFact, deviceFacts, maintenanceFacts } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
+import { accountFacts } from './system-accounts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface NodeFact extends NodeView {
@@ -33,53 +35,41 @@ const answerSeconds = [1, 8] as const
 
 export function createNodes(world: SimulatedWorld): Nodes {
   const nodes = nodeFacts(world)
-  const isSilent = (nodeUuid: string): boolean =>
-    world.collection<HardwareFault>('hardware.faults').get(nodeUuid)?.isDown === true
   /** @throws DriverError when the node does not answer, or belongs to a cluster although it should not */
   const answering = (nodeUuid: string, call: keyof Nodes): NodeFact => {
     const node = nodes.get(nodeUuid)
-    if (node === undefined) throw new DriverError(`${call}: there is no node ${nodeUuid}`, { retryable: false })
-    if (isSilent(nodeUuid))
-      throw new DriverError(`${call}: the node ${nodeUuid} did not answer within 10 s`, { retryable: true })
+    if (node === undefined) throw DriverError.final(`${call}: there is no node ${nodeUuid}`)
+    if (isDown(world, nodeUuid)) throw DriverError.retryable(`${call}: the node ${nodeUuid} did not answer within 10 s`)
     return node
   }
   const change = async (node: NodeFact, changes: Partial<NodeView>, holder: string): Promise<void> => {
     if (node.pending !== undefined && node.pending.holder !== holder)
-      throw new DriverError(`the node ${node.nodeUuid} is being changed by ${node.pending.holder}`, {
-        retryable: false,
-      })
+      throw DriverError.final(`the node ${node.nodeUuid} is being changed by ${node.pending.holder}`)
     if (node.pending === undefined && node.clusterExtId !== undefined)
-      throw new DriverError(`the node ${node.nodeUuid} is in the cluster ${node.clusterExtId}`, { retryable: false })
+      throw DriverError.final(`the node ${node.nodeUuid} is in the cluster ${node.clusterExtId}`)
     await nodes.put(node.nodeUuid, {
       ...node,
       ...changes,
       pending: node.pending ?? { holder, before: viewOf(node) },
     })
   }
+  const moveBmc = async (nodeUuid: string, { bmc: address }: NodeAddresses): Promise<void> => {
+    const bmcs = world.collection<BmcFact>('hardware.bmcs')
+    const bmc = bmcs.get(nodeUuid)
+    if (bmc !== undefined && address !== undefined) await bmcs.put(nodeUuid, { ...bmc, address })
+  }
   const clearNetworking = async (nodeUuid: string): Promise<void> => {
     for (const [key, { hostExtId }] of [...bridgeFacts(world).all()])
       if (hostExtId === nodeUuid) await bridgeFacts(world).remove(key)
   }
   return {
-    memberSince: (hostExtId) => memberSince(world, hostExtId),
-    unconfiguredNodes: (seconds) =>
-      [...nodes.all().values()]
-        .filter(({ clusterExtId, nodeUuid }) => clusterExtId === undefined && !isSilent(nodeUuid))
-        .filter(({ nodeUuid }) => answersAfter(world, nodeUuid) <= seconds)
-        .map(viewOf)
-        .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)),
-    nodeOf(nodeUuid) {
-      const node = nodes.get(nodeUuid)
-      return node === undefined || isSilent(nodeUuid) ? undefined : viewOf(node)
-    },
-    imageOf: (clusterExtId) =>
-      bundleOf(
-        [...nodes.all().values()].find((node) => node.clusterExtId === clusterExtId && !isSilent(node.nodeUuid)),
-      ),
+    ...createDiscovery(world),
     imageNode: async (nodeUuid, { hypervisor, softwareVersion }, holder) =>
       change(answering(nodeUuid, 'imageNode'), { hypervisor, softwareVersion }, holder),
-    joinNode: async (nodeUuid, { clusterExtId, addresses }, holder) =>
-      change(answering(nodeUuid, 'joinNode'), { clusterExtId, addresses }, holder),
+    async joinNode(nodeUuid, { clusterExtId, addresses }, holder) {
+      await change(answering(nodeUuid, 'joinNode'), { clusterExtId, addresses }, holder)
+      await moveBmc(nodeUuid, addresses)
+    },
     async admitNodes(nodeUuids, holder) {
       for (const nodeUuid of nodeUuids) {
         const { pending, devices = [], ...node } = nodes.get(nodeUuid) ?? {}
@@ -90,8 +80,13 @@ export function createNodes(world: SimulatedWorld): Nodes {
       }
     },
     async takeBackNode(nodeUuid, holder) {
-      const { pending, ...node } = nodes.get(nodeUuid) ?? {}
+      const fact = nodes.get(nodeUuid)
+      // A node that was not imaged and could not join has the bridges of its cluster all the same.
+      if (fact !== undefined && fact.pending === undefined && fact.clusterExtId === undefined)
+        await clearNetworking(nodeUuid)
+      const { pending, ...node } = fact ?? {}
       if (pending?.holder !== holder) return
+      await moveBmc(nodeUuid, pending.before.addresses)
       await clearNetworking(nodeUuid)
       const { clusterExtId: _, ...rest } = node as NodeFact
       await nodes.put(nodeUuid, { ...rest, ...pending.before })
@@ -108,8 +103,32 @@ export function createNodes(world: SimulatedWorld): Nodes {
       await clearNetworking(nodeUuid)
       await maintenanceFacts(world).remove(nodeUuid)
       await controllerVmFacts(world).remove(nodeUuid)
+      for (const [extId, { hostExtId }] of [...accountFacts(world).all()])
+        if (hostExtId === nodeUuid) await accountFacts(world).remove(extId)
       await nodes.put(nodeUuid, { ...node, ...(devices.size > 0 && { devices: [...devices.values()] }) })
     },
+  }
+}
+
+/** Silent nodes are not found. */
+function createDiscovery(
+  world: SimulatedWorld,
+): Pick<Nodes, 'imageOf' | 'memberSince' | 'nodeOf' | 'unconfiguredNodes'> {
+  const answeringNodes = (): readonly NodeFact[] =>
+    [...nodeFacts(world).all().values()].filter(({ nodeUuid }) => !isDown(world, nodeUuid))
+  return {
+    memberSince: (hostExtId) => memberSince(world, hostExtId),
+    unconfiguredNodes: (seconds) =>
+      answeringNodes()
+        .filter(({ clusterExtId }) => clusterExtId === undefined)
+        .filter(({ nodeUuid }) => answersAfter(world, nodeUuid) <= seconds)
+        .map(viewOf)
+        .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)),
+    nodeOf(nodeUuid) {
+      const node = nodeFacts(world).get(nodeUuid)
+      return node === undefined || isDown(world, nodeUuid) ? undefined : viewOf(node)
+    },
+    imageOf: (clusterExtId) => bundleOf(answeringNodes().find((node) => node.clusterExtId === clusterExtId)),
   }
 }
 
@@ -127,7 +146,5 @@ function placeOf({ addresses: { cvm } }: NodeView): string {
 
 const viewOf = ({ devices: _, pending: __, memberSince: ___, ...view }: NodeFact): NodeView => view
 
-function answersAfter(world: SimulatedWorld, nodeUuid: string): number {
-  const [least, most] = answerSeconds
-  return least + (most - least) * drawsFrom(`${world.seed} discovery ${nodeUuid}`)()
-}
+const answersAfter = (world: SimulatedWorld, nodeUuid: string): number =>
+  drawnFrom(`${world.seed} discovery ${nodeUuid}`, answerSeconds)

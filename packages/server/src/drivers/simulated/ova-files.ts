@@ -14,7 +14,7 @@ import { type DiskFact, diskFacts } from './hypervisor/facts.ts'
 import { contentBytes } from './hypervisor/layers.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-export interface OvaFact {
+interface OvaFact {
   /** Of the copies; milliseconds since 1970. */
   readonly at: number
   readonly url?: string

@@ -1,6 +1,7 @@
 /** Access to the simulated places of backups. Source: behaviour platform.md 8 (place), 12 (faults). */
 import { createHash } from 'node:crypto'
 import { type BucketPlace, ObjectStoreError, type Place } from '../object-store.ts'
+import { isDown } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** By name. */
@@ -55,7 +56,7 @@ export interface Room extends Faulty {
 
 export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-export interface PlaceDoors {
+interface PlaceDoors {
   knows(place: Place): boolean
   /** @throws ObjectStoreError when access is refused */
   open(place: Place): Room
@@ -66,7 +67,6 @@ export function createPlaceDoors(world: SimulatedWorld): PlaceDoors {
   const buckets = world.collection<Bucket>('objectStore.buckets')
   const doors = world.collection<ClusterDoor>('objectStore.clusters')
   const clusters = world.collection<unknown>('hardware.clusters')
-  const faults = world.collection<{ readonly isDown?: boolean }>('hardware.faults')
 
   function openCluster(place: Exclude<Place, BucketPlace>): Room {
     const found =
@@ -75,7 +75,7 @@ export function createPlaceDoors(world: SimulatedWorld): PlaceDoors {
         : [...doors.all()].find(([, { address }]) => address === place.address)
     const [extId, door] = found ?? []
     const isThere = extId !== undefined && (door !== undefined || clusters.get(extId) !== undefined)
-    if (!isThere || faults.get(extId)?.isDown === true || door?.fault === 'unreachable') throw silent()
+    if (!isThere || isDown(world, extId) || door?.fault === 'unreachable') throw silent()
     if (
       place.kind === 'remoteCluster' &&
       (place.username !== door?.username || digestOf(place.password) !== door.password)

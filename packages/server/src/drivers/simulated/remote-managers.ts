@@ -12,7 +12,7 @@ import {
   type RemotePlace,
   type RemoteType,
 } from '../remote-managers.ts'
-import type { HardwareFault } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
 import { remoteSites } from './remote-sites.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
@@ -41,8 +41,7 @@ export const remoteInventories = (world: SimulatedWorld) =>
   world.collection<readonly InventoryRow[]>('remotes.inventories')
 
 export const isRemoteSiteCutOff = (world: SimulatedWorld, extId: string): boolean =>
-  world.collection<RemoteFaultFact>('remotes.faults').get(extId)?.isUnreachable === true ||
-  world.collection<HardwareFault>('hardware.faults').get(extId)?.isDown === true
+  world.collection<RemoteFaultFact>('remotes.faults').get(extId)?.isUnreachable === true || isDown(world, extId)
 
 const digestOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\0')).digest('hex')
 export const remotePasswordDigest = (extId: string, password: string): string => digestOf('remote', extId, password)

@@ -3,7 +3,7 @@ import type { RemoteNetworkEntities } from '../remote-networks.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** A guest at the other site. */
-export interface RemoteGuest {
+interface RemoteGuest {
   readonly macAddress: string
   readonly subnetExtId: string
 }

@@ -10,7 +10,7 @@ export interface RouterFact {
 }
 
 /** `since`: world's time in milliseconds. */
-export type RouteFact = RouteProgram & { readonly since: number }
+type RouteFact = RouteProgram & { readonly since: number }
 
 export const routerFacts = (world: SimulatedWorld): Collection<RouterFact> => world.collection('fabric.router')
 export const routeFacts = (world: SimulatedWorld): Collection<RouteFact> => world.collection('fabric.route')

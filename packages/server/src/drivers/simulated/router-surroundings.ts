@@ -1,7 +1,7 @@
 /** What a VPC's router is connected to, from the facts of the fabric. Source: behaviour networking.md 1.5, 1.10. */
 import { formatPrefix, type Prefix, parseHost, parsePrefix } from '../../core/ip-address.ts'
 import type { BgpPeer, DhcpService, ExchangedRoute, SubnetProgram } from '../network-fabric.ts'
-import type { HardwareFault } from './hardware.ts'
+import { hardwareFaults } from './hardware-faults.ts'
 import { type RouterFact, routerFacts } from './router-facts.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -38,7 +38,7 @@ export const prefixesOf = (world: SimulatedWorld, subnetExtId: string): readonly
   )
 
 function portsOf(world: SimulatedWorld, { ports, translated }: RouterFact): readonly PortView[] {
-  const hosts = world.collection<HardwareFault>('hardware.faults')
+  const hosts = hardwareFaults(world)
   return ports.map(({ subnetExtId, addresses, gatewayHostExtIds }) => ({
     subnetExtId,
     prefixes: prefixesOf(world, subnetExtId),

@@ -5,7 +5,7 @@ import type { PolicyProgram } from '../virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `countedSince`: when its counters were zero; world's time in milliseconds. */
-export type PolicyFact = PolicyProgram & { readonly countedSince: number }
+type PolicyFact = PolicyProgram & { readonly countedSince: number }
 
 export const policyFacts = (world: SimulatedWorld): Collection<PolicyFact> => world.collection('fabric.policy')
 

@@ -1,5 +1,5 @@
 /** Simulated layer-2 stretches. Source: behaviour networking.md 1.12, 3.1, 3.2. */
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom, drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { PeeredGateway, Stretching, StretchProgram, StretchView } from '../stretching.ts'
 import { serviceOf } from './gateways.ts'
@@ -11,7 +11,7 @@ import { isPassing, isRemembered, observedPath, type StretchDelays, type Stretch
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `bridgedAt`: milliseconds since 1970; absent: no frames of the subnet enter the tunnel. */
-export type StretchFact = StretchProgram & { readonly bridgedAt?: number }
+type StretchFact = StretchProgram & { readonly bridgedAt?: number }
 
 /** By stretch id. `paths` is what observations have found. */
 export const stretchFacts = (
@@ -44,7 +44,7 @@ export function createStretches(world: SimulatedWorld): Stretching {
     },
     async bridgeSubnet(stretchExtId) {
       const fact = stretches.get(stretchExtId)
-      if (fact === undefined) throw new DriverError(`no gateway has the stretch ${stretchExtId}`, { retryable: false })
+      if (fact === undefined) throw DriverError.final(`no gateway has the stretch ${stretchExtId}`)
       if (fact.bridgedAt === undefined) await stretches.put(stretchExtId, { ...fact, bridgedAt: world.clock.now() })
     },
     async endBridging(stretchExtId) {
@@ -111,12 +111,9 @@ function learnedBy(world: SimulatedWorld, { remote, tunnel }: StretchFact): Stre
     })
 }
 
-const drawn = (text: string, [least, most]: readonly [number, number]): number =>
-  least + (most - least) * drawsFrom(text)()
-
 /** @param at milliseconds since 1970 */
 export function roundTripMillis(world: SimulatedWorld, { extId, remote }: StretchFact, at: number): number {
-  const distance = drawn(`${world.seed}/distance ${remote.siteExtId}`, distanceMillis)
+  const distance = drawnFrom(`${world.seed}/distance ${remote.siteExtId}`, distanceMillis)
   const more = 3 * noise(keyOf(`${world.seed}/round trip ${extId}`), 1, Math.floor(at / readingMillis))
   return Math.round(10 * (distance + more)) / 10
 }
@@ -151,6 +148,6 @@ export function pathAfter(
 }
 
 const delaysOf = (world: SimulatedWorld, { extId }: StretchFact): StretchDelays => ({
-  establishMillis: 1000 * drawn(`${world.seed}/establish ${extId}`, establishSeconds),
-  failoverMillis: 1000 * drawn(`${world.seed}/failover ${extId}`, failoverSeconds),
+  establishMillis: 1000 * drawnFrom(`${world.seed}/establish ${extId}`, establishSeconds),
+  failoverMillis: 1000 * drawnFrom(`${world.seed}/failover ${extId}`, failoverSeconds),
 })

@@ -2,17 +2,20 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { secretDigest } from '../hardware.ts'
 import type { SystemAccountAccess, SystemAccounts } from '../system-accounts.ts'
-import type { SimulatedWorld } from './world.ts'
+import type { RequireAnswer } from './hardware-faults.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface AccountFact {
   readonly clusterExtId: string
+  /** Absent: the account of a cluster. */
+  readonly hostExtId?: string
   readonly digest?: string
   /** The last change, with what it replaced. */
   readonly changed?: { readonly key: string; readonly before?: string }
 }
 
-/** @throws DriverError when the cluster or host cannot do `call` now */
-type RequireAnswer = (id: string, call: string) => void
+/** By account. */
+export const accountFacts = (world: SimulatedWorld): Collection<AccountFact> => world.collection('hardware.accounts')
 
 interface HeldByBmc {
   readonly address: string
@@ -26,7 +29,7 @@ interface Bmcs {
 }
 
 export function createSystemAccounts(world: SimulatedWorld, requireAnswer: RequireAnswer, bmcs: Bmcs): SystemAccounts {
-  const facts = world.collection<AccountFact>('hardware.accounts')
+  const facts = accountFacts(world)
   const bmcFacts = world.collection<HeldByBmc>('hardware.bmcs')
 
   const reach = ({ clusterExtId, hostExtId, bmc }: SystemAccountAccess, call: string): void => {
@@ -47,7 +50,7 @@ export function createSystemAccounts(world: SimulatedWorld, requireAnswer: Requi
   return {
     async changePassword(account, password, callKey) {
       reach(account, 'changePassword')
-      const { extId, clusterExtId, bmc } = account
+      const { extId, clusterExtId, hostExtId, bmc } = account
       const fact = facts.get(extId)
       if (fact?.changed?.key === callKey) return
       const held = bmc === undefined ? undefined : bmcFacts.get(bmc.hostExtId)
@@ -61,17 +64,19 @@ export function createSystemAccounts(world: SimulatedWorld, requireAnswer: Requi
       const before = bmc === undefined ? fact?.digest : bmcs.digest(bmc.hostExtId, bmc.password)
       await put(account, {
         clusterExtId,
+        ...(hostExtId === undefined ? {} : { hostExtId }),
         digest,
         changed: { key: callKey, ...(before === undefined ? {} : { before }) },
       })
     },
 
     async takeBackPassword(account, callKey) {
-      const { changed, clusterExtId } = facts.get(account.extId) ?? {}
-      if (changed?.key !== callKey || clusterExtId === undefined) return
+      const fact = facts.get(account.extId)
+      if (fact?.changed?.key !== callKey) return
+      const { changed, ...kept } = fact
       reach(account, 'takeBackPassword')
       const { before } = changed
-      if (before !== undefined) await put(account, { clusterExtId, digest: before })
+      if (before !== undefined) await put(account, { ...kept, digest: before })
       // A BMC keeps its password itself.
       if (before === undefined || account.bmc !== undefined) await facts.remove(account.extId)
     },

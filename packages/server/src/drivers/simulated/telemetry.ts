@@ -11,13 +11,12 @@ import {
 import { readBalancer } from './balancer-traffic.ts'
 import { createBlockReadings } from './block-load.ts'
 import { diskReading } from './disk-load.ts'
-import { holds } from './drive-history.ts'
 import { readDrives } from './drive-readings.ts'
 import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
-import { downtimeFacts, slownessFacts } from './hardware.ts'
 import { memberSince } from './nodes.ts'
 import { keyOf, noise, smooth } from './noise.ts'
+import { downtimeFacts, slowdownIn, slownessFacts, wasDown } from './past-times.ts'
 import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -40,8 +39,7 @@ const memorySeconds = 4 * hour
 export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostBy'>): Telemetry {
   const slowness = slownessFacts(world)
   const downtimes = downtimeFacts(world)
-  const slowdownAt = (hostExtId: string, time: number): number =>
-    slowness.get(hostExtId)?.times.find((period) => holds(period, time))?.factor ?? 1
+  const slowdownAt = (hostExtId: string, time: number): number => slowdownIn(slowness.get(hostExtId), time)
   const read: Telemetry['read'] = async (vm, times) => {
     const key = guestKey(world.seed, vm.extId)
     const lostAt = flows.lostBy(vm.extId)
@@ -63,12 +61,9 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
     readDrives: async (hostExtId, times) => readDrives(world, hostExtId, times),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
-      const down = downtimes.get(hostExtId)?.times ?? []
+      const down = downtimes.get(hostExtId)
       const since = memberSince(world, hostExtId)
-      return times.map((time) => {
-        if (time <= since || down.some((period) => holds(period, time))) return undefined
-        return hostReadingOf(key, time / 1000)
-      })
+      return times.map((time) => (time <= since || wasDown(down, time) ? undefined : hostReadingOf(key, time / 1000)))
     },
   }
 }

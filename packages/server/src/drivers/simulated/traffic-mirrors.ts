@@ -6,7 +6,8 @@ import { carriedNics } from './carried-nics.ts'
 import type { Flow } from './flows/flow-table.ts'
 import type { Flows } from './flows/flows.ts'
 import { flowHistory, type ObservedMirror, periodAt } from './flows/history.ts'
-import { type HardwareFault, maintenanceFacts } from './hardware.ts'
+import { maintenanceFacts } from './hardware.ts'
+import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
 import { nicsOfHost } from './host-nics.ts'
 import { domainFacts } from './hypervisor/facts.ts'
@@ -118,7 +119,7 @@ function placeOfHostNic(
 }
 
 function hostFaults(world: SimulatedWorld): (hostExtId: string) => string | undefined {
-  const faults = world.collection<HardwareFault>('hardware.faults')
+  const faults = hardwareFaults(world)
   const maintenance = maintenanceFacts(world)
   return (hostExtId) => {
     if (faults.get(hostExtId)?.isDown === true) return `the host ${hostExtId} is down`

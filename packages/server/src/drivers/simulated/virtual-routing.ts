@@ -6,7 +6,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { DhcpService } from '../network-fabric.ts'
 import type { ControllerProgram, ControllerState, FloatingIpProgram, VirtualRouting } from '../virtual-routing.ts'
 import { createBalancers } from './balancers.ts'
-import type { HardwareFault } from './hardware.ts'
+import { isDown } from './hardware-faults.ts'
 import { createOverlayTransport } from './overlay-transport.ts'
 import { type RouterFact, routerFacts } from './router-facts.ts'
 import { createRouteTables, routesOfRouter } from './router-tables.ts'
@@ -14,10 +14,10 @@ import { createPolicies } from './routing-policies.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** `hostExtIds`: hosts with its agents. */
-export type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
+type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
 
 /** By controller id. */
-export interface ControllerFault {
+interface ControllerFault {
   readonly state: 'DEGRADED' | 'DOWN'
 }
 
@@ -44,23 +44,22 @@ export function nameServersGiven(world: SimulatedWorld, subnetExtId: string): un
 
 function createControllers(world: SimulatedWorld) {
   const { controllers, controllerFaults } = routingFacts(world)
-  const hardwareFaults = world.collection<HardwareFault>('hardware.faults')
 
   const stateOf = (controllerExtId: string): ControllerState => {
     const controller = controllers.get(controllerExtId)
     if (controller === undefined) return 'DOWN'
-    const isAnAgentSilent = controller.hostExtIds.some((host) => hardwareFaults.get(host)?.isDown === true)
+    const isAnAgentSilent = controller.hostExtIds.some((host) => isDown(world, host))
     return controllerFaults.get(controllerExtId)?.state ?? (isAnAgentSilent ? 'DEGRADED' : 'UP')
   }
   const controllerAt = (extId: string): ControllerFact => {
     const controller = controllers.get(extId)
-    if (controller === undefined) throw new DriverError(`no controller ${extId}`, { retryable: false })
+    if (controller === undefined) throw DriverError.final(`no controller ${extId}`)
     return controller
   }
   /** @throws DriverError, retryable, when no controller answers */
   const requireUp = (): void => {
     if ([...controllers.all().keys()].some((extId) => stateOf(extId) !== 'DOWN')) return
-    throw new DriverError('the network controller does not answer', { retryable: true })
+    throw DriverError.retryable('the network controller does not answer')
   }
   const calls: Pick<
     VirtualRouting,
@@ -95,7 +94,7 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
   const routerAt = (vpcExtId: string): RouterFact => {
     requireUp()
     const router = routers.get(vpcExtId)
-    if (router === undefined) throw new DriverError(`no router of the VPC ${vpcExtId}`, { retryable: false })
+    if (router === undefined) throw DriverError.final(`no router of the VPC ${vpcExtId}`)
     return router
   }
 

@@ -1,5 +1,5 @@
 /** Whether a simulated tunnel is up is a function of its facts and of time. Source: behaviour networking.md 1.11, 3.4. */
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import type { TunnelProgram, TunnelRouting, TunnelSecurity, TunnelSpeaker } from '../vpn-tunnels.ts'
 import { serviceOf, upFromOf } from './gateways.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -120,8 +120,8 @@ export function bgpSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undef
 const isSamePassword = ({ local, remote }: { readonly local: SpeakerFact; readonly remote: SpeakerFact }): boolean =>
   local.passwordDigest === remote.passwordDigest
 
-const millisOf = (world: SimulatedWorld, text: string, [least, most]: readonly [number, number]): number =>
-  Math.round(1000 * (least + (most - least) * drawsFrom(`${world.seed}/${text}`)()))
+const millisOf = (world: SimulatedWorld, text: string, seconds: readonly [number, number]): number =>
+  Math.round(1000 * drawnFrom(`${world.seed}/${text}`, seconds))
 
 /** A tunnel that was lost is negotiated again when its peer answers, or has the right key, again. */
 export async function setTunnelFault(

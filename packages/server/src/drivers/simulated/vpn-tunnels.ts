@@ -20,8 +20,7 @@ export function createVpnTunnels(world: SimulatedWorld): VpnTunnels {
   const { clock } = world
   const tunnelAt = (connectionExtId: string): TunnelFact => {
     const tunnel = tunnels.get(connectionExtId)
-    if (tunnel === undefined)
-      throw new DriverError(`no tunnel of the connection ${connectionExtId}`, { retryable: false })
+    if (tunnel === undefined) throw DriverError.final(`no tunnel of the connection ${connectionExtId}`)
     return tunnel
   }
   const without = async (connectionExtId: string, names: readonly (keyof TunnelFact)[]): Promise<void> => {

@@ -2,12 +2,12 @@
  * The web servers `*.simulated`. Facts: `web.documents` by URL; `web.authorities` by host, which serve their
  * list at any `.crl` and answer OCSP requests; `web.faults` by host. Source: behaviour iam.md 11.
  */
-import { drawsFrom } from '../../core/ids/draws.ts'
+import { drawnFrom } from '../../core/ids/draws.ts'
 import { type Web, WebError, type WebRequest } from '../web.ts'
 import { type AuthorityFact, ocspAnswerOf, revocationListOf } from './authority.ts'
 import type { SimulatedWorld } from './world.ts'
 
-export interface DocumentFact {
+interface DocumentFact {
   readonly base64: string
 }
 
@@ -18,7 +18,7 @@ export interface WebFaultFact {
   readonly status?: number
 }
 
-const duration = { least: 50, most: 300 } as const
+const fetchMillis = [50, 300] as const
 
 export function createSimulatedWeb(
   world: SimulatedWorld,
@@ -50,8 +50,7 @@ export function createSimulatedWeb(
       if (fault?.kind === 'status')
         throw new WebError('status', `the server answered ${fault.status ?? 500}, expected 200`)
       if (settings.durations === 'natural') {
-        const draw = drawsFrom(`${world.seed}/web/${request.url}/${world.clock.now()}`)()
-        await world.clock.sleep(duration.least + draw * (duration.most - duration.least))
+        await world.clock.sleep(drawnFrom(`${world.seed}/web/${request.url}/${world.clock.now()}`, fetchMillis))
       }
       const content = await contentAt(request, host)
       if (content.byteLength > request.maximumBytes)

@@ -55,7 +55,7 @@ export interface SimulatedWorld {
 }
 
 /** Log lines of clusters. They are not kept. */
-export interface WorldLog {
+interface WorldLog {
   readonly write: (clusterExtId: string, line: LogLine) => void
   /** The returned function ends the watch. */
   readonly watch: (onLine: (clusterExtId: string, line: LogLine) => void) => () => void
@@ -149,6 +149,25 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
     },
   })
   return worldOn(store)
+}
+
+/** Views of the facts of a host, kept until a fact changes, because lists ask for each host in turn. */
+export function viewsByHost<T, V extends { readonly hostExtId: string }>(
+  collection: string,
+  viewsOf: (facts: ReadonlyMap<string, T>) => readonly V[],
+): (world: SimulatedWorld, hostExtId: string) => readonly V[] {
+  const indexes = new WeakMap<ReadonlyMap<string, T>, { byHost?: ReadonlyMap<string, readonly V[]> }>()
+  return (world, hostExtId) => {
+    const facts = world.collection<T>(collection).all()
+    let index = indexes.get(facts)
+    if (index === undefined) {
+      const kept: { byHost?: ReadonlyMap<string, readonly V[]> } = {}
+      indexes.set(facts, (index = kept))
+      world.watch([collection], () => delete kept.byHost)
+    }
+    index.byHost ??= Map.groupBy(viewsOf(facts), (view) => view.hostExtId)
+    return index.byHost.get(hostExtId) ?? []
+  }
 }
 
 export function factsIn(transaction: Transaction): FactWriter {

@@ -47,6 +47,8 @@ declare module 'net-snmp' {
   export type SendOptions = { readonly upTime: number }
 
   export interface Session extends EventEmitter {
+    readonly dgram: EventEmitter
+    onMsg(message: Buffer): void
     trap(oid: string, varbinds: readonly Varbind[], options: SendOptions, sent: Sent): void
     inform(oid: string, varbinds: readonly Varbind[], options: SendOptions, sent: Sent): void
     /** `noWait`: no answer is expected. */

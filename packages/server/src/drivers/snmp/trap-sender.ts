@@ -22,7 +22,7 @@ export interface TrapSettings {
 const timeoutMilliseconds = 5000
 const repetitions = 3
 /** To one receiver. */
-const maximumUnderWay = 20
+const maximumConcurrent = 20
 const maximumWaiting = 1000
 const maximumKeys = 1000
 const maximumTicks = 2 ** 32
@@ -39,7 +39,7 @@ provideDes()
 export function createTrapSender(settings: TrapSettings): TrapSender {
   const { guard, real, log } = settings
   const open = new Set<Session>()
-  const queues = new Map<string, { readonly slots: Semaphore; length: number }>()
+  const queues = new Map<string, { readonly semaphore: Semaphore; length: number }>()
   const closing = new AbortController()
   const engineTime = (): number => Math.floor((real.now() - engineStart) / 1000)
 
@@ -53,19 +53,19 @@ export function createTrapSender(settings: TrapSettings): TrapSender {
     }
   }
 
-  async function inTurn(receiver: TrapReceiver, notification: Notification): Promise<void> {
+  async function enqueue(receiver: TrapReceiver, notification: Notification): Promise<void> {
     const refusal = guard.refusalOf(receiver.address)
     if (refusal !== undefined) throw new Error(refusal)
-    const place = `${receiver.protocol} ${receiver.address} ${receiver.port}`
-    const queue = queues.get(place) ?? { slots: new Semaphore(maximumUnderWay), length: 0 }
+    const destination = `${receiver.protocol} ${receiver.address} ${receiver.port}`
+    const queue = queues.get(destination) ?? { semaphore: new Semaphore(maximumConcurrent), length: 0 }
     if (queue.length >= maximumWaiting) throw new Error(`${queue.length} messages wait for it already`)
-    queues.set(place, queue)
+    queues.set(destination, queue)
     queue.length++
     try {
-      await queue.slots.use(() => deliver(receiver, notification), closing.signal)
+      await queue.semaphore.use(() => deliver(receiver, notification), closing.signal)
     } finally {
       queue.length--
-      if (queue.length === 0) queues.delete(place)
+      if (queue.length === 0) queues.delete(destination)
     }
   }
 
@@ -73,7 +73,7 @@ export function createTrapSender(settings: TrapSettings): TrapSender {
     refusalOf: (address) => guard.refusalOf(address),
     async send(receiver, notification) {
       try {
-        await inTurn(receiver, notification)
+        await enqueue(receiver, notification)
       } catch (error) {
         const failure = lost(receiver, (error as Error).message)
         if (!closing.signal.aborted) log.warn({ oid: notification.oid }, failure.message)
@@ -126,6 +126,14 @@ function withEngineTime(session: Session, engineTime: () => number): Session {
 function withoutThrowing(session: Session): Session {
   // An answer that is no SNMP: the inform is repeated.
   session.on('error', () => undefined)
+  // The library throws at a V3 message or a report within a V2 session, after it has forgotten the request.
+  session.dgram.removeAllListeners('message').on('message', (bytes: Buffer) => {
+    try {
+      session.onMsg(bytes)
+    } catch (error) {
+      session.emit('refused', error)
+    }
+  })
   return session
 }
 
@@ -157,6 +165,7 @@ function sent(session: Session, { isInform }: TrapReceiver, { oid, upTime, value
   const options = { upTime: Math.max(1, Math.floor(upTime) % maximumTicks) }
   return new Promise((resolve, reject) => {
     const done = (error: Error | null): void => (error === null || error === undefined ? resolve() : reject(error))
+    session.on('refused', ({ message }: Error) => reject(new Error(`its answer cannot be processed: ${message}`)))
     if (isInform) session.inform(oid, varbinds, options, done)
     else session.trap(oid, varbinds, options, done)
   })

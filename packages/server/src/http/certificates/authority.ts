@@ -3,8 +3,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
+import { serverDays } from '../../core/x509.ts'
 import { readKey, writePair } from './files.ts'
-import { type Authority, dayMillis, makeAuthority, privateKeyPem, serverDays } from './make.ts'
+import { type Authority, dayMillis, makeAuthority, privateKeyPem } from './make.ts'
 
 export const authorityPath = (data: string): string => join(data, 'tls', 'ca.pem')
 const keyPathOf = (data: string): string => join(data, 'tls', 'ca-key.pem')

@@ -9,6 +9,7 @@ import {
   X509Certificate,
 } from 'node:crypto'
 import { isIP, isIPv4 } from 'node:net'
+import { serverDays } from '../../core/x509.ts'
 import { bits, explicit, implicit, integer, octets, oid, sequence, set, text, time, truth } from './der.ts'
 
 export interface Authority {
@@ -23,8 +24,6 @@ export interface ServerCertificate {
 }
 
 export const dayMillis = 86_400_000
-/** The maximum that Apple's clients accept. */
-export const serverDays = 825
 const authorityDays = 3650
 
 const signature = sequence(oid('1.2.840.10045.4.3.2'))

@@ -71,15 +71,17 @@ export function selfLinks(operation: Operation, namespaces: Namespaces): LinkSel
   // Entities of the control interface have no field with the name of their world, so the path cannot be filled in.
   const namesWorld = pieces.some((piece, index) => index % 2 === 1 && piece === 'worldName')
   if (namesWorld) return undefined
-  const namesParent = pieces.some((piece, index) => index % 2 === 1 && piece === parentParameter)
+  const variables = pieces.filter((_, index) => index % 2 === 1)
   return (item, version) => {
     if (!isObject(item) || typeof item['extId'] !== 'string' || item['links'] !== undefined) return item
-    const parent = namesParent ? valueAt(item, parentSteps) : undefined
-    // `$select` may leave out the parent.
-    if (namesParent && parent === undefined) return item
     let href = `/${operation.namespace}/${version}${pieces[0]}`
-    for (let index = 1; index < pieces.length; index += 2)
-      href += `${pieces[index] === parentParameter ? parent : item['extId']}${pieces[index + 1]}`
+    for (const [index, name] of variables.entries()) {
+      const isOwn = index === variables.length - 1 && name !== parentParameter
+      const value = isOwn ? item['extId'] : name === parentParameter ? valueAt(item, parentSteps) : item[name]
+      // `$select` may leave out the parent.
+      if (value === undefined) return item
+      href += `${value}${pieces[2 * index + 2]}`
+    }
     return { ...item, links: [{ href, rel: 'self' }] }
   }
 }

@@ -11,7 +11,7 @@ h1 { font-size: 1.5rem } h2 { border-bottom: 1px solid var(--line); margin-top: 
 code { font: 13px ui-monospace, monospace } input { font: inherit; padding: .4rem .7rem; width: 100%; max-width: 30rem }
 details { border-bottom: 1px solid var(--soft); padding: .25rem 0 } summary { cursor: pointer; display: flex; gap: .75rem; align-items: baseline }
 summary::-webkit-details-marker { display: none }
-.method { color: var(--accent); font-weight: 600; min-width: 4.2rem } .gap { opacity: .55 } dl { display: grid; grid-template-columns: 9rem 1fr; gap: .2rem 1rem; margin: .5rem 0 1rem 5rem }
+.method { color: var(--accent); font-weight: 600; min-width: 4.2rem } dl { display: grid; grid-template-columns: 9rem 1fr; gap: .2rem 1rem; margin: .5rem 0 1rem 5rem }
 dt { opacity: .7 } dd { margin: 0; overflow-wrap: anywhere } nav a { margin-right: 1rem }`
 
 const script = `
@@ -41,14 +41,9 @@ ${contract.map(section).join('\n')}
 }
 
 function section(namespace: Namespace): string {
-  const built = namespace.operations.map((operation) => ({ path: operation.path, html: row(namespace, operation) }))
-  const gaps = namespace.unimplemented.map((gap) => ({
-    path: gap.path,
-    html: `<details class="gap" data-text="${escapeHtml(`${gap.key} ${gap.path}`.toLowerCase())}"><summary><span class="method">${gap.method}</span><code>/api/${namespace.name}/${gap.versions[0]}${escapeHtml(gap.path)}</code><span>${gap.key.slice(gap.key.lastIndexOf('.') + 1)} (not built yet)</span></summary></details>`,
-  }))
-  const rows = [...built, ...gaps]
-    .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
-    .map((entry) => entry.html)
+  const rows = namespace.operations
+    .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
+    .map((operation) => row(namespace, operation))
   return `<h2 id="${namespace.name}">${namespace.name} <small>${namespace.versions.join(', ')}</small></h2>\n${rows.join('\n')}`
 }
 

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { flowMessages } from '../../core/flow-counts.ts'
 import { syslogLines } from '../../core/syslog-counts.ts'
 import { cachedBodies } from '../envelope/cached-bodies.ts'
 import { renderedTexts } from '../envelope/rendered-texts.ts'
@@ -75,6 +76,16 @@ export class Metrics {
       collect() {
         this.reset()
         for (const [outcome, count] of Object.entries(syslogLines)) this.inc({ outcome }, count)
+      },
+    })
+    new Counter({
+      name: 'hyperplane_flow_messages_total',
+      help: 'Messages with flow records for IPFIX collectors, sent or lost.',
+      labelNames: ['outcome'],
+      registers,
+      collect() {
+        this.reset()
+        for (const [outcome, count] of Object.entries(flowMessages)) this.inc({ outcome }, count)
       },
     })
     new Gauge({

@@ -176,6 +176,8 @@ async function seedParts(
 }
 
 const maximumNodes = 4
+const blockId = (name: string, slot: number): string =>
+  seedId(slot < maximumNodes ? `block/${name}` : `block/${name}/${Math.floor(slot / maximumNodes)}`)
 const hertz = 2_100_000_000
 
 function nodeOf(
@@ -186,7 +188,7 @@ function nodeOf(
 ): NodeView {
   const { type, product, userName } = hostClass.hypervisor
   const version = hypervisorVersion ?? hostClass.hypervisor.version
-  const blockExtId = seedId(`block/${name}`)
+  const blockExtId = blockId(name, slot)
   return {
     nodeUuid: host.extId,
     serialNumber: `ND${host.extId.slice(0, 8).toUpperCase()}`,

@@ -17,7 +17,7 @@ interface ClusterLoad {
 
 interface Seeding {
   readonly store: Transaction
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
 export interface SeedPlaces {

@@ -57,7 +57,7 @@ export function startSyslog({ store, world, clock, transports, log }: SyslogOpti
     const next = new Map<string, Destination>()
     for (const [clusterExtId, { settings }] of clusters.all())
       for (const server of settings.RSYSLOG_SERVER_CONFIG ?? []) {
-        const receiver = receiverOf(server)
+        const receiver = syslogReceiver(server)
         const key = [clusterExtId, server.serverName, receiver.protocol, receiver.port, receiver.address].join(' ')
         if (transports.refusalOf(receiver.address) !== undefined) continue
         const known = destinations.get(key)
@@ -98,7 +98,7 @@ export function startSyslog({ store, world, clock, transports, log }: SyslogOpti
   }
 }
 
-const receiverOf = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Server): SyslogReceiver => ({
+const syslogReceiver = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Server): SyslogReceiver => ({
   address: ipv4?.value ?? ipv6?.value ?? '',
   port,
   protocol: networkProtocol,

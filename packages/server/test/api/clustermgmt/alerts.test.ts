@@ -37,6 +37,7 @@ test('a failed disk opens one alert, with the time of its failure, and closes it
       type: 'DISK_FAILED',
       clusterExtId: ids.native,
       ...{ entityKind: 'Disk', entityExtId: uuid, entityName: serialId },
+      hostExtId: host.extId,
       text: `The disk ${serialId} of the host hp-n01-b has failed.`,
       openedAt: failedAt,
     },

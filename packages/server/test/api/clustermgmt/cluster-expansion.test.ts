@@ -3,15 +3,19 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { accountId } from '../../../src/domains/clustermgmt/system-accounts/accounts.ts'
+import { factoryPassword } from '../../../src/domains/clustermgmt/system-accounts/system-user-password.ts'
 import { controllerVmFacts } from '../../../src/drivers/simulated/controller-vms.ts'
 import { drivesIn } from '../../../src/drivers/simulated/drives.ts'
-import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
+import { type NodeFact, nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
+import { accountFacts } from '../../../src/drivers/simulated/system-accounts.ts'
+import { demoBmc } from '../../../src/seeds/demo/hosts.ts'
 import { nodeId } from '../../kinds/clustermgmt/unconfigured-node.ts'
-import { clustermgmt, hostId, ids, setFault } from '../../support/clustermgmt.ts'
+import { clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
 import { driven, reached } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
-import { changed, readVm } from '../../support/native-cluster.ts'
+import { act, changed, readVm } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { ip } from '../../support/vpcs.ts'
 
@@ -91,10 +95,8 @@ test('10. a compatible node joins with its disks, and its capacity counts', asyn
   assert.ok((await listed(`${cluster}/hosts/${nodeId('a')}/virtual-nics`)).some(({ name }) => name === 'br0'))
 })
 
-test('VMs run on a host that joined, and come to it when another host is emptied', async () => {
+test('a VM that names the host that joined runs there', async () => {
   const host = nodeId('a')
-  const [, , container] = await listed(`${clustermgmt}/storage-containers?$filter=clusterExtId eq '${ids.native}'`)
-  assert.ok(container)
   const created = await succeeded(
     app.call('POST', '/vmm/v4.2/ahv/config/vms', {
       body: {
@@ -152,6 +154,26 @@ test('13. a removal that leaves too few hosts is refused by the checks, with eve
   assert.equal(unknown.errors?.length, 2)
 })
 
+test('13. a removal that leaves room for the data but not for the reservations is refused', async () => {
+  const fresh = await startApp()
+  const containers = `${clustermgmt}/storage-containers`
+  const reserve = (bytes: number): Promise<CallResult> => {
+    const body = { name: 'reserved', logicalExplicitReservedCapacityBytes: bytes }
+    return fresh.call('POST', containers, { body, clusterId: ids.native, requestId: randomUUID() })
+  }
+  const check = (): Promise<any> => done(remove([hostId('hp-n01-b')], { shouldSkipRemove: true }, fresh), fresh)
+  try {
+    assert.equal((await check()).status, 'SUCCEEDED')
+    const { available } = (await reserve(2 ** 50)).errors?.[0]?.argumentsMap ?? {}
+    await succeeded(reserve(Math.floor((Number(available) * 0.95) / 2)), fresh)
+    const task = await check()
+    assert.equal(task.status, 'FAILED')
+    assert.match(messagesOf(task), /have room for \d+ bytes, and the cluster stores or reserves \d+/)
+  } finally {
+    await fresh.close()
+  }
+})
+
 test('a node with another hypervisor version is imaged, and keeps the version of the cluster', async () => {
   const refused = await done(expand(nodeList('c'), { configParams: { shouldSkipImaging: true } }))
   assert.match(messagesOf(refused), /has to be imaged/)
@@ -188,6 +210,32 @@ test('the checks of an expansion name every obstacle at once', async () => {
   assert.equal((await expand([nodeList('a')[0] as object, nodeList('a')[0] as object])).status, 400)
 })
 
+test('a block is in the rack that an expansion names, and its units show the racks', async () => {
+  const { block } = nodeFacts(app.world).get(nodeId('c')) as NodeFact
+  const inRack = (rackName: string, more: object = {}) =>
+    ask('expand-cluster', {
+      nodeParams: { nodeList: nodeList('c'), blockList: [{ blockId: block.serialNumber, rackName, ...more }] },
+      configParams: { shouldValidateRackAwareness: true },
+    })
+  assert.equal((await inRack('rack-7', { rackName: undefined })).status, 400)
+  const other = await done(inRack('rack-7', { blockId: 'BL0' }))
+  assert.match(messagesOf(other), /blockId: expected BL\w+; found BL0/)
+  assert.match(messagesOf(other), /expected the rackName of block/)
+  await succeeded(inRack('rack-7'))
+  const units = async (): Promise<any[]> => (await app.call('GET', `${cluster}/rackable-units`)).data
+  const racks = new Map((await units()).map(({ serial, rack }) => [serial, rack]))
+  const rack = racks.get(block.serialNumber)
+  assert.match(rack.uuid, /^[0-9a-f-]{36}$/)
+  const { nodes } = (await units()).find(({ rack }) => rack !== undefined)
+  assert.deepEqual(
+    nodes.map(({ uuid, position, svmId }: any) => [uuid, position, svmId]),
+    [[nodeId('c'), 3, rack.id]],
+  )
+  assert.deepEqual([...racks.values()].filter(Boolean), [rack])
+  await succeeded(remove([nodeId('c')]))
+  assert.ok((await units()).every(({ rack }) => rack === undefined))
+})
+
 test('12. of two expansions that name the same node at once, one is accepted', async () => {
   const both = await Promise.all([expand(nodeList('a')), expand(nodeList('a'))])
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
@@ -205,6 +253,8 @@ test('one node that cannot join keeps all of them out, and all can be discovered
   const task = await done(expand(nodeList('a', 'c')))
   assert.equal(task.status, 'FAILED')
   assert.match(messagesOf(task), /could not join/)
+  for (const letter of ['a', 'c'] as const)
+    assert.deepEqual(app.drivers.networkFabric.bridges(nodeId(letter)), [], `bridges of node ${letter}`)
   assert.equal(await numberOfNodes(), 4)
   assert.equal((await discovered()).length, 3)
   await noFaults(app)
@@ -221,6 +271,33 @@ test('a node that joins for computing only brings no disks and no controller VM'
   assert.deepEqual([host.hostType, host.controllerVm], ['COMPUTE_ONLY', undefined])
   assert.equal((await listed(`${clustermgmt}/disks`)).length, disks)
   await succeeded(remove([nodeId('b')]))
+})
+
+test('a node that joins never to be scheduled stores data and gets no VM', async () => {
+  const disks = (await listed(`${clustermgmt}/disks`)).length
+  const never = { configParams: { isNeverScheduleable: true } }
+  await succeeded(expand(nodeList('a'), never))
+  const host = (await app.call('GET', `${cluster}/hosts/${nodeId('a')}`)).data
+  assert.deepEqual([host.hostType, host.controllerVm.isInMaintenanceMode], ['STORAGE_ONLY', false])
+  assert.ok((await listed(`${clustermgmt}/disks`)).length > disks)
+  const status = await listed('/networking/v4.3/config/node-schedulable-statuses?$filter=isNeverSchedulable eq true')
+  assert.deepEqual(
+    status.map(({ extId }) => extId),
+    [nodeId('a')],
+  )
+  const vm = (await vmsOn(app, hostId('hp-n01-b')))[0] as string
+  const moved = await act(app, vm, 'migrate-to-host', { host: { extId: nodeId('a') } })
+  assert.match(String(moved.errors?.[0]?.message), /runs no VMs/)
+  const path = `/clustermgmt/v4.2/operations/clusters/${ids.native}/hosts/${hostId('hp-n01-b')}/$actions`
+  const maintain = (action: string): Promise<any> =>
+    succeeded(app.call('POST', `${path}/${action}-host-maintenance`, { body: {}, requestId: randomUUID() }))
+  await maintain('enter')
+  assert.deepEqual(await vmsOn(app, nodeId('a')), [])
+  await maintain('exit')
+  await succeeded(remove([nodeId('a')]))
+
+  assert.equal((await ask('expand-cluster', { nodeParams: { computeNodeList: nodeList('b') }, ...never })).status, 400)
+  assert.equal((await expand(nodeList('a'), { configParams: { shouldSkipDiscovery: true } })).status, 400)
 })
 
 test('a host that joined for computing only is no loss of storage in maintenance, and gives the pool no disks', async () => {
@@ -275,6 +352,73 @@ test('an expansion and a removal that are cancelled leave everything as it was',
   } finally {
     await slow.close()
   }
+})
+
+test('what would be bound to a host that leaves is refused, and what came in time keeps the host', async () => {
+  const slow = await startApp({ config: { durations: 'natural' } })
+  const victim = hostId('hp-n01-b')
+  const ofOneCopy = (name: string, more: object = {}): Promise<CallResult> => {
+    const body = { name, replicationFactor: 1, ...more }
+    return slow.call('POST', `${clustermgmt}/storage-containers`, {
+      body,
+      clusterId: ids.native,
+      requestId: randomUUID(),
+    })
+  }
+  try {
+    const removing = await remove([victim], {}, slow)
+    await reached(slow, removing, 45)
+    assert.equal(refusal(await ofOneCopy('too-late', { affinityHostExtId: victim })), '409 CLUSTER_BUSY')
+    const [drive] = slow.drivers.hardware.drivesOf(victim)
+    assert.equal(refusal(await ask('add-disk', { serialNumber: drive?.serialNumber }, slow)), '409 CLUSTER_BUSY')
+    const made: any[] = []
+    for (const name of ['one', 'two', 'three', 'four']) {
+      const task = await driven(slow, slow.task(await ofOneCopy(name)))
+      made.push((await slow.call('GET', `${clustermgmt}/storage-containers/${task.entitiesAffected[0].extId}`)).data)
+    }
+    assert.ok(made.every(({ affinityHostExtId }) => affinityHostExtId !== undefined && affinityHostExtId !== victim))
+    await slow.store.transaction((store) =>
+      store.update(StorageContainer, made[0].extId, { affinityHostExtId: victim } as never),
+    )
+    const kept = await driven(slow, slow.task(removing))
+    assert.equal(kept.status, 'FAILED')
+    assert.match(messagesOf(kept), /These storage containers have their only copy on "hp-n01-b": "one"/)
+    assert.equal((await slow.call('GET', `${cluster}/hosts/${victim}`)).data.nodeStatus, 'NORMAL')
+    assert.ok(slow.drivers.hardware.drivesOf(victim).every(({ isInPool, isLeaving }) => isInPool && isLeaving !== true))
+    await checkInvariants(slow)
+  } finally {
+    await slow.close()
+  }
+})
+
+test('a node that leaves and joins again has a BMC at the address asked for, and the factory passwords', async () => {
+  const bmcPath = `${cluster}/hosts/${nodeId('a')}/bmc-info`
+  const bmcStatus = async (): Promise<string> => {
+    assert.equal((await done(putFresh(app, bmcPath, { credential: demoBmc }))).status, 'SUCCEEDED')
+    return (await app.call('GET', bmcPath)).data.status
+  }
+  await succeeded(expand([{ ...nodeList('a')[0], ipmiIp: ip('10.44.1.199') }]))
+  assert.equal((await app.call('GET', bmcPath)).data.ipAddress.ipv4.value, '10.44.1.199')
+  assert.equal(await bmcStatus(), 'VALID')
+  const root = accountId('AHV', nodeId('a'), 'root')
+  const passwords = `${clustermgmt}/system-user-passwords`
+  const rootStatus = async (): Promise<string> => (await listed(passwords)).find(({ extId }) => extId === root)?.status
+  const body = { currentPassword: factoryPassword, newPassword: 'N3w.Passw0rd' }
+  await succeeded(app.call('POST', `${passwords}/${root}/$actions/change-password`, { body, requestId: randomUUID() }))
+  assert.equal(await rootStatus(), 'SECURE')
+  assert.ok(accountFacts(app.world).get(root))
+  await succeeded(remove([nodeId('a')]))
+  assert.equal(accountFacts(app.world).get(root), undefined)
+
+  const match = { driverCall: { driver: 'hardware', method: 'poolDrivesOf' } }
+  await aFault(app, match, { error: 'SERVICE_UNAVAILABLE', arguments: { fault: 'It fails on purpose.' } }, { next: 1 })
+  assert.equal((await done(expand([{ ...nodeList('a')[0], ipmiIp: ip('10.44.1.198') }]))).status, 'FAILED')
+  await noFaults(app)
+  await succeeded(expand(nodeList('a')))
+  assert.equal((await app.call('GET', bmcPath)).data.ipAddress.ipv4.value, '10.44.1.199')
+  assert.equal(await bmcStatus(), 'VALID')
+  assert.equal(await rootStatus(), 'DEFAULT')
+  await succeeded(remove([nodeId('a')]))
 })
 
 async function vmsOn(at: TestApp, host: string): Promise<string[]> {

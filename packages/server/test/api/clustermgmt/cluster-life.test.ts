@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { drivesIn } from '../../../src/drivers/simulated/drives.ts'
+import { type NodeFact, nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
 import { nodeId } from '../../kinds/clustermgmt/unconfigured-node.ts'
-import { clustermgmt, ids } from '../../support/clustermgmt.ts'
+import { clustermgmt, ids, setFault } from '../../support/clustermgmt.ts'
 import { driven, reached } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
@@ -213,18 +215,98 @@ const failing = (driver: string, call: string): Promise<unknown> =>
     { next: 1 },
   )
 
-for (const call of ['joinNode', 'formCluster', 'putBridge', 'writeSettings', 'putContainer'])
+async function requireNothingLeft(at: TestApp, { entitiesAffected }: any): Promise<void> {
+  const cluster = entitiesAffected[0].extId
+  assert.equal((await at.call('GET', `${clusters}/${cluster}`)).status, 404)
+  for (const facts of ['hardware.clusters', 'remotes.sides'])
+    assert.equal(at.world.collection(facts).get(cluster), undefined)
+  for (const letter of ['a', 'b'] as const) {
+    const { clusterExtId, pending } = nodeFacts(at.world).get(nodeId(letter)) ?? {}
+    assert.deepEqual([clusterExtId, pending], [undefined, undefined])
+    assert.ok(drivesIn(at.world, nodeId(letter)).every(({ isInPool }) => !isInPool))
+    assert.deepEqual(at.drivers.networkFabric.bridges(nodeId(letter)), [], `bridges of node ${letter}`)
+  }
+}
+
+for (const call of ['joinNode', 'poolDrivesOf', 'formCluster', 'putBridge', 'writeSettings', 'putContainer'])
   test(`a creation that fails at ${call} leaves no cluster, and the nodes unconfigured`, async () => {
     await failing(call === 'putBridge' ? 'networkFabric' : 'hardware', call)
     const task = await done(create(bodyOf('branch-01')))
     assert.equal(task.status, 'FAILED')
     assert.match(task.errorMessages[0].message, /on purpose|could not join/)
-    const cluster = task.entitiesAffected[0].extId
-    assert.equal((await app.call('GET', `${clusters}/${cluster}`)).status, 404)
-    for (const facts of ['hardware.clusters', 'remotes.sides'])
-      assert.equal(app.world.collection(facts).get(cluster), undefined)
+    await requireNothingLeft(app, task)
     assert.equal((await discovered()).length, 3)
   })
+
+for (const [progress, seconds, what] of [
+  [0, 5, 'is checked'],
+  [15, 30, 'configures the networking of its nodes'],
+  [15, 200, 'joins its nodes'],
+] as const)
+  test(`a creation that an administrator cancels while it ${what} leaves no cluster`, async () => {
+    const slow = await startApp({ config: { durations: 'natural' } })
+    try {
+      const creating = await create(bodyOf('branch-01'), slow)
+      await reached(slow, creating, progress)
+      await slow.clock.advance(seconds * 1000)
+      const path = `/platform/v4.3/config/tasks/${creating.data.extId}/$actions/cancel`
+      const cancelled = await slow.call('POST', path, { requestId: randomUUID() })
+      assert.equal(cancelled.status, 200, JSON.stringify(cancelled.errors))
+      const task = await driven(slow, slow.task(creating))
+      assert.equal(task.status, 'CANCELED', JSON.stringify(task.errorMessages))
+      await requireNothingLeft(slow, task)
+      assert.equal((await driven(slow, discovered(slow))).length, 3)
+      await driven(slow, succeeded(create(bodyOf('branch-01'), slow), slow))
+      await checkInvariants(slow)
+    } finally {
+      await slow.close()
+    }
+  })
+
+test('a creation that loses a node after it has joined fails with its name, and leaves no cluster', async () => {
+  const slow = await startApp({ config: { durations: 'natural' } })
+  try {
+    const creating = await create(bodyOf('branch-01'), slow)
+    await reached(slow, creating, 70)
+    await setFault(slow, nodeId('b'), { isDown: true })
+    const task = await driven(slow, slow.task(creating))
+    assert.equal(task.status, 'FAILED')
+    assert.match(JSON.stringify(task.errorMessages), new RegExp(`${nodeId('b')} does not answer`))
+    await requireNothingLeft(slow, task)
+    await setFault(slow, nodeId('b'))
+    assert.equal((await driven(slow, discovered(slow))).length, 3)
+    await checkInvariants(slow)
+  } finally {
+    await slow.close()
+  }
+})
+
+const natives: NodeFact[] = []
+afterEach(async () => {
+  for (const node of natives.splice(0)) await nodeFacts(app.world).put(node.nodeUuid, node)
+})
+
+test('nodes with ESXi form a cluster without virtual switches, whose hosts and disks are there', async () => {
+  for (const letter of ['a', 'b'] as const) {
+    const node = nodeFacts(app.world).get(nodeId(letter)) as NodeFact
+    natives.push(node)
+    const hypervisor = { type: 'ESX', version: '8.0.3', fullName: 'VMware ESXi 8.0.3', userName: 'root' } as const
+    await nodeFacts(app.world).put(node.nodeUuid, { ...node, hypervisor })
+  }
+  const { entitiesAffected } = await succeeded(create(bodyOf('branch-esx')))
+  const cluster = entitiesAffected[0].extId
+  const { config } = (await app.call('GET', `${clusters}/${cluster}`)).data
+  assert.deepEqual(config.hypervisorTypes, ['ESX'])
+  const hosts = await listed(`${clusters}/${cluster}/hosts`)
+  assert.deepEqual(
+    hosts.map(({ hypervisor }) => hypervisor.type),
+    ['ESX', 'ESX'],
+  )
+  const switches = await listed('/networking/v4.3/config/virtual-switches')
+  assert.ok(!JSON.stringify(switches).includes(cluster))
+  await succeeded(destroy(cluster))
+  assert.equal((await discovered()).length, 3)
+})
 
 test('of two creations that name one node, one is refused', async () => {
   const slow = await startApp({ config: { durations: 'natural' } })

@@ -277,6 +277,31 @@ test('a replacement is at least as large as the disk before, an upgrade larger',
   assert.equal(driveFacts(app.world).get(disk.uuid), undefined)
 })
 
+test('a disk that was removed and pulled, in either order, is replaced by the next one in its slot', async () => {
+  const cluster = await aNativeCluster(app, { hosts: 3, drives: [SSD, HDD, HDD, HDD] })
+  const [host = ''] = cluster.hostExtIds
+  const [, , first, second] = await disksOf(cluster)
+  const pull = ({ serialId }: any) => happen(app, { type: 'DISK_PULLED', disk: serialId })
+  for (const work of [
+    async () => {
+      await done(remove(first.uuid))
+      await pull(first)
+    },
+    async () => {
+      await pull(second)
+      await done(remove(second.uuid))
+    },
+  ]) {
+    await work()
+    const inserted = { type: 'DISK_INSERTED', host, tier: 'DAS_SATA', sizeBytes: HDD.sizeBytes } as const
+    const serialNumber = /SN\w+/.exec((await happen(app, inserted)).effects[0])?.[0] as string
+    const option = (driveReplacementOption: string) =>
+      add(serialNumber, { driveReplacementOption }, { to: cluster.extId })
+    assert.equal((await option('CAPACITY_UPGRADE')).status, 400)
+    await done(option('RMA'))
+  }
+})
+
 test('unknown drives, drives of other clusters and the manager are refused', async () => {
   assert.equal(await refusal(add('SN0000')), '404 ENTITY_NOT_FOUND')
   const { serialNumber } = await read(dataDisk('b', 4))

@@ -6,7 +6,8 @@ import type { OutsideVmFact } from '../../../src/drivers/simulated/external-fact
 import { vcenterLogin } from '../../../src/seeds/demo/vcenters.ts'
 import { advance, clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
-import { aFault, noFaults } from '../../support/faults.ts'
+import { aFault, noFaults, readFault } from '../../support/faults.ts'
+import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { GiB } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
@@ -39,6 +40,25 @@ const facts = () => app.world.collection<OutsideVmFact>('extern.vms')
 const running = (): string[] =>
   [...facts().all()].flatMap(([extId, { vm }]) => (vm.powerState === 'ON' && vm.host?.extId === host ? extId : []))
 const hostOf = (vm: string): string | undefined => facts().get(vm)?.vm.host?.extId
+const changed = (extId: string, change: Partial<OutsideVmFact['vm']>): Promise<void> => {
+  const fact = facts().get(extId) as OutsideVmFact
+  return facts().put(extId, { ...fact, vm: { ...fact.vm, ...change } })
+}
+/** Like the smallest VM on the host, with another size. */
+async function anotherVm(name: string, GiBs: number): Promise<string> {
+  const [first] = running()
+  const { vm, ...fact } = facts().get(first as string) as OutsideVmFact
+  const extId = randomUUID()
+  await facts().put(extId, { ...fact, vm: { ...vm, extId, name, host: { extId: host }, memorySizeBytes: GiBs * GiB } })
+  return extId
+}
+async function removed(...vms: readonly string[]): Promise<void> {
+  for (const vm of vms) await facts().remove(vm)
+  await advance(app, 1)
+}
+const final = { error: 'CONFLICT', arguments: { fault: 'The VM did not move.' } }
+const failingMove = (nth: number): Promise<unknown> =>
+  aFault(app, { driverCall: { driver: 'externalHypervisor', method: 'moveVm' } }, final, { nth })
 
 test('the vCenter must be named, answer at its address, and accept the credentials', async () => {
   assert.match(JSON.stringify((await ask('enter', {})).errors), /vcenterInfo.*is required for hosts of ESX clusters/)
@@ -49,6 +69,26 @@ test('the vCenter must be named, answer at its address, and accept the credentia
   for (const elsewhere of [vcenter({}, '10.44.2.6'), vcenter({ port: 8443 })])
     assert.match(JSON.stringify((await ask('enter', elsewhere)).errors), /does not answer at vcenterInfo/)
   assert.equal(await stateOf(), 'normal')
+})
+
+test('nobody signs in to a vCenter by a request that is refused without it, or that is repeated', async () => {
+  const match = { driverCall: { driver: 'externalHypervisor', method: 'signIn' } }
+  const signIns = await aFault(app, match, { delay: { fixed: 'PT0S' } }, { untilRemoved: true })
+  const count = async (): Promise<number> => (await readFault(app, signIns)).timesFired
+  const path = (cluster: string): string =>
+    `/clustermgmt/v4.2/operations/clusters/${cluster}/hosts/${host}/$actions/enter-host-maintenance`
+  const as = await aUser(app, ['Cluster Admin'], { host: { uuid: { eq: hostId('hp-n01-a') } } })
+  const unseen = await app.call('POST', path(ids.extern), { body: vcenter(), requestId: randomUUID(), as })
+  const elsewhere = await app.call('POST', path(ids.native), { body: vcenter(), requestId: randomUUID() })
+  const incomplete = await ask('enter', vcenter({ password: undefined }))
+  assert.deepEqual([unseen.status, elsewhere.status, incomplete.status, await count()], [404, 404, 400, 0])
+  const requestId = randomUUID()
+  const enter = () => app.call('POST', path(ids.extern), { body: vcenter(), requestId })
+  const entered = await enter()
+  await app.task(entered)
+  assert.equal(await count(), 1)
+  assert.deepEqual([(await enter()).data, await count()], [entered.data, 1])
+  assert.equal((await done('exit')).status, 'SUCCEEDED')
 })
 
 test('the management moves running VMs to other hosts, and back afterwards', async () => {
@@ -85,48 +125,84 @@ test('a request to shut down VMs that cannot migrate is ignored with a warning, 
 
 test('when a VM fails to move, those that moved before come back', async () => {
   const [first] = running()
-  const { vm, ...fact } = facts().get(first as string) as OutsideVmFact
-  const extId = randomUUID()
-  await facts().put(extId, { ...fact, vm: { ...vm, extId, name: 'second', memorySizeBytes: 64 * GiB } })
+  const second = await anotherVm('second', 64)
   await advance(app, 1)
-  const final = { error: 'CONFLICT', arguments: { fault: 'The VM did not move.' } }
-  await aFault(app, { driverCall: { driver: 'externalHypervisor', method: 'moveVm' } }, final, { nth: 2 })
+  await failingMove(2)
   assert.equal((await done('enter')).status, 'FAILED')
   assert.equal(await stateOf(), 'normal')
-  for (const each of [first as string, extId]) assert.equal(hostOf(each), host)
+  for (const each of [first as string, second]) assert.equal(hostOf(each), host)
 
   await noFaults(app)
-  await facts().put(extId, { ...fact, vm: { ...vm, extId, name: 'second', memorySizeBytes: 4000 * GiB } })
+  await changed(second, { memorySizeBytes: 4000 * GiB })
   await advance(app, 1)
   const full = await done('enter')
   assert.equal(full.errorMessages[0].code, 'VMM-40001')
   assert.match(full.errorMessages[0].message, /no host has room/)
   assert.equal(await stateOf(), 'normal')
-  await facts().remove(extId)
-  await advance(app, 1)
+  await removed(second)
+})
+
+/** Enters maintenance, which fails at the second VM; `act` runs once the first one is elsewhere. */
+async function rolledBack(act: (first: string) => Promise<unknown>): Promise<{ first: string; second: string }> {
+  const [first = ''] = running()
+  const second = await anotherVm('second', 64)
+  await failingMove(2)
+  const acting = Promise.withResolvers<unknown>()
+  const endWatch = app.world.watch(['extern.vms'], () => {
+    if (hostOf(first) === host) return
+    endWatch()
+    act(first).then(acting.resolve, acting.reject)
+  })
+  assert.equal((await done('enter')).status, 'FAILED')
+  await acting.promise
+  assert.deepEqual([hostOf(second), await stateOf()], [host, 'normal'])
+  return { first, second }
+}
+
+test('a rollback leaves a VM where its owner has migrated it', async () => {
+  let plan: string | undefined
+  const { first, second } = await rolledBack((vm) => {
+    plan = hostOf(vm)
+    const elsewhere = ['hp-e01-b', 'hp-e01-c'].map(hostId).find((one) => one !== plan) as string
+    return changed(vm, { host: { extId: elsewhere } })
+  })
+  assert.ok(![host, plan].includes(hostOf(first)))
+  await changed(first, { host: { extId: host } })
+  await removed(second)
+})
+
+test('a rollback moves no VM back that its owner has stopped', async () => {
+  const { first, second } = await rolledBack((vm) => changed(vm, { powerState: 'OFF' }))
+  assert.notEqual(hostOf(first), host)
+  await changed(first, { powerState: 'ON', host: { extId: host } })
+  await removed(second)
+})
+
+test('a rollback leaves VMs elsewhere when the host has become full', async () => {
+  let third = ''
+  const { first, second } = await rolledBack(async () => (third = await anotherVm('third', 4000)))
+  assert.notEqual(hostOf(first), host)
+  await changed(first, { host: { extId: host } })
+  await removed(second, third)
 })
 
 test('without a rollback the host stays closed, and a later rollback returns what the first attempt moved', async () => {
   const vms = running()
-  const final = { error: 'CONFLICT', arguments: { fault: 'The VM did not move.' } }
-  await aFault(app, { driverCall: { driver: 'externalHypervisor', method: 'moveVm' } }, final, { nth: 1 })
+  const [first = ''] = vms
+  await failingMove(1)
   assert.equal((await done('enter', { shouldRollbackOnFailure: false })).status, 'FAILED')
   assert.equal(await stateOf(), 'entering_maintenance')
   await noFaults(app)
-  const [first] = vms
-  const { vm, ...fact } = facts().get(first as string) as OutsideVmFact
-  const extId = randomUUID()
-  const large = { ...vm, extId, name: 'large', memorySizeBytes: 300 * GiB }
-  await facts().put(extId, { ...fact, vm: large })
-  await aFault(app, { driverCall: { driver: 'externalHypervisor', method: 'moveVm' } }, final, { nth: 2 })
+  const large = await anotherVm('large', 300)
+  await failingMove(2)
   assert.equal((await done('enter', { shouldRollbackOnFailure: false })).status, 'FAILED')
-  assert.notEqual(hostOf(first as string), host)
+  assert.notEqual(hostOf(first), host)
   await noFaults(app)
-  await facts().put(extId, { ...fact, vm: { ...large, memorySizeBytes: 4000 * GiB } })
-  assert.equal((await done('enter')).errorMessages[0].code, 'VMM-40001')
-  assert.deepEqual([hostOf(first as string), await stateOf()], [host, 'normal'])
-  await facts().remove(extId)
-  await advance(app, 1)
+  await failingMove(1)
+  assert.equal((await done('enter')).status, 'FAILED')
+  assert.deepEqual([hostOf(first), await stateOf()], [host, 'normal'])
+  await noFaults(app)
+  await removed(large)
   assert.equal((await done('enter')).status, 'SUCCEEDED')
   assert.equal((await done('exit')).status, 'SUCCEEDED')
   assert.deepEqual(running().sort(), vms.sort())

@@ -4,7 +4,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import type { PassthroughGpu } from '../../../src/drivers/hardware.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { bodyOf, install } from '../../kinds/vmm/gpu.ts'
 import { setFault } from '../../support/clustermgmt.ts'
 import { driven } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
@@ -93,25 +96,36 @@ test('14, 15, 21. an administrator empties a host, and its VMs come back afterwa
   assert.equal(await refusal('exit', cluster, host), '409 HOST_NOT_IN_MAINTENANCE')
 })
 
-test('16, 17. a VM that cannot migrate is a reason to refuse, or is shut down and started again', async () => {
-  const cluster = await aNativeCluster(app, { hosts: 2 })
-  const [host = ''] = cluster.hostExtIds
-  const bound = await running(cluster, host, { name: 'bound', isVcpuHardPinningEnabled: true })
-  const free = await running(cluster, host, { name: 'free' })
-  const refused = await done('enter', cluster, host)
-  assert.equal(refused.status, 'FAILED')
-  assert.match(refused.errorMessages[0].message, /"bound" \(it is bound to the CPUs of the host\)/)
-  assert.equal((await readVm(app, free.extId)).host.extId, host)
-  assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
+const immovable = {
+  'pinned to CPUs': { more: { isVcpuHardPinningEnabled: true }, reason: 'it is bound to the CPUs of the host' },
+  'with a passed-through GPU': { gpus: ['Compute GPU'], reason: 'it has a GPU or PCIe device of the host' },
+}
+for (const [what, { reason, ...given }] of Object.entries(immovable))
+  test(`16, 17. a VM ${what} is a reason to refuse, or is shut down and started again`, async () => {
+    const cluster = await aNativeCluster(app, { hosts: 2 })
+    const [host = ''] = cluster.hostExtIds
+    const gpus = 'gpus' in given ? await install(app, cluster.extId, host, given.gpus) : []
+    const more = 'more' in given ? given.more : { gpus: gpus.map((gpu) => bodyOf(gpu as PassthroughGpu)) }
+    const bound = await running(cluster, host, { name: 'bound', ...more })
+    const free = await running(cluster, host, { name: 'free' })
+    const placeOf = async ({ extId }: any): Promise<unknown[]> => {
+      const { powerState, host: at } = await readVm(app, extId)
+      return [powerState, at?.extId]
+    }
+    const refused = await done('enter', cluster, host)
+    assert.equal(refused.status, 'FAILED')
+    assert.ok(refused.errorMessages[0].message.includes(`"bound" (${reason})`), refused.errorMessages[0].message)
+    for (const vm of [bound, free]) assert.deepEqual(await placeOf(vm), ['ON', host])
+    assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
 
-  const entered = await done('enter', cluster, host, { shouldShutdownNonMigratableUvms: true })
-  assert.equal(entered.status, 'SUCCEEDED', JSON.stringify(entered.errorMessages))
-  const off = await readVm(app, bound.extId)
-  assert.deepEqual([off.powerState, off.host], ['OFF', undefined])
-  assert.equal((await done('exit', cluster, host)).status, 'SUCCEEDED')
-  assert.equal((await readVm(app, bound.extId)).powerState, 'ON')
-  assert.equal((await readVm(app, free.extId)).host.extId, host)
-})
+    const entered = await done('enter', cluster, host, { shouldShutdownNonMigratableUvms: true })
+    assert.equal(entered.status, 'SUCCEEDED', JSON.stringify(entered.errorMessages))
+    assert.deepEqual(await placeOf(bound), ['OFF', undefined])
+    assert.deepEqual(await placeOf(free), ['ON', cluster.hostExtIds[1]])
+    assert.equal((await done('exit', cluster, host)).status, 'SUCCEEDED')
+    assert.equal((await placeOf(bound))[0], 'ON')
+    assert.deepEqual(await placeOf(free), ['ON', host])
+  })
 
 test('a VM that does not fit any more stays where it is, which is a warning', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3, usableGiB: 10 })
@@ -156,6 +170,41 @@ test('18. a host stays in operation when no other one has room for its VMs', asy
   assert.match(task.errorMessages[0].message, /no host has room: .*memory: /)
   assert.equal((await hostOf(cluster, host)).maintenanceState, 'normal')
   assert.equal((await readVm(app, vm.extId)).host.extId, host)
+})
+
+test('18. no host gives its VMs more memory than it has, in any second of an attempt without room and of one with room', async () => {
+  const cluster = await aNativeCluster(slow, { hosts: 3, usableGiB: 10 })
+  const [host = '', second = '', third = ''] = cluster.hostExtIds
+  const start = (at: string, GiBs: number): Promise<any> =>
+    driven(slow, aRunningVm(slow, cluster, { host: at, memorySizeBytes: GiBs * GiB }))
+  const vms = [await start(host, 3), await start(host, 3), await start(host, 3)]
+  await start(second, 4)
+  const inTheWay = await start(third, 8)
+  let allotments = 0
+  const watched = async (): Promise<any> => {
+    const started = await ask('enter', cluster, host, {}, {}, slow)
+    const task = slow.task(started)
+    let isOver = false
+    void task.finally(() => (isOver = true))
+    while (!isOver) {
+      const held = await slow.store.findWhere(HostAllocation, { clusterExtId: cluster.extId })
+      allotments = Math.max(allotments, held.length)
+      for (const extId of cluster.hostExtIds) {
+        const given = held.filter(({ hostExtId }) => hostExtId === extId)
+        const sum = given.reduce((bytes, { memoryBytes }) => bytes + memoryBytes, 0)
+        assert.ok(sum <= 10 * GiB, `${sum / GiB} GiB on ${extId}`)
+      }
+      await slow.clock.advance(1000)
+    }
+    return task
+  }
+  const refused = await watched()
+  assert.match(refused.errorMessages[0].message, /no host has room/)
+  assert.equal((await hostOf(cluster, host, slow)).maintenanceState, 'normal')
+  await driven(slow, changed(slow, inTheWay.extId, 'power-off'))
+  allotments = 0
+  assert.equal((await watched()).status, 'SUCCEEDED')
+  assert.ok(allotments > vms.length + 1, 'a VM that moves has memory on both hosts')
 })
 
 test('VMs that moved already return when another one fails to move', async () => {

@@ -5,6 +5,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { syslogLines } from '../../../src/core/syslog-counts.ts'
 import type { ClusterFact } from '../../../src/drivers/simulated/hardware.ts'
 import { advance, clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
+import { driven } from '../../support/driven.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
@@ -13,14 +14,19 @@ import { type CallOptions, type CallResult, startApp, type TestApp } from '../..
 import { type Receiver, relpReceiver, tcpReceiver, udpReceiver } from '../../support/syslog-receivers.ts'
 
 let app: TestApp
+let slow: TestApp
 before(async () => {
   app = await startApp({ config: { allowAddress: ['127.0.0.0/8'] } })
+  slow = await startApp({ config: { durations: 'natural' } })
 })
 afterEach(async () => {
   await noFaults(app)
   await checkInvariants(app)
 })
-after(() => app.close())
+after(async () => {
+  await app.close()
+  await slow.close()
+})
 
 const pathOf = (cluster: string): string => `${clustermgmt}/clusters/${cluster}/rsyslog-servers`
 const addressOf = (value: string) => ({ ipv4: { value } })
@@ -43,8 +49,8 @@ async function made(cluster: string, body: object): Promise<string> {
 const deleted = async (path: string): Promise<any> =>
   app.task(await app.call('DELETE', path, { requestId: randomUUID() }))
 const list = async (cluster: string): Promise<any[]> => (await app.call('GET', pathOf(cluster))).data
-const settingsOf = (cluster: string): readonly any[] =>
-  app.world.collection<ClusterFact>('hardware.clusters').get(cluster)?.settings.RSYSLOG_SERVER_CONFIG ?? []
+const settingsOf = (cluster: string, at = app): readonly any[] =>
+  at.world.collection<ClusterFact>('hardware.clusters').get(cluster)?.settings.RSYSLOG_SERVER_CONFIG ?? []
 const refusal = ({ status, errors }: CallResult): string =>
   `${status} ${errors?.[0]?.errorGroup}: ${errors?.map(({ message }) => message).join(' ')}`
 
@@ -131,6 +137,75 @@ test('a create that waits while others fill the cluster fails at the limit, and 
   assert.match(failed.errorMessages[0].message, /at most 10, found 11/)
   assert.deepEqual([(await list(cluster)).length, settingsOf(cluster).length], [10, 10])
   assert.equal((await app.task(await putFresh(app, path, { ...full, port: 601 }))).status, 'SUCCEEDED')
+})
+
+/** A cluster whose changes take time. */
+async function aSlowCluster(...servers: readonly object[]) {
+  const { extId: cluster } = await driven(slow, aNativeCluster(slow))
+  const send = async (method: string, path: string, more: object = {}): Promise<CallResult> => {
+    const { etag } = method === 'PUT' ? await slow.call('GET', path) : {}
+    return slow.call(method, path, { requestId: randomUUID(), body: more, ...(etag && { ifMatch: etag }) })
+  }
+  const results = (answers: readonly CallResult[]): Promise<string[]> =>
+    Promise.all(
+      answers.map(async (answer) => {
+        const { status, errorMessages } = await driven(slow, slow.task(answer))
+        return errorMessages === undefined ? status : `${status} ${errorMessages[0].errorGroup}`
+      }),
+    )
+  const paths: string[] = []
+  for (const body of servers) {
+    const task = await driven(slow, slow.task(await send('POST', pathOf(cluster), body)))
+    paths.push(`${pathOf(cluster)}/${task.entitiesAffected[0].extId}`)
+  }
+  return { cluster, paths, send, results }
+}
+
+test('a change that waits for others is judged by the servers that they leave', async () => {
+  const [one, two] = [bodyOf(), bodyOf()]
+  const { cluster, paths, send, results } = await aSlowCluster(one, two)
+  const [path = '', second = ''] = paths
+  const answers = [
+    await send('PUT', path, { ...one, port: 601 }),
+    await send('PUT', second, { ...two, port: 601 }),
+    await send('DELETE', path),
+    await send('PUT', path, { ...one, port: 602 }),
+  ]
+  assert.deepEqual(await results(answers), [
+    'SUCCEEDED',
+    'FAILED ENTITY_ALREADY_EXISTS',
+    'SUCCEEDED',
+    'FAILED ENTITY_NOT_FOUND',
+  ])
+  for (const servers of [settingsOf(cluster, slow), (await slow.call('GET', pathOf(cluster))).data])
+    assert.deepEqual(
+      servers.map(({ serverName, port }: any) => [serverName, port]),
+      [[two.serverName, two.port]],
+    )
+})
+
+test('a change that waits overwrites nothing that somebody changes at the cluster meanwhile', async () => {
+  const [one, first, two, three] = [bodyOf(), bodyOf(), bodyOf(), bodyOf()]
+  const { cluster, paths, send, results } = await aSlowCluster(one)
+  const [path = ''] = paths
+  const answers = [
+    await send('POST', pathOf(cluster), first),
+    await send('POST', pathOf(cluster), two),
+    await send('PUT', path, { ...one, port: 601 }),
+    await send('DELETE', path),
+  ]
+  const atCluster = [{ ...two, port: 9 }, three]
+  await slow.world.collection<any>('hardware.clusters').put(cluster, { settings: { RSYSLOG_SERVER_CONFIG: atCluster } })
+  assert.deepEqual(await results(answers), [
+    'SUCCEEDED',
+    'FAILED ENTITY_ALREADY_EXISTS',
+    'FAILED ENTITY_NOT_FOUND',
+    'SUCCEEDED',
+  ])
+  assert.deepEqual(
+    settingsOf(cluster, slow).map(({ serverName, port }) => [serverName, port]),
+    [...atCluster, first].map(({ serverName, port }) => [serverName, port]),
+  )
 })
 
 test('viewers read and may not write; the manager has rsyslog servers too', async () => {

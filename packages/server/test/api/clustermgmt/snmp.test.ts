@@ -1,6 +1,7 @@
 /** SNMP settings of clusters. Source: behaviour clustermgmt.md 1.1 (secrets, tags), 1.10, 1.12, 5 (38 to 40). */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { secretDigest } from '../../../src/drivers/hardware.ts'
 import type { ClusterFact } from '../../../src/drivers/simulated/hardware.ts'
 import { advance, clustermgmt, ids, putFresh, requestId, setFault } from '../../support/clustermgmt.ts'
 import { happen, startQuietDemo } from '../../support/events.ts'
@@ -179,6 +180,42 @@ test('a trap that is accepted behind its user is judged after it', async () => {
   assert.equal(
     (await read()).traps.some(({ username }: any) => username === 'nobody'),
     false,
+  )
+})
+
+test('a PUT without keys that waits behind a change of the keys keeps the new ones', async () => {
+  const path = `${users}/${await aUser('rotated')}`
+  const body = { username: 'rotated', authType: 'SHA', privType: 'AES' }
+  const rotated = await putFresh(app.atOnce, path, { ...body, authKey: 'Auth.Key.2' })
+  const kept = await putFresh(app.atOnce, path, { ...body, authType: 'MD5' })
+  await done(rotated)
+  await done(kept)
+  const { authType, authKey } = factOf(ids.cloud).users.find(({ username }: any) => username === 'rotated')
+  assert.deepEqual([authType, authKey.digest], ['MD5', secretDigest(ids.cloud, 'Auth.Key.2')])
+  await done(putFresh(app, path, body))
+})
+
+test('changes of a trap that wait behind a change of its port are applied to it, and its deletion too', async () => {
+  const path = `${traps}/${await made(traps, { address: ip('10.5.5.10'), version: 'V2' })}`
+  const put = (port: number, recieverName: string): Promise<CallResult> =>
+    putFresh(app.atOnce, path, { address: ip('10.5.5.10'), version: 'V2', port, recieverName })
+  const started = [await put(1162, 'moved'), await put(1162, 'renamed'), await put(2162, 'moved again')]
+  for (const each of started) await done(each)
+  const found = factOf(ids.cloud).traps.filter(({ address }: any) => address.ipv4.value === '10.5.5.10')
+  assert.deepEqual(
+    found.map(({ port, recieverName }: any) => [port, recieverName]),
+    [[2162, 'moved again']],
+  )
+  const moved = await put(3162, 'moved')
+  const deleted = await app.atOnce.call('DELETE', path)
+  const late = await put(4162, 'late')
+  await done(moved)
+  await done(deleted)
+  const { status, errorMessages } = await app.task(late)
+  assert.deepEqual([status, errorMessages[0].code, (await app.call('GET', path)).status], ['FAILED', 'PLAT-10007', 404])
+  assert.deepEqual(
+    factOf(ids.cloud).traps.filter(({ address }: any) => address.ipv4.value === '10.5.5.10'),
+    [],
   )
 })
 

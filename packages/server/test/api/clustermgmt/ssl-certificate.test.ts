@@ -1,9 +1,18 @@
 /** SSL certificates of clusters. Source: behaviour clustermgmt.md 1.15, 5 (44, 49). */
 import assert from 'node:assert/strict'
-import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto'
+import {
+  createCipheriv,
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  randomBytes,
+  X509Certificate,
+} from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { SSLCertificate } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import { drawsFrom } from '../../../src/core/ids/draws.ts'
 import type { CertificateFact } from '../../../src/drivers/simulated/cluster-certificates.ts'
+import { integer, octets, oid, sequence } from '../../../src/http/certificates/der.ts'
 import { type Issued, issue } from '../../support/authorities.ts'
 import { clustermgmt, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
 import { aUser } from '../../support/identities.ts'
@@ -137,20 +146,48 @@ test('an encrypted key needs its passphrase, and is stored without it', async ()
 
 test('a key whose encryption would keep the service busy for minutes is refused at once', async () => {
   const own = await issue()
-  const key = Buffer.from(encrypted(own, 'right').replace(/-----[A-Z ]+-----|\s/g, ''), 'base64')
-  // The number of iterations, 2048, follows the salt.
-  const at = key.indexOf(Buffer.from('02020800', 'hex'))
-  assert.ok(at > 0)
-  const slow = Buffer.concat([key.subarray(0, at), Buffer.from('02047fffffff', 'hex'), key.subarray(at + 4)])
-  for (const place of [1, 3]) {
-    // Lengths of the sequences around the number grow with it.
-    if ((slow[place] as number) < 0x80) slow[place] = (slow[place] as number) + 2
+  const cipher = sequence(oid('2.16.840.1.101.3.4.1.42'), octets(randomBytes(16)))
+  const locked = (derivation: string, ...parameters: readonly Buffer[]): Buffer => {
+    const how = sequence(sequence(oid(derivation), sequence(...parameters)), cipher)
+    return sequence(sequence(oid('1.2.840.113549.1.5.13'), how), octets(randomBytes(144)))
   }
-  const privateKey = `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${slow.toString('base64')}\n-----END ENCRYPTED PRIVATE KEY-----\n`
-  const began = performance.now()
-  const faults = faultsOf(await put({ ...pairOf(own), privateKey, passphrase: 'right' }))
-  assert.match(faults[0] as string, /^privateKey: expected a key encrypted with at most 1000000 iterations/)
-  assert.ok(performance.now() - began < 5000)
+  const pem = (label: string, ...lines: readonly string[]): string =>
+    [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----\n`].join('\n')
+  const pbkdf2 = '1.2.840.113549.1.5.12'
+  const tenMillion = integer(0, 0x98, 0x96, 0x80)
+  const slow = locked(pbkdf2, octets(randomBytes(8)), tenMillion)
+  const longSalt = locked(pbkdf2, octets(randomBytes(200)), tenMillion)
+  // N 16384, r 8, p 1000.
+  const costs = [integer(0x40, 0), integer(8), integer(3, 0xe8)]
+  const scrypt = locked('1.3.6.1.4.1.11591.4.11', octets(randomBytes(8)), ...costs)
+  const salt = randomBytes(16)
+  const fast = createHash('md5').update('right').update(salt.subarray(0, 8)).digest()
+  const hiding = createCipheriv('aes-128-cbc', fast, salt)
+  const hidden = Buffer.concat([hiding.update(slow), hiding.final()]).toString('base64')
+  const headers = ['Proc-Type: 4,ENCRYPTED', `DEK-Info: AES-128-CBC,${salt.toString('hex')}`, '']
+  const base64Lines = (hidden.match(/.{1,64}/g) ?? []) as string[]
+  const label = 'ENCRYPTED PRIVATE KEY'
+  for (const [privateKey, found] of [
+    [pem(label, slow.toString('base64')), '10,000,000 iterations'],
+    [pem(label, longSalt.toString('base64')), 'a salt of 200 bytes'],
+    [pem(label, scrypt.toString('base64')), 'scrypt'],
+    [pem(label, ...headers, ...base64Lines), 'one that is damaged'],
+    [pem('PRIVATE KEY', ...headers, ...base64Lines), 'one that is damaged'],
+  ] as const) {
+    const began = performance.now()
+    assert.deepEqual(faultsOf(await put({ ...pairOf(own), privateKey, passphrase: 'right' })), [
+      `privateKey: expected a key encrypted with PBES2 and PBKDF2 of at most 1,000,000 iterations, found ${found}.`,
+    ])
+    assert.ok(performance.now() - began < 1000, found)
+  }
+})
+
+test('a key that is encrypted as RFC 1421 says is opened', async () => {
+  const own = await issue({ name: 'CN=older' })
+  const cipher = { cipher: 'aes-256-cbc', passphrase: 'Open.Sesame1' }
+  const privateKey = createPrivateKey(own.key).export({ type: 'sec1', format: 'pem', ...cipher })
+  const task = await app.task(await put({ ...pairOf(own), privateKey, passphrase: cipher.passphrase }))
+  assert.equal(task.status, 'SUCCEEDED')
 })
 
 test('a chain in order is shown after the certificate; one out of order, or of another authority, is refused', async () => {
@@ -308,4 +345,14 @@ test('49 the certificate is unknown to v4.0', async () => {
   assert.equal((await app.call('GET', v40)).status, 404)
   assert.equal((await app.call('PUT', v40, { body: {} })).errors[0]?.code, 'PLAT-10001')
   assert.equal((await app.call('GET', pathOf(ids.baseline))).status, 404)
+})
+
+test('the key of another cluster stays there; the one of the manager is kept, sealed', async () => {
+  const keyOf = async (cluster: string): Promise<unknown> => {
+    const task = await app.task(await put(pairOf(await issue()), pathOf(cluster)))
+    assert.equal(task.status, 'SUCCEEDED')
+    return (await app.store.get(SSLCertificate, cluster))?.privateKey
+  }
+  assert.equal(await keyOf(ids.native), undefined)
+  assert.deepEqual(Object.keys((await keyOf(ids.manager)) as object), ['$sealed'])
 })

@@ -1,7 +1,12 @@
 /** Statistics of clusters and hosts. Source: behaviour clustermgmt.md 1.17, 3, acceptance 46 to 48. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { type Alert, OpenAlert } from '../../../src/domains/clustermgmt/alerts/alert.ts'
+import { storagePoolOf } from '../../../src/domains/storage-space/capacity.ts'
+import { advance, hostId, setFault } from '../../support/clustermgmt.ts'
 import { happen, startQuietDemo } from '../../support/events.ts'
 import { beginning, startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -47,7 +52,7 @@ describe('data points of a cluster', () => {
       for (const time of times) assert.equal(time % 30_000, 0)
       for (const { value } of points) {
         assert.ok(Number.isInteger(value) && value >= 0, `${name} ${value}`)
-        if (name.includes('Ppm') && !name.endsWith('UpperBuf')) assert.ok(value <= 1e6, `${name} ${value}`)
+        if (name.includes('Ppm')) assert.ok(value <= 1e6, `${name} ${value}`)
       }
     }
     assert.deepEqual(
@@ -144,11 +149,32 @@ describe('data points of a cluster', () => {
   })
 })
 
+test('47. a host with hardly any CPU left has no share above 1,000,000, nor a bound', async () => {
+  const own = await startQuietDemo()
+  try {
+    const host = hostId('hp-n01-b')
+    await own.store.transaction((store) => store.update(Host, host, { cpuCapacityHz: 6.5e9 }))
+    const query = `${during(86_400)}&$samplingInterval=3600`
+    const { data } = await own.call('GET', `${hostPath(host)}?${query}`)
+    const shares = seriesIn(data).filter(([name]) => name.includes('Ppm'))
+    const usage = valuesOf(data.hypervisorCpuUsagePpm)
+    assert.ok(
+      usage.some((value) => value > 900_000),
+      `${usage}`,
+    )
+    for (const [name, points] of shares)
+      for (const { value } of points) assert.ok(value >= 0 && value <= 1e6, `${name} ${value}`)
+  } finally {
+    await own.close()
+  }
+})
+
 describe('requests that are refused', () => {
   const bad: readonly [string, string][] = [
     ['an interval of 0', `${during(300)}&$samplingInterval=0`],
     ['an unknown operator', `${during(300)}&$statType=FOO`],
     ['an end before the start', during(0, 300)],
+    ['an end at the start', during(300, 300)],
     ['no span in v4.2', ''],
     ['an unknown series', `${during(300)}&$select=nope`],
   ]
@@ -193,6 +219,73 @@ test('the time in which a host was down has no points, even after the host retur
     assert.ok((whole.at(-1) as number) < (whole[0] as number))
     await event('HOST_RETURNS')
     assert.equal((await points(hostPath(host))).length, 10)
+  } finally {
+    await own.close()
+  }
+})
+
+test('alerts lower the health score of what they concern while they are open, and the past keeps its scores', async () => {
+  const own = await startQuietDemo()
+  try {
+    const [first, second] = [hostId('hp-n01-a'), hostId('hp-n01-b')]
+    const { data } = await own.call('GET', `/clustermgmt/v4.2/config/hosts?$filter=hostName eq 'hp-n01-b'`)
+    const [{ serialId }] = data[0].disk
+    const since = own.clock.iso()
+    const scores = async () => {
+      const query = `$startTime=${since}&$endTime=${own.clock.iso()}&$select=healthCheckScore`
+      const paths = [`${stats}/${cluster}`, hostPath(first), hostPath(second)]
+      return Promise.all(
+        paths.map(async (path) => valuesOf((await own.call('GET', `${path}?${query}`)).data.healthCheckScore)),
+      )
+    }
+    await own.clock.advance(60_000)
+    assert.deepEqual(await scores(), Array(3).fill([100, 100]))
+    await setFault(own, first, { slowdown: 8 })
+    await advance(own, 1)
+    assert.deepEqual(await scores(), [
+      [100, 100, 74, 74],
+      [100, 100, 74, 74],
+      [100, 100, 100, 100],
+    ])
+    await happen(own, { type: 'DISK_FAILS', disk: serialId })
+    await setFault(own, first)
+    await advance(own, 1)
+    const later = [
+      [100, 100, 74, 74, 24, 24],
+      [100, 100, 74, 74, 100, 100],
+      [100, 100, 100, 100, 24, 24],
+    ]
+    assert.deepEqual(await scores(), later)
+  } finally {
+    await own.close()
+  }
+})
+
+test('the health of a container falls with its own alerts and those of its storage pool', async () => {
+  const own = await startQuietDemo()
+  try {
+    const filter = `$filter=clusterExtId eq '${cluster}'`
+    const { data } = await own.call('GET', `/clustermgmt/v4.2/config/storage-containers?${filter}`)
+    const [first, second] = data.map(({ containerExtId }: any) => containerExtId)
+    const openedAt = own.clock.iso()
+    const opened = (type: Alert['type'], entityKind: string, entityExtId: string): Promise<unknown> =>
+      own.store.transaction((store) =>
+        store.insert(OpenAlert, {
+          ...{ extId: randomUUID(), clusterExtId: cluster, type, entityKind, entityExtId },
+          ...{ entityName: 'low', text: 'Low.', openedAt },
+        }),
+      )
+    const healthOf = async (container: string): Promise<number[]> => {
+      const query = `$startTime=${openedAt}&$endTime=${own.clock.iso()}`
+      return valuesOf(
+        (await own.call('GET', `/clustermgmt/v4.2/stats/storage-containers/${container}?${query}`)).data.health,
+      )
+    }
+    await own.clock.advance(30_000)
+    await opened('STORAGE_CONTAINER_LOW', 'StorageContainer', first)
+    assert.deepEqual([await healthOf(first), await healthOf(second)], [[74], [100]])
+    await opened('STORAGE_POOL_LOW', 'StoragePool', storagePoolOf(cluster))
+    assert.deepEqual(await healthOf(second), [74])
   } finally {
     await own.close()
   }

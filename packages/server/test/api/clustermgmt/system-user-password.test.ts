@@ -1,6 +1,8 @@
 /** Passwords of system accounts. Source: behaviour clustermgmt.md 1.14, 5 (39, 43). */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { User } from '@hyperplane/contract/iam/user'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { accountId } from '../../../src/domains/clustermgmt/system-accounts/accounts.ts'
 import { factoryPassword } from '../../../src/domains/clustermgmt/system-accounts/system-user-password.ts'
 import { demoBmc } from '../../../src/seeds/demo/hosts.ts'
@@ -90,6 +92,45 @@ test('the first change needs the password of the factory on a cluster, and none 
   assert.equal((await changed(accounts.root, { newPassword: 'Numb3r.1.of.six' })).status, 'SUCCEEDED')
 })
 
+test('the password that a first change replaces is not taken again at once', async () => {
+  const service = accountId('AOS', ids.extern, 'service')
+  const root = accountId('AHV', hostId('hp-n01-c'), 'root')
+  const ipmi = accountId('IPMI', hostId('hp-n01-d'), '')
+  for (const [extId, former] of [
+    [service, factoryPassword],
+    [root, factoryPassword],
+    [ipmi, demoBmc.password],
+  ] as const) {
+    const first = await changed(extId, { currentPassword: former, newPassword: 'Replac1ng.Factory' })
+    assert.equal(first.status, 'SUCCEEDED', extId)
+    const back = await changed(extId, { currentPassword: 'Replac1ng.Factory', newPassword: former })
+    assert.match(back.errorMessages[0].message, /one of the last 5/)
+  }
+})
+
+test('without the user admin its account is gone, and a change that runs meanwhile fails', async () => {
+  let removed: TestApp | undefined
+  const world = await startApp({
+    unchecked: 'admin owns VMs, and no operation removes it',
+    beforeStep: async (_task, step) => {
+      if (removed === undefined || step !== 'record') return
+      await removed.store.transaction((transaction) => transaction.remove(User, seedId('user/admin')))
+    },
+  })
+  const as = await aUser(world, ['Super Admin'])
+  removed = world
+  const newPassword = 'An0ther.Passw0rd!'
+  const body = { currentPassword: adminPassword, newPassword }
+  const started = await change(accounts.pc, body, as, world)
+  await world.runner.untilEnded(started.data.extId)
+  const task = (await world.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`, { as })).data
+  assert.match(task.errorMessages[0].message, /the account being gone/)
+  const left = (await world.call('GET', `${list}?$limit=100`, { as })).data
+  assert.equal(left.filter(({ systemType }: any) => systemType === 'PC').length, 0)
+  assert.equal((await change(accounts.pc, body, as, world)).status, 404)
+  await world.close()
+})
+
 test('five wrong passwords lock the account for ten minutes, also against the right one', async () => {
   const other = accountId('AOS', ids.cloud, 'service')
   const right = { currentPassword: factoryPassword, newPassword: 'Next.Passw0rd1' }
@@ -158,6 +199,12 @@ test('43 the password of admin changes with its old one alone; afterwards the ol
   assert.equal(task.status, 200)
   assert.equal(task.data.status, 'SUCCEEDED')
   assert.equal((await world.call('GET', list, as(newPassword))).status, 200)
+  const same = { currentPassword: newPassword, newPassword }
+  const again = await change(accounts.pc, same, as(newPassword).as, world)
+  await world.runner.untilEnded(again.data.extId)
+  const kept = (await world.call('GET', `${path}/${again.data.extId}`, as(newPassword))).data
+  assert.equal(kept.status, 'FAILED')
+  assert.match(kept.errorMessages[0].message, failed)
   for (const [method, at] of [
     ['GET', list],
     ['GET', path],

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
 import { advance, clustermgmt, ids, setFault } from '../../support/clustermgmt.ts'
+import { http } from '../../support/http.ts'
 import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
@@ -57,6 +58,16 @@ test('9. an administrator discovers three nodes, and one by its address', async 
   const task = uuidOf(await asked('discover-unconfigured-nodes'))
   assert.equal(refusal(await fetched(task, 'NETWORKING_DETAILS')), '400 INVALID_ARGUMENT')
   assert.equal((await fetched(`ZXJnb24=:${task}`, 'UNCONFIGURED_NODES')).status, 200)
+})
+
+test('public clients fetch a result by the UUID of its task, with or without the prefix', async () => {
+  const task = uuidOf(await asked('discover-unconfigured-nodes'))
+  const { url } = await app.listen()
+  for (const id of [task, `ZXJnb24=:${task}`]) {
+    const path = `/api${clustermgmt}/task-response/${id}?taskResponseType=UNCONFIGURED_NODES`
+    const { status, json } = await http(url, path, { headers: { 'NTNX-Request-Id': randomUUID() } })
+    assert.deepEqual([status, json.data.response.nodeList?.length], [200, 3], id)
+  }
 })
 
 test('filters of a discovery are joined between lists, and alternatives within one', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { AnySchema } from '@hyperplane/contract'
 import { clustermgmt } from '@hyperplane/contract/clustermgmt'
-import { ids, requestId } from '../../support/clustermgmt.ts'
+import { hostId, ids, requestId } from '../../support/clustermgmt.ts'
 import { adminPassword, startApp, type TestApp } from '../../support/start-app.ts'
 
 let app: TestApp
@@ -191,6 +191,27 @@ test('links, Location and $reserved keep the version of the request; the task is
     const { links } = ((await started.json()) as any).metadata
     assert.match(links.find(({ rel }: any) => rel === 'collection').href, new RegExp(`/clustermgmt/${version}/config/`))
   }
+})
+
+test('the link of an item in an answer leads to that item, whatever the kind', async () => {
+  const linked = new Set<string>()
+  for (const { method, path } of clustermgmt.operations) {
+    const { href } = new URL(path.replace('{clusterExtId}', ids.native).replace('{hostExtId}', hostId('hp-n01-a')), url)
+    if (method !== 'GET' || href.includes('%7B')) continue
+    const { data } = await http('GET', `v4.2${new URL(href).pathname}`)
+    for (const { extId, links = [] } of Array.isArray(data) ? data.slice(0, 2) : [data])
+      for (const { rel, href: link } of links) {
+        if (rel !== 'self') continue
+        const answer = await http('GET', link.split('/api/clustermgmt/')[1])
+        assert.deepEqual([answer.status, answer.data.extId], [200, extId], link)
+        linked.add(path)
+      }
+  }
+  for (const name of ['/rackable-units', '/hosts', '/cvms', '/host-nics', '/virtual-nics', '/snmp'])
+    assert.ok(
+      [...linked].some((path) => path.endsWith(name)),
+      name,
+    )
 })
 
 test('a container has links to itself and to its statistics, and $select without links omits them', async () => {

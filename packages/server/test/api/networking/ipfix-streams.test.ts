@@ -1,6 +1,8 @@
 /** IPFIX over TCP and TLS. Source: behaviour networking.md 1.17; RFC 7011, 10.4. */
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
+import { flowMessages } from '../../../src/core/flow-counts.ts'
 import { createFlowCollectors } from '../../../src/drivers/flow-collectors.ts'
 import { ipfixMessages } from '../../../src/drivers/ipfix.ts'
 import { issueCertificate, makeAuthority } from '../../../src/http/certificates/make.ts'
@@ -24,6 +26,29 @@ const record = {
   ...{ bytes: 5, packets: 6, from: 0, to: 60_000 },
 }
 const { message } = ipfixMessages([record], { observationDomain: 1, sequence: 0, exportedAt: 60_000 })[0]!
+const counted = (): number => flowMessages.sent + flowMessages.lost
+async function until(isSo: () => boolean): Promise<void> {
+  const end = performance.now() + 20_000
+  while (!isSo() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.ok(isSo())
+}
+/** Accepts connections, and reads nothing. */
+async function startSilentServer() {
+  const sockets: Socket[] = []
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    sockets.push(socket.unref().on('error', () => undefined))
+  })
+  server.unref()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
 const everywhere = { refusalOf: () => undefined, addressesOf: async (host: string) => [host] }
 
 test('hosts send their flows over one TCP connection to a collector', async () => {
@@ -53,9 +78,11 @@ test('a collector that refuses connections is asked again after 1 s, and then af
   await gone.close()
   let now = 0
   const collectors = createFlowCollectors(everywhere, () => now)
-  const sendAt = (time: number): Promise<void> => {
+  const sendAt = async (time: number): Promise<void> => {
     now = time
-    return collectors.send({ address: '127.0.0.1', port, protocol: 'TCP' }, message)
+    const before = counted()
+    collectors.send({ address: '127.0.0.1', port, protocol: 'TCP' }, message)
+    await until(() => counted() > before)
   }
   await sendAt(0)
   const early = await startStreamCollector(undefined, port)
@@ -77,13 +104,60 @@ test('TLS needs a certificate of a known authority for the address of the collec
   const collector = await startStreamCollector(issueCertificate(authority, ['127.0.0.1'], new Date()))
   const to = { address: '127.0.0.1', port: collector.port, protocol: 'TLS_TCP' } as const
   const trusting = createFlowCollectors(everywhere, Date.now, () => [authority.certificate.toString()])
-  await trusting.send(to, message)
+  trusting.send(to, message)
   const [received] = await collector.settled()
   assert.equal(received?.records[0]?.['octetDeltaCount'], 5)
   trusting.close()
   const others = createFlowCollectors(everywhere, Date.now, () => [])
-  await others.send(to, message)
+  const { lost } = flowMessages
+  others.send(to, message)
+  await until(() => flowMessages.lost > lost)
   assert.equal((await collector.settled()).length, 1)
   others.close()
   await collector.close()
+})
+
+test('collectors that do not answer or do not read delay no other exporter', async () => {
+  const [unanswering, unread, reading] = [
+    await startSilentServer(),
+    await startSilentServer(),
+    await startStreamCollector(),
+  ]
+  await minute()
+  const paths: string[] = []
+  for (const [name, protocol, { port }] of [
+    ['unanswering', 'TLS_TCP', unanswering],
+    ['unread', 'TCP', unread],
+    ['reading', 'TCP', reading],
+  ] as const)
+    paths.push(
+      await made(app, exporters, exporterBody(name, { collectorIp: '127.0.0.1', collectorPort: port, protocol })),
+    )
+  const { lost } = flowMessages
+  await minute()
+  await until(() => reading.messages.length > 0)
+  // The handshake is still awaited.
+  assert.deepEqual([unanswering.sockets.length, unread.sockets.length, flowMessages.lost], [1, 1, lost])
+  await until(() => flowMessages.lost > lost)
+  for (const path of paths) await removed(app, path)
+  for (const collector of [unanswering, unread, reading]) await collector.close()
+})
+
+test('at most 1 MiB waits for a collector that does not read; further messages are lost', async () => {
+  const unread = await startSilentServer()
+  const collectors = createFlowCollectors(everywhere, Date.now)
+  const large = new Uint8Array(64 * 1024)
+  const before = { ...flowMessages }
+  const outcomes = (): number => counted() - before.sent - before.lost
+  let messages = 0
+  while (flowMessages.lost === before.lost) {
+    collectors.send({ address: '127.0.0.1', port: unread.port, protocol: 'TCP' }, large)
+    messages++
+    await new Promise(setImmediate)
+  }
+  assert.equal(messages - outcomes(), 16)
+  collectors.close()
+  await until(() => outcomes() === messages)
+  assert.equal(flowMessages.lost - before.lost, 17)
+  await unread.close()
 })

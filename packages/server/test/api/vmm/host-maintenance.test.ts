@@ -58,7 +58,7 @@ const ask = (what: 'enter' | 'exit', { extId }: NativeCluster, host: string, bod
     body,
     requestId: randomUUID(),
   })
-const mayStop = { shouldShutdownNonMigratableUvms: true }
+const mayShutDownVms = { shouldShutdownNonMigratableUvms: true }
 /** The ended task, which succeeded. */
 async function done(started: CallResult | Promise<CallResult>, look?: () => Promise<void>): Promise<any> {
   const task = await driven(app.task(await started), look)
@@ -140,7 +140,7 @@ test('VMs that can migrate stay ON elsewhere while their host is in maintenance;
   const starts = movable.map(startedAt)
 
   const { seen, look } = watch(cluster)
-  const entered = await done(ask('enter', cluster, host, mayStop), look)
+  const entered = await done(ask('enter', cluster, host, mayShutDownVms), look)
   const inside = await seenIn(cluster)
   for (const name of movable) assert.match(inside[name] as string, /^ON [12]$/)
   for (const name of [...bound, 'agent']) assert.equal(inside[name], 'OFF', name)
@@ -261,7 +261,7 @@ test('a VM that cannot migrate and ignores the request to shut down is powered o
   const vm = await running(cluster, host, { name: 'hung', isVcpuHardPinningEnabled: true })
   await app.clock.advance(60_000)
   await happen(app, { type: 'GUEST_HANGS', vm: vm.extId })
-  const [stop] = await subtasks(await done(ask('enter', cluster, host, mayStop)), 'ShutdownVm')
+  const [stop] = await subtasks(await done(ask('enter', cluster, host, mayShutDownVms)), 'ShutdownVm')
   const { from, to } = stop as Subtask
   assert.ok(to - from >= 60_000 && to - from < 65_000, String(to - from))
   assert.deepEqual(await seenIn(cluster), { hung: 'OFF' })
@@ -281,7 +281,7 @@ test('after the maintenance VMs return that still run and fit; those that were s
     large: { memorySizeBytes: 5 * GiB },
   }))
     ids[name] = (await running(cluster, host, { name, ...body })).extId
-  await done(ask('enter', cluster, host, mayStop))
+  await done(ask('enter', cluster, host, mayShutDownVms))
   const { data: vm } = await app.call('GET', `/vmm/v4.2/ahv/config/vms/${ids['grown']}`)
   await done(change(app, ids['deleted'] as string, 'delete'))
   await done(change(app, ids['stopped'] as string, 'power-off'))

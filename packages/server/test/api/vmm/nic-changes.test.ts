@@ -244,7 +244,7 @@ test('rules of a body are reported together, and a rule between a NIC and its VM
     assert.equal(sent.status, 400, JSON.stringify(sent.data))
   const $objectType = 'vmm.v4.ahv.config.SriovNic'
   const sriov = { nicBackingInfo: { $objectType, sriovProfileReference: { extId: randomUUID() } } }
-  for (const sent of [await post(vm, sriov), await put(vm, nic, sriov)]) assert.equal(sent.status, 501)
+  for (const sent of [await post(vm, sriov), await put(vm, nic, sriov)]) assert.equal(sent.status, 404)
 })
 
 test('a subnet of another cluster is 409, one that does not exist is 404, also as the target of a migration', async () => {

@@ -267,13 +267,13 @@ test('all invalid NICs of a body are reported together, each with its path', asy
   )
 })
 
-test('a NIC on a subnet of another cluster is 409, and a NIC with SR-IOV is refused as not implemented', async () => {
+test('a NIC on a subnet of another cluster is 409, and a NIC with an unknown NIC profile is 404', async () => {
   const other = await aNativeCluster(app)
   const far = await aSubnet(app, other)
   assert.equal((await postVm(app, cluster, { nics: [nicOn(far)] })).status, 409)
   const $objectType = 'vmm.v4.ahv.config.SriovNic'
   const sriov = { nicBackingInfo: { $objectType, sriovProfileReference: { extId: randomUUID() } } }
-  assert.equal((await postVm(app, cluster, { nics: [sriov] })).status, 501)
+  assert.equal((await postVm(app, cluster, { nics: [sriov] })).status, 404)
 })
 
 test('the list of NICs keeps the order of the body, supports paging, and filters by the subnet in either pair of fields', async () => {

@@ -374,7 +374,7 @@ test('a deployment is refused for an unknown OVA, a cluster without the file, an
   assert.equal(small.errors[0]?.argumentsMap?.attributePath, 'overrideVmConfig/memorySizeBytes')
   const $objectType = 'vmm.v4.ahv.config.SriovNic'
   const nic = { nicBackingInfo: { $objectType, sriovProfileReference: { extId: unknown } } }
-  assert.equal((await deployOva(app, ova.extId, cluster.extId, { nics: [nic] })).status, 501)
+  assert.equal((await deployOva(app, ova.extId, cluster.extId, { nics: [nic] })).status, 404)
 })
 
 test('a deployment that waits for the deletion of its OVA fails and leaves no VM', async () => {

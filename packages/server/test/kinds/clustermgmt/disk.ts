@@ -56,6 +56,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.drives': 'nobody',
   'hardware.former-drives': 'nobody',
+  'hardware.emptied-slots': 'nobody',
 }
 
 const someDisk = ({ draw }: walk.Asking): string =>

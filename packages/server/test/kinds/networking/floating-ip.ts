@@ -11,6 +11,7 @@ import {
   type Creation,
   type FactOwner,
   type FieldBase,
+  nativeCluster,
   type OrderCase,
   type RestartScenario,
   unknown,
@@ -102,7 +103,8 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     },
     async (app) => {
       const ipConfig = ipConfigOf({ ipv6: 'fd00:45::/64' })
-      const outside = { name: named(), subnetType: 'VLAN', networkId: 345, isExternal: true, ipConfig }
+      const vlan = { subnetType: 'VLAN', networkId: 345, clusterReference: nativeCluster }
+      const outside = { name: named(), ...vlan, isExternal: true, ipConfig }
       const subnet = await once(app, 'outside of six', () => createdPath(app, subnets, outside))
       const floatingIp = { ipv6: { value: `fd00:45::${++host}`, prefixLength: 128 } }
       return { path: floatingIps, body: floating({ externalSubnetReference: subnet.slice(-36), floatingIp }) }

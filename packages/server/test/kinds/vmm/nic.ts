@@ -5,6 +5,7 @@ import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once } from '../../support/field-bases.ts'
 import { aNativeCluster, aSubnet, aVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { macsOfFunctions, nicsWithFunctions } from '../../support/virtual-functions.ts'
 import {
   type Creation,
   type FieldBase,
@@ -87,7 +88,7 @@ const recentPair = {
   nicBackingInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNic' },
   nicNetworkInfo: { $objectType: $network, subnet: { extId: subnet }, ...aFunction },
 }
-const pairs = [nicOn(subnet, aFunction), recentPair]
+const pairs = [async () => nicOn(subnet, aFunction), async () => recentPair, ...nicsWithFunctions(subnet)]
 
 /** A NIC of a VM with several CPUs, so that it may have several queues. */
 const nicFor = (app: TestApp, name: string): Promise<string> =>
@@ -111,11 +112,14 @@ const onNic =
   }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'vmm.createNic': pairs.map((body) => async (app) => {
+  'vmm.createNic': pairs.map((bodyFor) => async (app) => {
     const vm = (await nicFor(app, 'VM for NICs')).split('/nics/')[0] as string
-    return { path: `${vm}/nics`, readPath: vm, body }
+    return { path: `${vm}/nics`, readPath: vm, body: await bodyFor(app) }
   }),
-  'vmm.updateNicById': pairs.map((body, index) => async (app) => ({ path: await nicFor(app, `NIC ${index}`), body })),
+  'vmm.updateNicById': pairs.map((bodyFor, index) => async (app) => ({
+    path: await nicFor(app, `NIC ${index}`),
+    body: await bodyFor(app),
+  })),
   'vmm.assignIpById': [onNic('assign-ip', {})],
   'vmm.migrateNicById': [onNic('migrate', { subnet: { extId: subnet }, migrateType: 'ASSIGN_IP' })],
 }
@@ -126,6 +130,8 @@ const at = (last: number) => [{ value: `10.10.100.${last}` }]
 
 /** Addresses and MAC addresses that no other request of the suite names. */
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  ...macsOfFunctions('vmm.updateNicById ', 2),
+  ...macsOfFunctions('vmm.createNic ', 1),
   'vmm.createNic nicBackingInfo<VirtualEthernetNic>/macAddress': ['50:6b:8d:00:00:78'],
   'vmm.createNic networkInfo/ipv4Config/ipAddress': at(130),
   'vmm.createNic networkInfo/ipv4Config/secondaryIpAddressList': at(131),
@@ -139,6 +145,7 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   // Without an address there is nothing to read back.
   [`vmm.updateNicById ${recent}/shouldAssignIp`]: [true],
   [`vmm.updateNicById ${offload}/ipAddress`]: at(139),
+  [`vmm.updateNicById ${offload}/secondaryIpAddressList`]: at(129),
   'vmm.assignIpById ipAddress': at(140),
   'vmm.migrateNicById ipAddress': at(141),
 }

@@ -8,6 +8,7 @@ import { ofUrl, ofVm, ovas } from '../../support/ovas.ts'
 import { pointDisk } from '../../support/point-disk.ts'
 import { storedKey } from '../../support/s3-server.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { macsOfFunctions, nicsWithFunctions } from '../../support/virtual-functions.ts'
 import {
   type Creation,
   type FactOwner,
@@ -70,11 +71,15 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         cdRoms: [{ backingInfo: { diskSizeBytes: GiB } }],
       })),
     ),
+    ...[subnet.extId, seedId('subnet/vlan-100-app')]
+      .flatMap(nicsWithFunctions)
+      .map((nicFor) => deploying(async (app) => ({ name: named(), nics: [await nicFor(app)] }))),
     deploying(async (app) => ({ name: named(), nics: [], cdRoms: [{ backingInfo: await pointDisk(app) }] })),
   ],
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  ...macsOfFunctions('vmm.deployOva overrideVmConfig/nics/', 5),
   'vmm.createOva source<ObjectsLiteSource>/key': [storedKey],
   'vmm.createOva source<OvaUrlSource>/url': ['https://images.example.com/other.ova'],
   'vmm.deployOva overrideVmConfig/nics/backingInfo/macAddress': ['50:6b:8d:00:03:78'],

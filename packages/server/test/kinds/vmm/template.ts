@@ -6,6 +6,7 @@ import * as walk from '../../restart/walks/request-parts.ts'
 import { createdPath, named, once } from '../../support/field-bases.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { act, addedVersion, fromVersion, fromVm, readTemplate, templates, vanish } from '../../support/templates.ts'
+import { nicsWithFunctions } from '../../support/virtual-functions.ts'
 import {
   type Creation,
   type FieldBase,
@@ -105,14 +106,16 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
       body: { templateVersionSpec: { ...named2, ...fromVm(source, { guestCustomization }) } },
     }),
     ...[
-      { networkInfo: vlan },
-      { nicNetworkInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', ...vlan } },
+      async () => ({ networkInfo: vlan }),
+      async () => ({ nicNetworkInfo: { $objectType: 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', ...vlan } }),
+      ...nicsWithFunctions(vlan.subnet.extId),
     ].map(
-      (nic): FieldBase =>
+      (nicFor): FieldBase =>
         async (app) => {
           const path = await made(app)
+          const nics = [await nicFor(app)]
           const version = await activeOf(app, idOf(path))
-          return { path, body: { templateVersionSpec: { ...named2, ...fromVersion(version, { nics: [nic] }) } } }
+          return { path, body: { templateVersionSpec: { ...named2, ...fromVersion(version, { nics }) } } }
         },
     ),
   ],

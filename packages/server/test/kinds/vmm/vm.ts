@@ -25,6 +25,7 @@ import {
 } from '../../support/native-cluster.ts'
 import { pointDisk } from '../../support/point-disk.ts'
 import type { TestApp } from '../../support/start-app.ts'
+import { macsOfFunctions, nicsWithFunctions, ofHostNic, sriovNic } from '../../support/virtual-functions.ts'
 import { goldId } from '../../support/volumes.ts'
 import {
   type Creation,
@@ -112,6 +113,11 @@ async function aRunningVm(app: TestApp, more: object = {}): Promise<string> {
 /** Its guest is up, with tools. */
 async function aBootedVm(app: TestApp): Promise<string> {
   return (await aVmWithTools(app, await aNativeCluster(app))).extId
+}
+/** The first host of the demo has the virtual functions. */
+async function withFunction(app: TestApp, more: object = {}): Promise<object> {
+  assert.equal((await app.task(await ofHostNic(app, 'associate', hostId('hp-n01-a')))).status, 'SUCCEEDED')
+  return { ...more, nics: [{ networkInfo: { subnet: { extId: await aPooledSubnet(app) } } }, sriovNic()] }
 }
 const askingGuest =
   (action: string): FieldBase =>
@@ -256,6 +262,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         ],
       },
     ),
+    ...nicsWithFunctions(vlan.subnet.extId).map(
+      (nicFor): FieldBase =>
+        async (app) => {
+          return cloning({ numSockets: 4 }, { nics: [await nicFor(app)] })(app)
+        },
+    ),
     cloning(uefi, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } }),
     cloning(withDisk, { bootConfig: bootedFrom('LegacyBoot', 'BootDeviceDisk', bootAddress) }),
     cloning(withDisk, { bootConfig: bootedFrom('UefiBoot', 'BootDeviceDisk', bootAddress) }),
@@ -292,6 +304,12 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
         ],
       }),
     ),
+    ...nicsWithFunctions(vlan.subnet.extId).map(
+      (nicFor): FieldBase =>
+        async (app) => {
+          return { path: vms, body: fieldVm({ nics: [await nicFor(app)] }) }
+        },
+    ),
     creating(vms, () => ({ name: named(), source: { entityType: 'VM', extId: seedId('vm/template-source') } })),
     async (app) => {
       const backingInfo = await pointDisk(app)
@@ -326,9 +344,14 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 }
 
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  ...macsOfFunctions('vmm.cloneVm nics/', 4),
+  ...macsOfFunctions('vmm.createVm nics/', 3),
   'vmm.cloneVm nics/networkInfo/ipv4Config/ipAddress': [{ value: '10.10.100.142' }],
   'vmm.cloneVm nics/networkInfo/ipv4Config/secondaryIpAddressList': [{ value: '10.10.100.143' }],
   'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.144' }],
+  'vmm.cloneVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '10.10.100.128' },
+  ],
   'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.145' }],
   'vmm.cloneVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
     { value: '10.10.100.197' },
@@ -337,6 +360,13 @@ export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
   ...cloneValues,
   'vmm.cloneVm bootConfig<UefiBoot>/bootDevice<BootDeviceNic>/macAddress': [cloneMacs.uefi.macAddress],
   'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.146' }],
+  'vmm.createVm nics/nicNetworkInfo<VirtualEthernetNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '10.10.100.127' },
+  ],
+  'vmm.createVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/ipAddress': [{ value: '10.10.100.126' }],
+  'vmm.createVm nics/nicNetworkInfo<DpOffloadNicNetworkInfo>/ipv4Config/secondaryIpAddressList': [
+    { value: '10.10.100.125' },
+  ],
   '* ipAddress': [address('10.44.1.77'), { value: '10.10.100.177' }],
   '* secondaryIpAddressList': [{ value: '10.10.100.78' }],
   'vmm.createVm source/extId': [seedId('vm/web-01')],
@@ -411,9 +441,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.reboot-vm': async (app) => act(app, await aBootedVm(app), 'reboot'),
   'vmm.reboot-guest-vm': async (app) => actWith(app, await aBootedVm(app), 'guest-reboot', withScript),
   'vmm.shutdown-guest-vm': async (app) => actWith(app, await aBootedVm(app), 'guest-shutdown', withScript),
-  'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app), 'power-off'),
+  'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app, await withFunction(app)), 'power-off'),
   // With a customisation, whose ISO lies in a drive from then on.
-  'vmm.power-on-vm': async (app) => act(app, await aFullVm(app, { guestCustomization }), 'power-on'),
+  'vmm.power-on-vm': async (app) =>
+    act(app, await aFullVm(app, await withFunction(app, { guestCustomization })), 'power-on'),
   'vmm.reset-vm': async (app) => act(app, await aRunningVm(app), 'reset'),
   // Alone on a host that has failed, with its customisation to come: the next look restarts it.
   'vmm.restart-vm-elsewhere': async (app) => {

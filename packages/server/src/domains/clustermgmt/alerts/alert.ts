@@ -2,7 +2,7 @@
  * Alerts of clusters: conditions that need a person. An alert is open while its condition lasts; its opening and its closing are
  * notices, which every receiver gets once. Source: behaviour clustermgmt.md 1.12, 3.
  */
-import { type EntityOf, enumeration, resource, text, timestamp, uuid } from '@hyperplane/contract'
+import { type EntityOf, enumeration, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 
@@ -31,6 +31,8 @@ const fields = {
   entityKind: text(),
   entityExtId: uuid(),
   entityName: text(),
+  /** Present if the entity is a host, or a disk in it. */
+  hostExtId: optional(uuid()),
   /** One sentence, as of the opening. */
   text: text(),
   openedAt: timestamp(),
@@ -42,6 +44,13 @@ export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', fields, {
   unique: [{ fields: ['type', 'entityExtId'] }],
   ofCluster: { by: 'clusterExtId' },
 })
+
+/** Kept as long as statistics, whose scores of health it changes. */
+export const ClosedAlert = resource(
+  'internal.v1.clustermgmt.ClosedAlert',
+  { ...fields, closedAt: timestamp() },
+  { title: 'closed alert', indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
+)
 
 export const AlertNotice = resource(
   'internal.v1.clustermgmt.AlertNotice',

@@ -48,6 +48,7 @@ function failedDisksOf(host: HostRow, hardware: Hardware): Condition[] {
         type: 'DISK_FAILED',
         clusterExtId: host.cluster.uuid,
         ...{ entityKind: 'Disk', entityExtId: extId, entityName: serialNumber },
+        hostExtId: host.extId,
         text: `The disk ${serialNumber} of the host ${host.hostName} has failed.`,
         openedAt: formatTime(fault.since),
       },
@@ -57,7 +58,10 @@ function failedDisksOf(host: HostRow, hardware: Hardware): Condition[] {
 
 function conditionsOf({ extId, hostName, cluster }: HostRow, hardware: Hardware): Condition[] {
   const { isUp, isDegraded, silentSince } = hardware.conditionOf(extId)
-  const about = { clusterExtId: cluster.uuid, entityKind: 'Host', entityExtId: extId, entityName: hostName }
+  const about = {
+    ...{ clusterExtId: cluster.uuid, hostExtId: extId },
+    ...{ entityKind: 'Host', entityExtId: extId, entityName: hostName },
+  }
   const since = silentSince === undefined ? {} : { openedAt: formatTime(silentSince) }
   if (!isUp) return [{ type: 'HOST_FAILED', ...about, text: `The host ${hostName} does not answer.`, ...since }]
   return isDegraded ? [{ type: 'HOST_DEGRADED', ...about, text: `The host ${hostName} works far too slowly.` }] : []

@@ -5,7 +5,16 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Schedule, ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { type Alert, AlertNotice, type AlertReceiver, type AlertTypeName, type Notice, OpenAlert } from './alert.ts'
+import { retentionSeconds } from '../../statistics/grid.ts'
+import {
+  type Alert,
+  AlertNotice,
+  type AlertReceiver,
+  type AlertTypeName,
+  ClosedAlert,
+  type Notice,
+  OpenAlert,
+} from './alert.ts'
 import { type Condition, failuresIn, shortagesIn } from './conditions.ts'
 import { alertReceivers } from './receivers.ts'
 
@@ -14,14 +23,14 @@ type Context = ScheduleContext<Drivers>
 const failureTypes: readonly AlertTypeName[] = ['DISK_FAILED', 'HOST_FAILED', 'HOST_DEGRADED', 'PROFILE_DRIFT']
 const shortageTypes: readonly AlertTypeName[] = ['STORAGE_POOL_LOW', 'STORAGE_CONTAINER_LOW']
 
-const deliveryTo = ([receiver, tell]: [string, AlertReceiver]): Schedule<Drivers> => ({
-  name: `clustermgmt.tell-alerts-to-${receiver}`,
+const deliveryTo = ([receiver, deliver]: [string, AlertReceiver]): Schedule<Drivers> => ({
+  name: `clustermgmt.deliver-alerts-to-${receiver}`,
   everySeconds: 1,
   watch: ({ store }, changed) => store.watch([AlertNotice], changed),
   async run(ctx) {
     const notices = await ctx.store.findWhere(AlertNotice, { receiver })
     if (notices.length === 0) return
-    await tell(ctx, notices)
+    await deliver(ctx, notices)
     await ctx.store.transaction(async (transaction) => {
       for (const { extId } of notices) await transaction.remove(AlertNotice, extId)
     })
@@ -85,16 +94,17 @@ async function update(
   found: readonly Condition[],
   ignored: ReadonlySet<string>,
 ): Promise<void> {
-  const known = (await ctx.store.find(OpenAlert)).filter(({ type }) => types.includes(type))
+  const stored = (await ctx.store.find(OpenAlert)).filter(({ type }) => types.includes(type))
   const present = new Set(found.map(keyOf))
-  const past = known.filter((alert) => !present.has(keyOf(alert)) && !ignored.has(alert.clusterExtId))
-  const open = new Set(known.map(keyOf))
+  const past = stored.filter((alert) => !present.has(keyOf(alert)) && !ignored.has(alert.clusterExtId))
+  const open = new Set(stored.map(keyOf))
   const fresh = found.filter((condition) => !open.has(keyOf(condition)))
   if (past.length === 0 && fresh.length === 0) return
   const now = ctx.clock.iso()
   await ctx.store.transaction(async (transaction) => {
     for (const alert of past) {
       await transaction.remove(OpenAlert, alert.extId)
+      await keep(transaction, alert, now)
       await notify(ctx, transaction, alert, 'CLOSED')
     }
     for (const condition of fresh) {
@@ -102,6 +112,15 @@ async function update(
       await notify(ctx, transaction, await transaction.insert(OpenAlert, alert), 'OPENED')
     }
   })
+}
+
+async function keep(store: Transaction, alert: Alert, closedAt: string): Promise<void> {
+  const { clusterExtId } = alert
+  if ((await store.get(Cluster, clusterExtId)) === undefined) return
+  await store.insert(ClosedAlert, { ...alert, closedAt })
+  const oldest = Date.parse(closedAt) - 1000 * retentionSeconds
+  for (const closed of await store.findWhere(ClosedAlert, { clusterExtId }))
+    if (Date.parse(closed.closedAt) < oldest) await store.remove(ClosedAlert, closed.extId)
 }
 
 async function notify(

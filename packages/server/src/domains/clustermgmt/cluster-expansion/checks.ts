@@ -2,17 +2,16 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { notFound } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { NodeBundle, NodeView } from '../../../drivers/nodes.ts'
+import type { StepContext } from '../../context.ts'
+import { hostsOf } from '../../storage-space/capacity.ts'
 import { usersOfAddresses } from '../cluster-addresses.ts'
 import { bundleFor } from '../topology/hypervisors.ts'
+import { racksOf } from '../topology/membership.ts'
 import { disagreements, isModelSupported, needsImaging, refuseWith } from '../topology/nodes.ts'
 import { type NodeUplinks, planUplinks, switchesOf } from '../topology/uplinks.ts'
 import type { Expansion, JoiningNode } from './expansion.ts'
-
-type Running = StepContext<Drivers>
 
 export interface NodePlan {
   readonly isImaged: boolean
@@ -23,13 +22,12 @@ export interface NodePlan {
 export type ExpansionPlan = Readonly<Record<string, NodePlan>>
 
 /** @throws ApiError with all that keeps the nodes from joining */
-export async function planExpansion(ctx: Running, expansion: Expansion): Promise<ExpansionPlan> {
+export async function planExpansion(ctx: StepContext, expansion: Expansion): Promise<ExpansionPlan> {
   const { clusterExtId, nodes, skipsChecks, skipsNetworking } = expansion
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   const bundle = bundleFor(ctx.drivers, clusterExtId)
   const switches = await switchesOf(ctx, clusterExtId)
-  const usual = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches
+  const switchesToJoin = skipsNetworking ? switches.filter(({ row }) => row.isDefault === true) : switches
   const faults: string[] = []
   const plans: Record<string, NodePlan> = {}
   const found = new Map(nodes.map(({ nodeUuid }) => [nodeUuid, ctx.drivers.hardware.nodeOf(nodeUuid)]))
@@ -40,7 +38,13 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
       continue
     }
     const networks = skipsNetworking ? [] : joining.networks
-    const { uplinks, faults: own } = planUplinks(ctx, usual, node.nodeUuid, networks, `${joining.path}/networks`)
+    const { uplinks, faults: own } = planUplinks(
+      ctx,
+      switchesToJoin,
+      node.nodeUuid,
+      networks,
+      `${joining.path}/networks`,
+    )
     plans[node.nodeUuid] = { isImaged: needsImaging(node, bundle), uplinks }
     faults.push(...own, ...nodeFaults(expansion, joining, node, bundle))
   }
@@ -48,10 +52,10 @@ export async function planExpansion(ctx: Running, expansion: Expansion): Promise
   faults.push(
     ...(await addressFaults(ctx, expansion)),
     ...(await nameFaults(ctx, expansion)),
-    ...rackFaults(cluster, present, expansion),
+    ...(await rackFaults(ctx, cluster, present, expansion)),
   )
-  const isKnown = Object.keys(plans).length === nodes.length
-  if (!skipsChecks || !isKnown) refuseWith(faults)
+  const areAllFound = Object.keys(plans).length === nodes.length
+  if (!skipsChecks || !areAllFound) refuseWith(faults)
   return plans
 }
 
@@ -86,7 +90,7 @@ function nodeFaults(
   return faults
 }
 
-async function addressFaults({ store, drivers }: Running, { nodes }: Expansion): Promise<string[]> {
+async function addressFaults({ store, drivers }: StepContext, { nodes }: Expansion): Promise<string[]> {
   const users = new Map(await usersOfAddresses(store, {}))
   const joining = new Set(nodes.map(({ nodeUuid }) => nodeUuid))
   for (const { nodeUuid, addresses, serialNumber } of drivers.hardware.unconfiguredNodes(Number.POSITIVE_INFINITY))
@@ -103,7 +107,7 @@ async function addressFaults({ store, drivers }: Running, { nodes }: Expansion):
   return faults
 }
 
-async function nameFaults({ store }: Running, { clusterExtId, nodes }: Expansion): Promise<string[]> {
+async function nameFaults({ store }: StepContext, { clusterExtId, nodes }: Expansion): Promise<string[]> {
   const hosts = await store.findWhere(Host, { 'cluster/uuid': clusterExtId })
   const taken = new Set(hosts.map(({ hostName }) => hostName.toLowerCase()))
   return nodes
@@ -112,21 +116,26 @@ async function nameFaults({ store }: Running, { clusterExtId, nodes }: Expansion
 }
 
 /** A cluster that survives the loss of a rack has to know in which rack each block is. */
-function rackFaults(
+async function rackFaults(
+  { store }: StepContext,
   { config }: EntityOf<typeof Cluster>,
   nodes: readonly NodeView[],
-  { blockList, options }: Expansion,
-): string[] {
+  { clusterExtId, blockList, options }: Expansion,
+): Promise<string[]> {
   const isRackAware = config?.faultToleranceState?.domainAwarenessLevel === 'RACK'
-  if (!isRackAware && options.shouldValidateRackAwareness !== true) return []
-  const racks = new Map(blockList.map(({ blockId, rackName }) => [blockId, rackName]))
+  const isNeeded = isRackAware || options.shouldValidateRackAwareness === true
+  const racks = racksOf(await hostsOf(store, clusterExtId), blockList)
   const blocks = new Map(nodes.map(({ block }) => [block.serialNumber, block.rackName]))
-  return [...blocks].flatMap(([serialNumber, rackName]) => {
-    const given = racks.get(serialNumber)
-    if (given === undefined && rackName === undefined)
-      return [`nodeParams/blockList: expected the rackName of block ${serialNumber}`]
-    return given === undefined || rackName === undefined || given === rackName
+  const others = blockList.flatMap(({ blockId }, index) =>
+    blockId === undefined || blocks.has(blockId)
       ? []
-      : [`nodeParams/blockList: block ${serialNumber} is in rack ${rackName}, not in ${given}`]
+      : [`nodeParams/blockList[${index}]/blockId: expected ${[...blocks.keys()].join(' or ')}; found ${blockId}`],
+  )
+  const unlike = [...blocks].flatMap(([serialNumber, rackName]) => {
+    const named = racks.get(serialNumber) ?? rackName
+    if (named === undefined && isNeeded) return `nodeParams/blockList: expected the rackName of block ${serialNumber}`
+    if (rackName === undefined || named === rackName) return []
+    return `nodeParams/blockList: block ${serialNumber} is in rack ${rackName}, not in ${named}`
   })
+  return [...others, ...unlike]
 }

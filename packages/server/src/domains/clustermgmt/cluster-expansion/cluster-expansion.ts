@@ -1,19 +1,20 @@
 /** Admission of requests to add nodes and to remove them. Source: behaviour clustermgmt.md 1.1, 1.3. */
 import type { EntityOf } from '@hyperplane/contract'
-import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { clusterExpansionOperations } from '@hyperplane/contract/clustermgmt/cluster-expansion'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'
 import { implement, type WriteContext } from '../../context.ts'
-import { lockOf } from '../../scheduling/switch-bridges.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
+import { topologyTask } from '../cluster-task.ts'
 import { requireNodeCluster } from '../topology/nodes.ts'
 import { requireUnreserved, reserveNodes } from '../topology/reservations.ts'
 import { checkExpansion, expandCluster } from './expand.ts'
 import { expansionFaults, expansionOf } from './expansion.ts'
 import { joinNode } from './join-node.ts'
+import { idsOf } from './join-nodes.ts'
 import { checkNodeRemoval, removeNodes } from './remove.ts'
 
 export const clusterExpansion = implement(
@@ -24,7 +25,7 @@ export const clusterExpansion = implement(
       requireNodeCluster(ctx, cluster, 'Expand Cluster')
       const discovered = ctx.drivers.hardware.unconfiguredNodes(Number.POSITIVE_INFINITY)
       const expansion = await expansionOf(ctx, cluster, body, discovered)
-      const nodeUuids = expansion.nodes.map(({ nodeUuid }) => nodeUuid)
+      const nodeUuids = idsOf(expansion.nodes)
       await requireIdleTopology(ctx.store, cluster)
       await requireUnreserved(ctx.store, nodeUuids)
       const definition = body.shouldSkipAddNode === true ? checkExpansion : expandCluster
@@ -95,11 +96,3 @@ async function requireNoBoundContainer(
       throw new ApiError('ENTITY_IN_USE', { kind: 'host', name, users: `the storage container "${bound.name}"` })
   }
 }
-
-/** Waits for tasks that change the cluster, its switches or its hosts, and lets later ones wait. */
-const topologyTask = (operation: string, { extId, name }: EntityOf<typeof Cluster>) => ({
-  operation,
-  affected: [{ extId, name, rel: Cluster.rel as string }],
-  clusterExtIds: [extId],
-  locks: [extId, lockOf(extId)],
-})

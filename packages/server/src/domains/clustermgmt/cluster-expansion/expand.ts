@@ -1,17 +1,15 @@
 /** All nodes join, or none. Source: behaviour clustermgmt.md 1.3 (Expand), 1.1 (task shape). */
-import type { RecordContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type RecordContext } from '../../context.ts'
 import { insertHosts, type NewHost } from '../topology/membership.ts'
 import { releaseNodes } from '../topology/reservations.ts'
 import { type ExpansionPlan, planExpansion } from './checks.ts'
 import type { Expansion } from './expansion.ts'
-import { joinAll, newHostsOf, poolDrives, takeAllBack } from './join-nodes.ts'
+import { admitAll, joinAll, newHostsOf, poolDrives, takeAllBack, unpoolDrives } from './join-nodes.ts'
 
 const preChecks = 'pre-checks'
 const checkSeconds = [10, 25] as const
 
-const release = ({ store, taskExtId }: RecordContext<Drivers>): Promise<void> => releaseNodes(store, taskExtId)
+const release = ({ store, taskExtId }: RecordContext): Promise<void> => releaseNodes(store, taskExtId)
 
 /** For `shouldSkipAddNode`. */
 export const checkExpansion = defineTask<Expansion>({
@@ -41,19 +39,14 @@ export const expandCluster = defineTask<Expansion>({
         await poolDrives(ctx, clusterExtId, nodes)
         return newHostsOf(ctx, nodes, ctx.outputs[preChecks] as ExpansionPlan)
       },
-      undo: async ({ drivers }, { clusterExtId, nodes }) => {
-        for (const { nodeUuid } of nodes) await drivers.hardware.unpoolDrivesOf(clusterExtId, nodeUuid)
-      },
-      record: (ctx, { clusterExtId }, hosts: readonly NewHost[]) => insertHosts(ctx, clusterExtId, hosts),
+      undo: (ctx, { clusterExtId, nodes }) => unpoolDrives(ctx, clusterExtId, nodes),
+      record: (ctx, { clusterExtId, blockList }, hosts: readonly NewHost[]) =>
+        insertHosts(ctx, clusterExtId, hosts, blockList),
     },
     {
       name: 'start rebalance',
       progress: 100,
-      run: ({ drivers, taskExtId }, { nodes }) =>
-        drivers.hardware.admitNodes(
-          nodes.map(({ nodeUuid }) => nodeUuid),
-          taskExtId,
-        ),
+      run: admitAll,
       record: release,
     },
   ],

@@ -7,13 +7,14 @@ import { type ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'
 import type { NodeAddresses, NodeView } from '../../../drivers/nodes.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { HostType } from '../topology/host-row.ts'
 import { type GivenNode, givenFaults, nameOfNode, nodeNamed } from '../topology/nodes.ts'
 import type { GivenNetwork } from '../topology/uplinks.ts'
 
-export type ExpansionBody = ValueOf<typeof ExpandClusterParams>
+type ExpansionBody = ValueOf<typeof ExpandClusterParams>
 type NodeParam = ExpansionBody['nodeParams']
 type NodeItem = NonNullable<NodeParam['nodeList']>[number]
-type Item = Partial<NodeItem> & { readonly path: string; readonly isComputeOnly: boolean }
+type Item = Partial<NodeItem> & { readonly path: string; readonly hostType: HostType }
 
 /** A node that is to join, as the task stores it. */
 export interface JoiningNode {
@@ -23,7 +24,7 @@ export interface JoiningNode {
   readonly given: GivenNode
   readonly hostName: string
   readonly addresses: NodeAddresses
-  readonly isComputeOnly: boolean
+  readonly hostType: HostType
   readonly networks: readonly GivenNetwork[]
 }
 
@@ -38,15 +39,20 @@ export interface Expansion {
   readonly skipsChecks: boolean
 }
 
+function hostTypeOf({ isComputeOnly, isNeverScheduleable }: NonNullable<ExpansionBody['configParams']>): HostType {
+  if (isComputeOnly === true) return 'COMPUTE_ONLY'
+  return isNeverScheduleable === true ? 'STORAGE_ONLY' : 'HYPER_CONVERGED'
+}
+
 function itemsOf({ nodeParams, configParams }: ExpansionBody): Item[] {
   const { nodeList = [], computeNodeList = [] } = nodeParams
-  const isComputeOnly = configParams?.isComputeOnly === true
+  const hostType = hostTypeOf(configParams ?? {})
   return [
-    ...nodeList.map((item, index) => ({ ...item, path: `nodeParams/nodeList[${index}]`, isComputeOnly })),
+    ...nodeList.map((item, index) => ({ ...item, path: `nodeParams/nodeList[${index}]`, hostType })),
     ...computeNodeList.map((item, index) => ({
       ...item,
       path: `nodeParams/computeNodeList[${index}]`,
-      isComputeOnly: true,
+      hostType: 'COMPUTE_ONLY' as const,
     })),
   ]
 }
@@ -69,7 +75,26 @@ export function expansionFaults(body: ExpansionBody): ApiError[] {
         ? [invalid(`${path}/hypervisorHostname`, 'expected a name that no other node of the request has')]
         : []),
     ]),
+    ...(nodeParams.blockList ?? []).flatMap((block, index) =>
+      (['blockId', 'rackName'] as const)
+        .filter((field) => block[field] === undefined)
+        .map((field) => invalid(`nodeParams/blockList[${index}]/${field}`, 'is required')),
+    ),
+    ...optionFaults(body),
     ...hypervFaults(nodeParams, configParams),
+  ]
+}
+
+function optionFaults({ nodeParams: { computeNodeList = [] }, configParams = {} }: ExpansionBody): ApiError[] {
+  const { isComputeOnly, isNeverScheduleable, shouldSkipDiscovery } = configParams
+  const computes = isComputeOnly === true || computeNodeList.length > 0
+  return [
+    ...(isNeverScheduleable === true && computes
+      ? [invalid('configParams/isNeverScheduleable', 'expected nodes that store data: others join to run VMs only')]
+      : []),
+    ...(shouldSkipDiscovery === true
+      ? [invalid('configParams/shouldSkipDiscovery', 'expected false: nodes that cannot be discovered cannot join')]
+      : []),
   ]
 }
 
@@ -95,6 +120,7 @@ export async function expansionOf(
 ): Promise<Expansion> {
   const hosts = await store.findWhere(Host, { 'cluster/uuid': cluster.extId })
   const names = new Set(hosts.map(({ hostName }) => hostName.toLowerCase()))
+  const { nodeParams, configParams = {}, shouldSkipPreExpandChecks = false } = body
   const nodes: JoiningNode[] = []
   const faults: ApiError[] = []
   for (const item of itemsOf(body)) {
@@ -104,8 +130,11 @@ export async function expansionOf(
     else if (found) faults.push(invalid(item.path, 'names a node twice'))
     else nodes.push(joining(node, item, item.hypervisorHostname ?? freeName(cluster.name, names)))
   }
+  if (configParams.isNeverScheduleable === true && cluster.config?.hypervisorTypes?.includes('AHV') !== true)
+    faults.push(
+      invalid('configParams/isNeverScheduleable', 'is for AHV clusters: other hypervisors place VMs themselves'),
+    )
   refuseAll(faults)
-  const { nodeParams, configParams = {}, shouldSkipPreExpandChecks = false } = body
   return {
     clusterExtId: cluster.extId,
     nodes,
@@ -120,7 +149,7 @@ export async function expansionOf(
 
 function joining(node: NodeView, item: Item, hostName: string): JoiningNode {
   const { addresses } = node
-  const { path, isComputeOnly, networks = [], hypervisorHostname: _, ...given } = item
+  const { path, hostType, networks = [], hypervisorHostname: _, ...given } = item
   const bmc = item.ipmiIp?.ipv4?.value ?? addresses.bmc
   return {
     nodeUuid: node.nodeUuid,
@@ -132,7 +161,7 @@ function joining(node: NodeView, item: Item, hostName: string): JoiningNode {
       cvm: item.cvmIp?.ipv4?.value ?? addresses.cvm,
       ...(bmc !== undefined && { bmc }),
     },
-    isComputeOnly,
+    hostType,
     networks,
   }
 }

@@ -8,7 +8,7 @@ import { bundleFor } from '../topology/hypervisors.ts'
 import { switchHostOf } from '../topology/membership.ts'
 import type { NodeUplinks } from '../topology/uplinks.ts'
 
-export interface Joining {
+interface Joining {
   readonly nodeUuid: string
   readonly clusterExtId: string
   readonly addresses: NodeAddresses

@@ -1,23 +1,21 @@
 /** Nodes join a cluster together: one subtask for each. Source: behaviour clustermgmt.md 1.3 (Expand). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
+import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import type { NodeView } from '../../../drivers/nodes.ts'
+import type { StepContext } from '../../context.ts'
 import type { NewHost } from '../topology/membership.ts'
+import { requireNode } from '../topology/nodes.ts'
 import type { NodePlan } from './checks.ts'
 import type { JoiningNode } from './expansion.ts'
 import { joinNode } from './join-node.ts'
-
-type Running = StepContext<Drivers>
 
 const operation = 'Add Node'
 const atOnce = 8
 
 /** @throws ApiError with the messages of the nodes that could not join; CancelAccepted */
 export async function joinAll(
-  ctx: Running,
+  ctx: StepContext,
   clusterExtId: string,
   nodes: readonly JoiningNode[],
   plans: Readonly<Record<string, NodePlan>>,
@@ -42,8 +40,7 @@ export async function joinAll(
       })
     },
   })
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
+  throwIfCanceled(ctx)
   const failed = [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
   if (failed.length === 0) return
   const names = failed.map(([nodeUuid]) => `"${byId.get(nodeUuid)?.hostName}"`).join(', ')
@@ -52,23 +49,40 @@ export async function joinAll(
 }
 
 /** Waits for the subtasks that have begun, then undoes what they did, last node first. */
-export async function takeAllBack(ctx: Running, nodes: readonly JoiningNode[]): Promise<void> {
+export async function takeAllBack(ctx: StepContext, nodes: readonly JoiningNode[]): Promise<void> {
   await ctx.untilEnded([...(await begunSubtasks(ctx, operation)).values()])
   for (const { nodeUuid } of nodes.toReversed()) await ctx.drivers.hardware.takeBackNode(nodeUuid, ctx.taskExtId)
 }
 
-export async function poolDrives(ctx: Running, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
-  for (const { nodeUuid, isComputeOnly } of nodes)
-    if (!isComputeOnly) await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
+export async function poolDrives(ctx: StepContext, clusterExtId: string, nodes: readonly JoiningNode[]): Promise<void> {
+  for (const { nodeUuid, hostType } of nodes)
+    if (hostType !== 'COMPUTE_ONLY') await ctx.drivers.hardware.poolDrivesOf(clusterExtId, nodeUuid)
 }
 
+export async function unpoolDrives(
+  ctx: StepContext,
+  clusterExtId: string,
+  nodes: readonly JoiningNode[],
+): Promise<void> {
+  for (const extId of idsOf(nodes)) await ctx.drivers.hardware.unpoolDrivesOf(clusterExtId, extId)
+}
+
+/** From now on the nodes cannot be taken back. */
+export const admitAll = (
+  { drivers, taskExtId }: StepContext,
+  { nodes }: { readonly nodes: readonly JoiningNode[] },
+): Promise<void> => drivers.hardware.admitNodes(idsOf(nodes), taskExtId)
+
+export const idsOf = (nodes: readonly JoiningNode[]): string[] => nodes.map(({ nodeUuid }) => nodeUuid)
+
+/** @throws DriverError, retryable, when a node does not answer */
 export const newHostsOf = (
-  { drivers }: Pick<Running, 'drivers'>,
+  { drivers }: Pick<StepContext, 'drivers'>,
   nodes: readonly JoiningNode[],
   plans: Readonly<Record<string, NodePlan>>,
 ): NewHost[] =>
-  nodes.map(({ nodeUuid, hostName, isComputeOnly }) => {
-    const node = drivers.hardware.nodeOf(nodeUuid) as NodeView
+  nodes.map(({ nodeUuid, hostName, hostType }) => {
+    const node = requireNode(drivers, nodeUuid)
     const drives = drivers.hardware.drivesOf(nodeUuid)
-    return { node, hostName, isComputeOnly, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
+    return { node, hostName, hostType, drives, uplinks: plans[nodeUuid]?.uplinks ?? [] }
   })

@@ -3,23 +3,23 @@ import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { NodeRemovalParams } from '@hyperplane/contract/clustermgmt/cluster-expansion'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { notFound, pathOf } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { pathOf, rowWithId } from '../../../core/standard.ts'
 import { equals } from '../../../odata/index.ts'
+import type { Reader } from '../../../store/store.ts'
+import type { StepContext } from '../../context.ts'
 import { DeviceClaim } from '../../scheduling/device-claim.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
-import { hostCapacity, hostsOf, storesData, usedBytes } from '../../storage-space/capacity.ts'
+import { hostCapacity, hostsOf, poolUsage, storesData } from '../../storage-space/capacity.ts'
 import { defaultAwareness } from '../../storage-space/fault-tolerance.ts'
 import { defaultCopies, tooFewDomains } from '../cluster-rules.ts'
 import { refuseWith } from '../topology/nodes.ts'
 import { NodeReservation } from '../topology/reservations.ts'
 
-type Running = StepContext<Drivers>
 type HostRow = EntityOf<typeof Host>
 
 export interface Removal {
@@ -34,10 +34,9 @@ const mostFilledPercent = 90
 const upgrading: readonly unknown[] = ['PENDING', 'DOWNLOADING', 'QUEUED', 'PREUPGRADE', 'UPGRADING', 'SCHEDULED']
 
 /** @throws ApiError with all that keeps the hosts in the cluster */
-export async function checkRemoval(ctx: Running, removal: Removal): Promise<void> {
+export async function checkRemoval(ctx: StepContext, removal: Removal): Promise<void> {
   const { clusterExtId, hostExtIds, skipsChecks, skips } = removal
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, Cluster.kind, clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   const hosts = await hostsOf(ctx.store, clusterExtId)
   const leaving = hosts.filter(({ extId }) => hostExtIds.includes(extId))
   const staying = hosts.filter(({ extId }) => !hostExtIds.includes(extId))
@@ -63,23 +62,25 @@ export async function checkRemoval(ctx: Running, removal: Removal): Promise<void
   ])
 }
 
-async function spaceFaults(ctx: Running, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
-  const used = await usedBytes(ctx, clusterExtId)
+async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
+  const { takenBytes } = await poolUsage(ctx, clusterExtId)
   const left = staying.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   const most = Math.floor((left * mostFilledPercent) / 100)
-  return used <= most ? [] : [`The other hosts have room for ${most} bytes, and the cluster stores ${used}.`]
+  if (takenBytes <= most) return []
+  return [`The other hosts have room for ${most} bytes, and the cluster stores or reserves ${takenBytes}.`]
 }
 
 /** What is bound to the hosts, and cannot leave with their VMs. */
-async function bondFaults(
-  { store }: Running,
+export async function bondFaults(
+  { store }: { readonly store: Reader },
   { clusterExtId }: Removal,
   leaving: readonly HostRow[],
 ): Promise<string[]> {
   const vms = await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
-  const known = new Map(vms.map((vm) => [vm.extId, vm]))
+  const vmsById = new Map(vms.map((vm) => [vm.extId, vm]))
   const extern = await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
   const claims = await store.findWhere(DeviceClaim, { clusterExtId })
+  const containers = await store.findWhere(StorageContainer, { clusterExtId })
   const managers = new Map<string, string | undefined>()
   for (const { nodeExtIds = [], config } of await store.find(DomainManager))
     for (const node of nodeExtIds) managers.set(node, config?.name)
@@ -89,7 +90,10 @@ async function bondFaults(
       [...new Set(what)].map((name) => `"${name}"`).join(', ')
     const pinned = vms.filter(({ pinnedHostExtId }) => pinnedHostExtId === host).map(({ name }) => name)
     if (pinned.length > 0) faults.push(`These VMs are bound to "${hostName}": ${names(pinned)}.`)
-    const owners = claims.filter(({ hostExtId }) => hostExtId === host).map(({ vmExtId }) => known.get(vmExtId)?.name)
+    const stored = containers.filter(({ affinityHostExtId }) => affinityHostExtId === host).map(({ name }) => name)
+    if (stored.length > 0)
+      faults.push(`These storage containers have their only copy on "${hostName}": ${names(stored)}.`)
+    const owners = claims.filter(({ hostExtId }) => hostExtId === host).map(({ vmExtId }) => vmsById.get(vmExtId)?.name)
     if (owners.length > 0) faults.push(`These VMs have devices of "${hostName}": ${names(owners)}.`)
     const outside = extern.filter((vm) => vm.host?.extId === host).map(({ name }) => name)
     if (outside.length > 0) faults.push(`These external VMs run on "${hostName}": ${names(outside)}.`)

@@ -1,18 +1,16 @@
 /** Hosts leave their cluster with no VM and no data. Source: behaviour clustermgmt.md 1.3 (Remove), 1.1 (task shape). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type StepContext } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
 import { evacuationsOf } from '../../storage-space/drive-usage.ts'
 import { removeHosts } from '../topology/membership.ts'
-import { checkRemoval, type Removal } from './removal-checks.ts'
-
-type Running = StepContext<Drivers>
+import { refuseWith } from '../topology/nodes.ts'
+import { bondFaults, checkRemoval, type Removal } from './removal-checks.ts'
 
 const check = { name: 'check', progress: 5, seconds: [10, 25], run: checkRemoval } as const
 
@@ -53,7 +51,7 @@ export const removeNodes = defineTask<Removal>({
       run: async (ctx, { clusterExtId, hostExtIds }) => {
         for (const hostExtId of hostExtIds) {
           await evacuateFor(ctx, { hostExtId, clusterExtId }, refusals, timeoutSeconds)
-          requireUncancelled(ctx)
+          throwIfCanceled(ctx)
         }
         for (const hostExtId of hostExtIds) await untilDeserted(ctx, hostExtId)
       },
@@ -68,7 +66,11 @@ export const removeNodes = defineTask<Removal>({
       name: 'migrate data',
       progress: moveTo,
       run: migrateData,
-      record: ({ store }, { hostExtIds }) => setStatus(store, hostExtIds, 'OK_TO_BE_REMOVED'),
+      record: async ({ store }, removal) => {
+        // Clients may have bound something to the hosts while their data moved.
+        refuseWith(await bondFaults({ store }, removal, await store.getMany(Host, removal.hostExtIds)))
+        await setStatus(store, removal.hostExtIds, 'OK_TO_BE_REMOVED')
+      },
       // Data that has moved stays where it is.
       undo: async ({ drivers }, { clusterExtId, hostExtIds }) => {
         for (const { extId } of hostExtIds.flatMap((host) => drivers.hardware.drivesOf(host)))
@@ -105,10 +107,10 @@ const lookEveryMillis = 1000
 const desertedWithinMillis = 15 * 60_000
 
 /** Appliances of gateways leave by themselves a host that is closed. @throws ApiError when one has not left in time */
-async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
+async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void> {
   const end = ctx.clock.now() + desertedWithinMillis
   for (;;) {
-    requireUncancelled(ctx)
+    throwIfCanceled(ctx)
     const held = await ctx.store.findWhere(HostAllocation, { hostExtId })
     if (held.length === 0) return
     const name = (await ctx.store.get(Host, hostExtId))?.hostName ?? hostExtId
@@ -118,27 +120,22 @@ async function untilDeserted(ctx: Running, hostExtId: string): Promise<void> {
   }
 }
 
-function requireUncancelled(ctx: Running): void {
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
-}
-
 /** By drive. */
 type Migration = Readonly<Record<string, Evacuation>>
 
-async function planMigration(ctx: Running, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
+async function planMigration(ctx: StepContext, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
   const drives = hostExtIds.flatMap((host) => ctx.drivers.hardware.drivesOf(host)).filter(({ isInPool }) => isInPool)
   const evacuations = await evacuationsOf(ctx, clusterExtId, drives)
   return Object.fromEntries(drives.map(({ extId }, index) => [extId, evacuations[index] as Evacuation]))
 }
 
-async function migrateData(ctx: Running, { clusterExtId }: Removal): Promise<void> {
+async function migrateData(ctx: StepContext, { clusterExtId }: Removal): Promise<void> {
   const plan = Object.entries(ctx.outputs[planned] as Migration)
   const total = plan.reduce((sum, [, { bytes }]) => sum + bytes, 0)
   const shares = new Map<string, number>()
   let shown = moveFrom
   const report = async (driveExtId: string, share: number): Promise<void> => {
-    requireUncancelled(ctx)
+    throwIfCanceled(ctx)
     shares.set(driveExtId, share)
     const moved = plan.reduce((sum, [extId, { bytes }]) => sum + bytes * (shares.get(extId) ?? 0), 0)
     const percentage = Math.floor(moveFrom + (total === 0 ? 0 : ((moveTo - moveFrom) * moved) / total))

@@ -6,22 +6,30 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
-import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings, SettingsChange } from '../../../drivers/hardware.ts'
-import type { NodeView } from '../../../drivers/nodes.ts'
+import type { NodeHypervisor } from '../../../drivers/nodes.ts'
 import type { Reader } from '../../../store/store.ts'
 import { firstContainers } from '../../containers/first-containers.ts'
 import { specOf } from '../../containers/tasks.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type RecordContext, type StepContext, type WriteContext } from '../../context.ts'
 import { detailsOf, newRegistration } from '../../registrations/registrations.ts'
 import { bridgesOf } from '../../scheduling/switch-bridges.ts'
 import { lockTopology } from '../../scheduling/topology.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { requireFreeAddresses } from '../cluster-addresses.ts'
 import type { JoiningNode } from '../cluster-expansion/expansion.ts'
-import { joinAll, newHostsOf, poolDrives, takeAllBack } from '../cluster-expansion/join-nodes.ts'
+import {
+  admitAll,
+  idsOf,
+  joinAll,
+  newHostsOf,
+  poolDrives,
+  takeAllBack,
+  unpoolDrives,
+} from '../cluster-expansion/join-nodes.ts'
 import { requireFreeName } from '../cluster-rules.ts'
+import { clusterTask } from '../cluster-task.ts'
 import { changeOf } from '../cluster-update.ts'
 import { followSnmp } from '../snmp/follow.ts'
 import { defaultSwitch } from '../topology/default-switch.ts'
@@ -31,8 +39,6 @@ import { releaseNodes, requireUnreserved, reserveNodes } from '../topology/reser
 import { joiningNodes, managementAddress, namedNodes, newCluster } from './new-cluster.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>
-type Running = StepContext<Drivers>
-
 interface Creation {
   readonly cluster: ClusterRow
   readonly nodes: readonly JoiningNode[]
@@ -44,7 +50,7 @@ interface Creation {
 const formed = 'start services'
 const configured = 'assign addresses'
 
-const forget = async ({ store, taskExtId }: RecordContext<Drivers>, { cluster }: Creation): Promise<void> => {
+const forget = async ({ store, taskExtId }: RecordContext, { cluster }: Creation): Promise<void> => {
   await releaseNodes(store, taskExtId)
   if ((await store.pending(Cluster, cluster.extId)) !== undefined) await store.remove(Cluster, cluster.extId)
 }
@@ -74,7 +80,7 @@ export const createCluster = defineTask<Creation>({
         await poolDrives(ctx, cluster.extId, nodes)
       },
       undo: async (ctx, { cluster, nodes }) => {
-        for (const { nodeUuid } of nodes) await ctx.drivers.hardware.unpoolDrivesOf(cluster.extId, nodeUuid)
+        await unpoolDrives(ctx, cluster.extId, nodes)
         await takeAllBack(ctx, nodes)
       },
     },
@@ -111,11 +117,7 @@ export const createCluster = defineTask<Creation>({
     {
       name: 'register here',
       progress: 100,
-      run: ({ drivers, taskExtId }, { nodes }) =>
-        drivers.hardware.admitNodes(
-          nodes.map(({ nodeUuid }) => nodeUuid),
-          taskExtId,
-        ),
+      run: admitAll,
       record: recordRegistration,
     },
   ],
@@ -139,16 +141,17 @@ export const createCluster = defineTask<Creation>({
 const plansOf = (nodes: readonly JoiningNode[]) =>
   Object.fromEntries(nodes.map(({ nodeUuid }) => [nodeUuid, { isImaged: false, uplinks: [] }]))
 
-const containersOf = ({ owner }: Pick<Running, 'owner'>, { cluster, containerName }: Creation) =>
+const containersOf = ({ owner }: Pick<StepContext, 'owner'>, { cluster, containerName }: Creation) =>
   firstContainers(cluster, owner.extId, containerName)
 
-const isNative = ({ config }: ClusterRow): boolean => config?.hypervisorTypes?.includes('AHV') === true
+const hypervisorOf = ({ config }: ClusterRow): NodeHypervisor['type'] => config?.hypervisorTypes?.[0] ?? 'AHV'
+const isNative = (cluster: ClusterRow): boolean => hypervisorOf(cluster) === 'AHV'
 
-const switchOf = (ctx: Running | RecordContext<Drivers>, { cluster, nodes }: Creation) =>
+const switchOf = (ctx: StepContext | RecordContext, { cluster, nodes }: Creation) =>
   defaultSwitch(ctx.drivers, {
     tenantId: cluster.tenantId,
     clusterExtId: cluster.extId,
-    nodeUuids: nodes.map(({ nodeUuid }) => nodeUuid),
+    nodeUuids: idsOf(nodes),
     owner: ctx.owner,
   })
 
@@ -160,18 +163,16 @@ function changes({ hardware }: Drivers, { nodeUuid, path, addresses }: JoiningNo
   return node.addresses.cvm === addresses.cvm ? [] : [`${path}: the node ${nodeUuid} has another address by now`]
 }
 
-async function startServices(ctx: Running, creation: Creation): Promise<{ readonly certificate: string }> {
+async function startServices(ctx: StepContext, creation: Creation): Promise<{ readonly certificate: string }> {
   const { cluster, nodes } = creation
   const manager = await ctx.store.findOne(DomainManager, { isOwn: true })
-  const [first] = nodes as [JoiningNode]
-  const { hypervisor } = ctx.drivers.hardware.nodeOf(first.nodeUuid) as NodeView
   if (isNative(cluster))
     for (const bridge of bridgesOf(ctx.drivers, switchOf(ctx, creation)))
       await ctx.drivers.networkFabric.putBridge(bridge, 'quick')
   return ctx.drivers.hardware.formCluster({
     extId: cluster.extId,
     name: cluster.name,
-    hypervisorType: hypervisor.type,
+    hypervisorType: hypervisorOf(cluster),
     version: cluster.config?.buildInfo?.version ?? '',
     address: managementAddress(cluster, nodes).ipv4?.value ?? '',
     nodeAddresses: nodes.slice(0, 3).map(({ addresses }) => addresses.cvm),
@@ -179,7 +180,7 @@ async function startServices(ctx: Running, creation: Creation): Promise<{ readon
   })
 }
 
-async function recordCluster(ctx: RecordContext<Drivers>, creation: Creation, hosts: readonly NewHost[]) {
+async function recordCluster(ctx: RecordContext, creation: Creation, hosts: readonly NewHost[]) {
   const { cluster } = creation
   const { store } = ctx
   // Another cluster may have taken an address since the request was accepted.
@@ -192,7 +193,7 @@ async function recordCluster(ctx: RecordContext<Drivers>, creation: Creation, ho
   await followSnmp(ctx, cluster.extId, ctx.outputs[configured] as ClusterSettings)
 }
 
-async function recordRegistration(ctx: RecordContext<Drivers>, { cluster, nodes }: Creation): Promise<void> {
+async function recordRegistration(ctx: RecordContext, { cluster, nodes }: Creation): Promise<void> {
   const { certificate } = ctx.outputs[formed] as { readonly certificate: string }
   const manager = await ctx.store.findOne(DomainManager, { isOwn: true })
   const externalAddress = managementAddress(cluster, nodes)
@@ -217,10 +218,7 @@ async function obstacles(store: Reader, cluster: ClusterRow, nodes: readonly Joi
   const checks = [
     requireFreeName(store, cluster, cluster.name),
     requireFreeAddresses(store, cluster, cluster),
-    requireUnreserved(
-      store,
-      nodes.map(({ nodeUuid }) => nodeUuid),
-    ),
+    requireUnreserved(store, idsOf(nodes)),
   ]
   const found: ApiError[] = []
   for (const { status, reason } of (await Promise.allSettled(checks)) as PromiseRejectedResult[]) {
@@ -243,26 +241,10 @@ export async function startCreation(
     refuseAll(await obstacles(ctx.store, cluster, nodes))
     await ctx.store.insert(Cluster, cluster, { pending: true })
   }
-  const { config, network } = body
-  const change = changeOf(ctx.secrets, extId, {
-    name,
-    ...(config && { config }),
-    ...(network && { network: cluster.network }),
-  } as BodyOf<typeof Cluster>)
-  const task = await ctx.startTask(
-    createCluster,
-    { cluster, nodes, containerName: body.containerName, change },
-    {
-      operation: 'Create Cluster',
-      affected: [{ extId, name, rel: Cluster.rel as string }],
-      clusterExtIds: [extId],
-    },
-  )
-  if (!ctx.dryRun)
-    await reserveNodes(
-      ctx.store,
-      nodes.map(({ nodeUuid }) => nodeUuid),
-      task.extId,
-    )
+  const given = { name, config: body.config, network: body.network && cluster.network } as BodyOf<typeof Cluster>
+  const change = changeOf(ctx.secrets, extId, given)
+  const input = { cluster, nodes, containerName: body.containerName, change }
+  const task = await ctx.startTask(createCluster, input, clusterTask('Create Cluster', cluster))
+  if (!ctx.dryRun) await reserveNodes(ctx.store, idsOf(nodes), task.extId)
   return task
 }

@@ -4,14 +4,14 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { refuseAll } from '../../../core/api-error.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { removeInventory, rowsOf } from '../../registrations/cluster-inventory.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { registrationIdOf } from '../../registrations/registrations.ts'
-import { lockOf } from '../../scheduling/switch-bridges.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
+import { topologyTask } from '../cluster-task.ts'
 import { reasonsToKeep, unfinishedTasks } from './reasons-to-keep.ts'
 
 interface Destruction {
@@ -26,7 +26,7 @@ export const destroyCluster = defineTask<Destruction>({
       name: 'check empty',
       progress: 5,
       run: async ({ store }, { clusterExtId }) =>
-        refuseAll(await reasonsToKeep(store, await found(store, clusterExtId))),
+        refuseAll(await reasonsToKeep(store, await rowWithId(store, Cluster, clusterExtId))),
     },
     {
       name: 'stop services',
@@ -36,7 +36,7 @@ export const destroyCluster = defineTask<Destruction>({
       undo: ({ drivers }, { clusterExtId }) => drivers.hardware.startServices(clusterExtId),
       record: async ({ store, taskExtId }, { clusterExtId }) => {
         // Requests that were accepted before the services stopped may have changed the cluster since the check.
-        const cluster = await found(store, clusterExtId)
+        const cluster = await rowWithId(store, Cluster, clusterExtId)
         refuseAll([...(await reasonsToKeep(store, cluster)), ...(await unfinishedTasks(store, cluster, taskExtId))])
       },
     },
@@ -74,7 +74,7 @@ export const destroyCluster = defineTask<Destruction>({
     const counts = new Map<string, number>()
     for (const { part } of await rowsOf(store, clusterExtId))
       counts.set(part.resource.kind, (counts.get(part.resource.kind) ?? 0) + 1)
-    const problems = await reasonsToKeep(store, await found(store, clusterExtId))
+    const problems = await reasonsToKeep(store, await rowWithId(store, Cluster, clusterExtId))
     return {
       changes: [...counts].map(([kind, count]) => ({ attribute: kind, from: String(count), to: '0' })),
       problems: problems.map(({ appMessage }) => appMessage),
@@ -82,32 +82,17 @@ export const destroyCluster = defineTask<Destruction>({
   },
 })
 
-async function found(store: WriteContext['store'] | Parameters<typeof hostsOf>[0], extId: string) {
-  const cluster = await store.get(Cluster, extId)
-  if (cluster === undefined) throw notFound(Cluster, Cluster.kind, extId, 'extId')
-  return cluster
-}
-
 export async function startDestruction(
   ctx: WriteContext,
   cluster: EntityOf<typeof Cluster>,
 ): Promise<{ readonly extId: string }> {
-  const { extId, name } = cluster
+  const { extId } = cluster
   if (!ctx.dryRun) {
     refuseAll(await reasonsToKeep(ctx.store, cluster))
     await requireIdleTopology(ctx.store, cluster)
   }
   requireReachable(ctx, cluster)
-  const task = await ctx.startTask(
-    destroyCluster,
-    { clusterExtId: extId },
-    {
-      operation: 'Destroy Cluster',
-      affected: [{ extId, name, rel: Cluster.rel as string }],
-      clusterExtIds: [extId],
-      locks: [extId, lockOf(extId)],
-    },
-  )
+  const task = await ctx.startTask(destroyCluster, { clusterExtId: extId }, topologyTask('Destroy Cluster', cluster))
   if (!ctx.dryRun) await lockTopology(ctx.store, extId, task.extId, { isDestruction: true })
   return task
 }

@@ -17,7 +17,8 @@ import { hasAddress, isModelSupported, nameOfNode, nodeNamed } from '../topology
 type Body = BodyOf<typeof Cluster>
 type ClusterRow = EntityOf<typeof Cluster>
 type NodeItem = NonNullable<NonNullable<Body['nodes']>['nodeList']>[number]
-type Function = NonNullable<NonNullable<Body['config']>['clusterFunction']>[number]
+type Config = NonNullable<Body['config']>
+type Function = NonNullable<Config['clusterFunction']>[number]
 
 const maximumNodes = 32
 const functions: readonly Function[] = ['AOS', 'ONE_NODE', 'TWO_NODE']
@@ -35,21 +36,19 @@ export function creationFaults({ config = {}, network = {}, nodes = {} }: Body):
         : [invalid(`nodes/nodeList[${index}]/hostIp/ipv4`, 'is required')]),
     ]),
     ...functionFaults(config.clusterFunction ?? [], nodeList.length),
-    ...(config.operationMode === undefined || config.operationMode === 'NORMAL'
-      ? []
-      : [invalid('config/operationMode', 'is for updates of a cluster only')]),
-    ...(config.authorizedPublicKeyList === undefined
-      ? []
-      : [invalid('config/authorizedPublicKeyList', 'is for updates of a cluster only')]),
-    ...(config.pulseStatus?.isEnabled === true
-      ? [invalid('config/pulseStatus', 'is for updates of a cluster only')]
-      : []),
+    ...fieldsForUpdates(config).map((field) => invalid(`config/${field}`, 'is for updates of a cluster only')),
     ...(config.clusterType === 'COMPUTE' || config.clusterArch === 'PPC64LE'
       ? [invalid('config', 'expected a cluster of type HYPER_CONVERGED for X86_64: the nodes can form no other')]
       : []),
     ...backplaneFaults(network.backplane),
   ]
 }
+
+const fieldsForUpdates = ({ operationMode = 'NORMAL', authorizedPublicKeyList, pulseStatus }: Config): string[] => [
+  ...(operationMode === 'NORMAL' ? [] : ['operationMode']),
+  ...(authorizedPublicKeyList === undefined ? [] : ['authorizedPublicKeyList']),
+  ...(pulseStatus?.isEnabled === true ? ['pulseStatus'] : []),
+]
 
 function functionFaults(given: readonly Function[], nodes: number): ApiError[] {
   const path = 'config/clusterFunction'
@@ -114,7 +113,7 @@ export function joiningNodes(name: string, nodes: readonly NodeView[]): JoiningN
     given: {},
     hostName: freeName(name, names),
     addresses,
-    isComputeOnly: false,
+    hostType: 'HYPER_CONVERGED',
     networks: [],
   }))
 }
@@ -145,7 +144,7 @@ export function newCluster(ctx: WriteContext, body: Body, nodes: readonly NodeVi
       externalSubnet: `${first.addresses.cvm.replace(/\d+$/, '0')}/255.255.255.0`,
       internalSubnet: '192.168.5.0/255.255.255.128',
       keyManagementServerType: 'LOCAL',
-      ...(network === undefined ? {} : withSettingDefaults(keepSecrets(network, undefined))),
+      ...(network && withSettingDefaults(keepSecrets(network, undefined))),
     },
     upgradeStatus: 'SUCCEEDED',
   } as ClusterRow

@@ -5,7 +5,7 @@ import { Cvm, type CvmReconfigurationSpec, cvmOperations } from '@hyperplane/con
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import { listOf, notFound } from '../../../core/standard.ts'
+import { itemWithId, listOf } from '../../../core/standard.ts'
 import type { ControllerVmSize } from '../../../drivers/controller-vms.ts'
 import { refuseManager } from '../../containers/storage-containers.ts'
 import { implement, parentOf, type ReadContext, type WriteContext } from '../../context.ts'
@@ -26,11 +26,7 @@ export const cvm = implement(
   cvmOperations,
   {
     listCvmsbyClusterId: async (ctx, request) => listOf(await all(ctx), request),
-    async getCvmById(ctx, { path: { extId } }) {
-      const found = (await all(ctx)).find((one) => one.extId === extId)
-      if (found === undefined) throw notFound(Cvm, Cvm.kind, extId, 'extId')
-      return found
-    },
+    getCvmById: async (ctx, { path }) => itemWithId(await all(ctx), Cvm, path.extId),
     reconfigureCvms: (ctx, { body }) => reconfigure(ctx, body),
   },
   {

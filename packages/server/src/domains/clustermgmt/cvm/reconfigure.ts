@@ -6,17 +6,17 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Cvm } from '@hyperplane/contract/clustermgmt/cvm'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
+import { CancelAccepted } from '../../../core/tasks/define-task.ts'
 import { inTurn } from '../../../core/tasks/in-turn.ts'
 import type { World } from '../../../core/world.ts'
 import type { ControllerVmSize } from '../../../drivers/controller-vms.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type RecordContext, type StepContext } from '../../context.ts'
 import { checkCluster } from '../../registrations/reachability.ts'
 import type { HostOfCluster } from '../../scheduling/host-maintenance.ts'
 import { loadsIn } from '../../scheduling/scheduler.ts'
-import { storageHostsOf } from '../../storage-space/capacity.ts'
+import { isInService, storageHostsOf } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
 import { controllerVmId, controllerVmName } from './controller-vms.ts'
 
@@ -43,9 +43,7 @@ export async function requireSpare(
     throw new ApiError('CLUSTER_CANNOT_TOLERATE', { name: cluster.name, host, reason })
   }
   const hosts = await storageHostsOf(ctx.store, clusterExtId)
-  const isWorking = ({ extId, maintenanceState = 'normal' }: (typeof hosts)[number]): boolean =>
-    maintenanceState === 'normal' && ctx.drivers.hardware.isHostUp(extId)
-  const lost = hosts.find((host) => !isWorking(host))
+  const lost = hosts.find((host) => !isInService(host, ctx.drivers.hardware))
   if (lost !== undefined) refuse(lost.hostName, 'it is in maintenance or down')
   if ((await loadsIn(ctx.store, clusterExtId)).size === 0) return
   const [first] = hosts
@@ -118,7 +116,7 @@ export const reconfigureControllerVms = defineTask<Roll>({
 })
 
 /** A cancellation lets the controller VM that is being resized finish. @throws ApiError when one could not be resized */
-async function roll(ctx: StepContext<Drivers>, { clusterExtId, changes }: Roll): Promise<void> {
+async function roll(ctx: StepContext, { clusterExtId, changes }: Roll): Promise<void> {
   const sizes = new Map(changes.map(({ hostExtId, size }) => [controllerVmId(hostExtId), { hostExtId, size }]))
   for (const [index, extId] of [...sizes.keys()].entries()) {
     if (ctx.cancelRequested()) throw new CancelAccepted()
@@ -142,7 +140,7 @@ async function roll(ctx: StepContext<Drivers>, { clusterExtId, changes }: Roll):
   }
 }
 
-const startResize = async (ctx: RecordContext<Drivers>, change: Resize): Promise<{ readonly extId: string }> =>
+const startResize = async (ctx: RecordContext, change: Resize): Promise<{ readonly extId: string }> =>
   ctx.startTask(resizeControllerVm, change, {
     operation,
     affected: [
@@ -165,6 +163,6 @@ async function nameOf(store: Reader, hostExtId: string): Promise<string> {
 }
 
 /** The memory that VMs may not have is that of the new size. */
-async function settle({ store }: RecordContext<Drivers>, hostExtId: string, controllerVmMemoryBytes: number) {
+async function settle({ store }: RecordContext, hostExtId: string, controllerVmMemoryBytes: number) {
   await store.observe(Host, hostExtId, { controllerVmMemoryBytes, nextControllerVmMemoryBytes: undefined })
 }

@@ -2,18 +2,18 @@
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk, type DiskAdditionSpec } from '@hyperplane/contract/clustermgmt/disk'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { notFound } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, PartitionType } from '../../../drivers/drives.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { type DiskRow, recordDisks } from '../../storage-space/disks.ts'
 import { fairBytes } from '../../storage-space/drive-usage.ts'
+import { clusterLosesHost, isLeaving } from '../../storage-space/leaving-hosts.ts'
 import { changeDisk, driveOf, type OfDisk } from './removal.ts'
 
 type Body = ValueOf<typeof DiskAdditionSpec>
@@ -33,6 +33,8 @@ export async function startAddition(
     throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action: 'adding a disk' })
   requireReachable(ctx, cluster)
   const drive = await driveWith(ctx, cluster.extId, serialNumber)
+  const host = await ctx.store.get(Host, drive.hostExtId)
+  if (host !== undefined && isLeaving(host)) throw clusterLosesHost(cluster)
   if (drive.fault !== undefined || !ctx.drivers.hardware.isHostUp(drive.hostExtId))
     throw new ApiError('DISK_UNHEALTHY', { serialNumber })
   const disk = await ctx.store.get(Disk, drive.extId)
@@ -129,11 +131,10 @@ const inPool: Pick<DiskRow, 'status' | 'removal'> & { readonly isMarkedForRemova
     isDataMigrated: false,
   }
 
-const wasInPool = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>): boolean =>
-  (outputs['partition'] as Before).wasInPool
+const wasInPool = ({ outputs }: Pick<StepContext, 'outputs'>): boolean => (outputs['partition'] as Before).wasInPool
 
 /** @throws ApiError 404 when the drive has left its slot meanwhile */
-function presentDrive({ drivers }: Pick<StepContext<Drivers>, 'drivers'>, input: Addition): Drive {
+function presentDrive({ drivers }: Pick<StepContext, 'drivers'>, input: Addition): Drive {
   const drive = driveOf(drivers, input)
   if (drive === undefined || drive.fault?.kind === 'PULLED') throw notFound(Disk, 'Disk', input.diskExtId, 'extId')
   return drive

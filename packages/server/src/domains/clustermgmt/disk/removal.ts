@@ -3,12 +3,12 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import { notFound } from '../../../core/standard.ts'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
+import { rowWithId } from '../../../core/standard.ts'
+import { CancelAccepted, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { isWorking, poolUsage } from '../../storage-space/capacity.ts'
@@ -30,8 +30,7 @@ export const driveOf = (drivers: Pick<Drivers, 'hardware'>, { diskExtId, hostExt
 
 export async function startRemoval(ctx: WriteContext, disk: DiskRow): Promise<TaskStarted> {
   const { serialNumber = '', clusterExtId = '', nodeExtId: hostExtId = '' } = disk
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw notFound(Cluster, 'Cluster', clusterExtId, 'clusterExtId')
+  const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   requireReachable(ctx, cluster)
   if (disk.status !== 'NORMAL') throw new ApiError('DISK_REMOVAL_IN_PROGRESS', { serialNumber })
   await requireDispensable(ctx, disk, { diskExtId: disk.extId, hostExtId, clusterExtId })
@@ -137,15 +136,14 @@ export const removeDisk = defineTask<OfDisk>({
     changeDisk(ctx.store, diskExtId, { status: 'NORMAL', removal: undefined, isMarkedForRemoval: false }),
 })
 
-async function moveData(ctx: StepContext<Drivers>, { clusterExtId, diskExtId }: OfDisk): Promise<void> {
+async function moveData(ctx: StepContext, { clusterExtId, diskExtId }: OfDisk): Promise<void> {
   let shown = moveFrom
   await ctx.drivers.hardware.evacuateDrive(
     clusterExtId,
     diskExtId,
     ctx.outputs['mark'] as Evacuation,
     async (share) => {
-      ctx.stopping.throwIfAborted()
-      if (ctx.cancelRequested()) throw new CancelAccepted()
+      throwIfCanceled(ctx)
       const disk = await ctx.store.get(Disk, diskExtId)
       if (disk?.removal?.isCalledOff === true)
         throw new CancelAccepted('The disk was added to the storage pool again before its data had moved.')

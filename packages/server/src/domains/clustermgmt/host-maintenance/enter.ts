@@ -6,38 +6,30 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import {
-  CancelAccepted,
-  type RecordContext,
-  type Step,
-  type StepContext,
-  type TaskEnd,
-} from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { type TaskEnd, throwIfCanceled } from '../../../core/tasks/define-task.ts'
+import { defineTask, type RecordContext, type Step, type StepContext } from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
-import { type Evacuation, mostErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { type Evacuation, isTooLate, maximumErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
-import { forEachVm, operations, returnMoved, startStopped, underWay } from './vms.ts'
+import { forEachVm, operations, returnMoved, startStopped, waitForBegunSubtasks } from './vms.ts'
 
-type Running = StepContext<Drivers>
 type Ends = ReadonlyMap<string, TaskEnd>
 
-export const vcenterIgnored = 'vcenterInfo was ignored: it is for ESX clusters only.'
+export const unusedVcenterInfo = 'vcenterInfo was ignored: it is for ESX clusters only.'
 
-const emptyHost: readonly Step<Drivers, Evacuating>[] = [
+const evacuationSteps: readonly Step<Evacuating>[] = [
   {
     name: 'mark unschedulable',
     progress: 5,
-    record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
+    record: async (ctx, { hostExtId, timeoutSeconds, hasUnusedVcenterInfo }) => {
       await setState(ctx.store, hostExtId, 'entering_maintenance')
-      if (ignoresVcenter) ctx.warn(vcenterIgnored)
+      if (hasUnusedVcenterInfo) ctx.warn(unusedVcenterInfo)
       return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
     },
     // Starts and returns VMs of an earlier maintenance, too, which this one continues.
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
-      if (!input.rollsBack) return
+      if (!input.rollsBackOnFailure) return
       await startStopped(ctx, input.hostExtId)
       await returnMoved(ctx, input.hostExtId)
     },
@@ -45,7 +37,7 @@ const emptyHost: readonly Step<Drivers, Evacuating>[] = [
   {
     name: 'plan',
     progress: 10,
-    record: async (ctx, input) => ({ keep: await planEvacuation(ctx, input, input.mayStop) }),
+    record: async (ctx, input) => ({ keep: await planEvacuation(ctx, input, input.mayShutDownVms) }),
   },
   {
     name: 'move VMs',
@@ -53,7 +45,7 @@ const emptyHost: readonly Step<Drivers, Evacuating>[] = [
     run: moveAll,
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
-      await underWay(ctx, operations.leave)
+      await waitForBegunSubtasks(ctx, operations.leave)
     },
   },
   {
@@ -61,7 +53,7 @@ const emptyHost: readonly Step<Drivers, Evacuating>[] = [
     progress: 90,
     run: async (ctx, input) => {
       const { shutDown, agents } = planned(ctx)
-      const isOver = (): boolean => endsEarly(ctx)
+      const isOver = (): boolean => isCanceledOrTooLate(ctx)
       for (const [vmExtIds, operation, asksGuest] of [
         [shutDown, operations.stop, true],
         [agents, operations.stopAgent, false],
@@ -72,23 +64,23 @@ const emptyHost: readonly Step<Drivers, Evacuating>[] = [
           input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId, asksGuest }),
           isOver,
         })
-        await requireAll(ctx, input, ends)
+        await requireAllLeft(ctx, input, ends)
       }
       await requireEmpty(ctx, input)
     },
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
-      await underWay(ctx, operations.stop, operations.stopAgent)
+      await waitForBegunSubtasks(ctx, operations.stop, operations.stopAgent)
     },
   },
 ]
 
-export async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
+export async function onUndone(ctx: RecordContext, input: Evacuating): Promise<void> {
   const host = await ctx.store.get(Host, input.hostExtId)
   const maintenance = await maintenanceOf(ctx, input)
   if (host === undefined || maintenance === undefined) return
   // Without a rollback the host stays as it is; a task that was cancelled before its first step left it in operation.
-  const stays = !input.rollsBack && host.maintenanceState === 'entering_maintenance'
+  const stays = !input.rollsBackOnFailure && host.maintenanceState === 'entering_maintenance'
   await report(ctx, input)
   if (stays) {
     await ctx.store.update(HostMaintenance, host.extId, { isEvacuating: false, taskExtId: undefined })
@@ -98,7 +90,7 @@ export async function onUndone(ctx: RecordContext<Drivers>, input: Evacuating): 
   await ctx.store.remove(HostMaintenance, host.extId)
 }
 
-export const enterController: Step<Drivers, Evacuating> = {
+export const enterController: Step<Evacuating> = {
   name: 'controller VM into maintenance',
   progress: 95,
   seconds: [30, 60],
@@ -106,7 +98,7 @@ export const enterController: Step<Drivers, Evacuating> = {
   undo: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.leaveMaintenance(clusterExtId, hostExtId),
 }
 
-export const entered: Step<Drivers, Evacuating> = {
+export const entered: Step<Evacuating> = {
   name: 'entered',
   progress: 100,
   record: async (ctx, input) => {
@@ -119,7 +111,7 @@ export const entered: Step<Drivers, Evacuating> = {
 export const enterMaintenance = defineTask<Evacuating>({
   name: 'clustermgmt.enter-host-maintenance',
   cancelableUntil: 'shut down VMs',
-  steps: [...emptyHost, enterController, entered],
+  steps: [...evacuationSteps, enterController, entered],
   onUndone,
 })
 
@@ -127,7 +119,7 @@ export const enterMaintenance = defineTask<Evacuating>({
 export const evacuateHost = defineTask<Evacuating>({
   name: hostTasks.evacuate.name,
   steps: [
-    ...emptyHost,
+    ...evacuationSteps,
     {
       name: 'evacuated',
       progress: 100,
@@ -140,17 +132,15 @@ export const evacuateHost = defineTask<Evacuating>({
   onUndone,
 })
 
-const planned = (ctx: Running): Evacuation => ctx.outputs['plan'] as Evacuation
-const maintenanceOf = (ctx: Pick<Running, 'store'>, { hostExtId }: Evacuating) =>
+const planned = (ctx: StepContext): Evacuation => ctx.outputs['plan'] as Evacuation
+const maintenanceOf = (ctx: Pick<StepContext, 'store'>, { hostExtId }: Evacuating) =>
   ctx.store.get(HostMaintenance, hostExtId)
 
-const isTooLate = (ctx: Running): boolean =>
-  ctx.clock.now() >= (ctx.outputs['mark unschedulable'] as { readonly until: number }).until
-const endsEarly = (ctx: Running): boolean => ctx.cancelRequested() || isTooLate(ctx)
+const isCanceledOrTooLate = (ctx: StepContext): boolean => ctx.cancelRequested() || isTooLate(ctx, 'mark unschedulable')
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
-/** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAll` */
-async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
+/** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAllLeft` */
+async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
   let staying = planned(ctx).moved
   while (staying.length > 0) {
     const ends = await forEachVm(ctx, staying, {
@@ -158,19 +148,18 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
       task: evacuation.leave,
       input: (vmExtId) => ({ vmExtId, hostExtId: input.hostExtId }),
       progress: [10, 85],
-      isOver: (ended) => hasFailed(ended) || endsEarly(ctx),
+      isOver: (ended) => hasFailed(ended) || isCanceledOrTooLate(ctx),
     })
-    await requireAll(ctx, input, ends)
+    await requireAllLeft(ctx, input, ends)
     staying = staying.filter((vmExtId) => !ends.has(vmExtId))
   }
 }
 
 /** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
-async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
-  ctx.stopping.throwIfAborted()
-  if (ctx.cancelRequested()) throw new CancelAccepted()
+async function requireAllLeft(ctx: StepContext, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
+  throwIfCanceled(ctx)
   const name = await nameOf(ctx.store, hostExtId)
-  if (isTooLate(ctx))
+  if (isTooLate(ctx, 'mark unschedulable'))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
   const staying: string[] = []
   const further: TaskEnd['errorMessages'][number][] = []
@@ -182,11 +171,11 @@ async function requireAll(ctx: Running, { hostExtId, timeoutSeconds }: Evacuatin
   }
   if (staying.length === 0) return
   const fault = `These VMs could not leave "${name}": ${staying.join(', ')}.`
-  throw new ApiError('CONFLICT', { fault }, { further: further.slice(0, mostErrors - 1) })
+  throw new ApiError('CONFLICT', { fault }, { further: further.slice(0, maximumErrors - 1) })
 }
 
 /** @throws ApiError naming the VMs that are still there */
-async function requireEmpty(ctx: Running, { hostExtId }: Evacuating): Promise<void> {
+async function requireEmpty(ctx: StepContext, { hostExtId }: Evacuating): Promise<void> {
   const left = await vmsOn(ctx.store, hostExtId)
   if (left.length === 0) return
   const names = left.map(({ name }) => `"${name}"`).join(', ')
@@ -194,16 +183,16 @@ async function requireEmpty(ctx: Running, { hostExtId }: Evacuating): Promise<vo
 }
 
 /** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */
-async function endEvacuation(ctx: Running, input: Evacuating): Promise<void> {
+export async function endEvacuation(ctx: StepContext, input: Evacuating): Promise<void> {
   await ctx.checkpoint(undefined, async ({ store }) => {
     if ((await maintenanceOf({ store }, input)) === undefined) return
     await store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
-    if (input.rollsBack) await setState(store, input.hostExtId, 'normal')
+    if (input.rollsBackOnFailure) await setState(store, input.hostExtId, 'normal')
   })
 }
 
 /** The VMs that left. */
-async function report(ctx: RecordContext<Drivers>, input: Evacuating): Promise<void> {
+async function report(ctx: RecordContext, input: Evacuating): Promise<void> {
   const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
   for (const { extId, name } of await ctx.store.getMany(Vm, movedVmExtIds))
     ctx.affect({ extId, name, rel: Vm.rel as string })

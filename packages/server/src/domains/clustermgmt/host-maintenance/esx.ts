@@ -8,12 +8,18 @@ import { ApiError, invalid } from '../../../core/api-error.ts'
 import { CancelAccepted, DriverError, type StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask, type ReadContext } from '../../context.ts'
-import { type Evacuating, HostMaintenance, noteLeft, type Repopulating } from '../../scheduling/host-maintenance.ts'
+import {
+  type Evacuating,
+  HostMaintenance,
+  type HostOfCluster,
+  type Repopulating,
+  recordDeparture,
+} from '../../scheduling/host-maintenance.ts'
 import { memoryOf, usableMemoryBytes } from '../../scheduling/placement.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
-import { enterController, entered, onUndone } from './enter.ts'
+import { endEvacuation, enterController, entered, onUndone } from './enter.ts'
 import { startController } from './exit.ts'
-import { nameOf } from './plan.ts'
+import { isTooLate, nameOf } from './plan.ts'
 import { setState } from './states.ts'
 
 type Running = StepContext<Drivers>
@@ -53,7 +59,7 @@ interface Move {
 
 /** The smallest VMs leave first, each to the host with the most free memory. @throws ApiError VMM-40001 */
 async function planMoves(ctx: Running, { hostExtId, clusterExtId }: Evacuating): Promise<readonly Move[]> {
-  const room = await freeBytes(ctx, clusterExtId)
+  const room = await freeMemoryBytes(ctx, clusterExtId)
   room.delete(hostExtId)
   const moves: Move[] = []
   for (const vm of (await runningOn(ctx, clusterExtId)).filter(({ host }) => host?.extId === hostExtId)) {
@@ -70,7 +76,7 @@ async function planMoves(ctx: Running, { hostExtId, clusterExtId }: Evacuating):
 }
 
 /** By host that takes VMs. */
-async function freeBytes({ drivers, store }: Pick<Running, 'drivers' | 'store'>, clusterExtId: string) {
+async function freeMemoryBytes({ drivers, store }: Pick<Running, 'drivers' | 'store'>, clusterExtId: string) {
   const open = (await hostsOf(store, clusterExtId)).filter(
     ({ extId, maintenanceState = 'normal' }) => maintenanceState === 'normal' && drivers.hardware.isHostUp(extId),
   )
@@ -92,9 +98,6 @@ async function runningOn({ drivers }: Pick<Running, 'drivers'>, clusterExtId: st
     .sort((a, b) => (a.memorySizeBytes ?? 0) - (b.memorySizeBytes ?? 0) || (a.extId < b.extId ? -1 : 1))
 }
 
-const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>, step: string): boolean =>
-  ctx.clock.now() >= (ctx.outputs[step] as { readonly until: number }).until
-
 async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
   const moves = ctx.outputs['plan'] as readonly Move[]
   for (const [index, { vmExtId, to }] of moves.entries()) {
@@ -103,11 +106,12 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
       const name = await nameOf(ctx.store, input.hostExtId)
       throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${input.timeoutSeconds} s.` })
     }
-    const isRunning = (await runningOn(ctx, input.clusterExtId)).some(({ extId }) => extId === vmExtId)
-    if (!isRunning) continue
+    const vm = (await runningOn(ctx, input.clusterExtId)).find(({ extId }) => extId === vmExtId)
+    // Its owner may have stopped or moved it; a crash may have interrupted this step after the move.
+    if (vm === undefined || ![input.hostExtId, to].includes(vm.host?.extId ?? '')) continue
     await ctx.drivers.externalHypervisor.moveVm(vmExtId, to)
     await ctx.checkpoint(10 + (75 * (index + 1)) / moves.length, ({ store }) =>
-      noteLeft(store, { vmExtId, hostExtId: input.hostExtId }, 'movedVmExtIds'),
+      recordDeparture(store, { vmExtId, hostExtId: input.hostExtId }, 'movedVmExtIds'),
     )
   }
   // Somebody may have powered one on, or moved it there, since the plan was made.
@@ -119,22 +123,9 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
   })
 }
 
-/** VMs that the management cannot move back now stay where they are. */
-async function moveBack(ctx: Running, { hostExtId, rollsBack }: Evacuating): Promise<void> {
-  if (!rollsBack) return
-  const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
-  const planned = ((ctx.outputs['plan'] ?? []) as readonly Move[]).map(({ vmExtId }) => vmExtId)
-  for (const vmExtId of new Set([...movedVmExtIds, ...planned])) await tryMove(ctx, vmExtId, hostExtId)
-}
-
-async function tryMove({ drivers }: Running, vmExtId: string, hostExtId: string): Promise<string | undefined> {
-  try {
-    await drivers.externalHypervisor.moveVm(vmExtId, hostExtId)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error
-    return error.message
-  }
+async function rollBack(ctx: Running, input: Evacuating): Promise<void> {
+  await endEvacuation(ctx, input)
+  if (input.rollsBackOnFailure) await returnAll(ctx, input)
 }
 
 export const enterEsxMaintenance = defineTask<Evacuating>({
@@ -144,20 +135,20 @@ export const enterEsxMaintenance = defineTask<Evacuating>({
     {
       name: 'mark unschedulable',
       progress: 5,
-      record: async (ctx, { hostExtId, timeoutSeconds, mayStop }) => {
+      record: async (ctx, { hostExtId, timeoutSeconds, mayShutDownVms }) => {
         await setState(ctx.store, hostExtId, 'entering_maintenance')
-        if (mayStop) ctx.warn('shouldShutdownNonMigratableUvms was ignored: it is for native clusters only.')
+        if (mayShutDownVms) ctx.warn('shouldShutdownNonMigratableUvms was ignored: it is for native clusters only.')
         return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
       },
       // Returns VMs of an earlier attempt, too, which this one continues.
-      undo: moveBack,
+      undo: rollBack,
     },
     {
       name: 'plan',
       progress: 10,
       run: planMoves,
     },
-    { name: 'move VMs', progress: 85, run: moveAll, undo: moveBack },
+    { name: 'move VMs', progress: 85, run: moveAll },
     enterController,
     entered,
   ],
@@ -180,7 +171,7 @@ export const exitEsxMaintenance = defineTask<Repopulating>({
     {
       name: 'return VMs',
       progress: 100,
-      run: returnAll,
+      run: (ctx, input) => returnAll(ctx, input, () => isTooLate(ctx, 'schedulable')),
       record: async (ctx, { hostExtId }, warnings: readonly string[]) => {
         for (const warning of warnings) ctx.warn(warning)
         await ctx.store.remove(HostMaintenance, hostExtId)
@@ -190,34 +181,48 @@ export const exitEsxMaintenance = defineTask<Repopulating>({
 })
 
 /** @returns a warning for each VM that stays elsewhere */
-async function returnAll(ctx: Running, input: Repopulating): Promise<readonly string[]> {
+async function returnAll(ctx: Running, host: HostOfCluster, isOver = () => false): Promise<readonly string[]> {
   try {
-    return await returnPresent(ctx, input)
+    return await returnMoved(ctx, host, isOver)
   } catch (error) {
     if (!(error instanceof DriverError)) throw error
     return [`The VMs that were moved stay where they are: ${error.message}.`]
   }
 }
 
-async function returnPresent(ctx: Running, { hostExtId, clusterExtId }: Repopulating): Promise<readonly string[]> {
+async function returnMoved(ctx: Running, { hostExtId, clusterExtId }: HostOfCluster, isOver: () => boolean) {
   const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
+  const targets = new Map(((ctx.outputs['plan'] ?? []) as readonly Move[]).map(({ vmExtId, to }) => [vmExtId, to]))
+  const movedVms = async () =>
+    (await runningOn(ctx, clusterExtId)).filter(({ extId, host }) => {
+      if (host === undefined || host.extId === hostExtId) return false
+      // A rollback leaves VMs where their owners have migrated them.
+      return targets.has(extId) ? host.extId === targets.get(extId) : movedVmExtIds.includes(extId)
+    })
   const warnings: string[] = []
-  let free = (await freeBytes(ctx, clusterExtId)).get(hostExtId) ?? 0
-  for (const vm of await runningOn(ctx, clusterExtId)) {
-    if (!movedVmExtIds.includes(vm.extId) || vm.host?.extId === hostExtId) continue
-    const size = vm.memorySizeBytes ?? 0
-    const why = await reasonToStay(ctx, vm.extId, { hostExtId, hasRoom: size <= free })
-    if (why === undefined) free -= size
-    else warnings.push(`The VM "${vm.name ?? vm.extId}" stays on its present host: ${why}.`)
+  for (const { extId } of await movedVms()) {
+    // Owners may have changed VMs, or filled the host, while the others returned.
+    const vm = (await movedVms()).find((other) => other.extId === extId)
+    if (vm === undefined) continue
+    const why = isOver() ? 'the time of the request is over' : await moveBack(ctx, vm, { hostExtId, clusterExtId })
+    if (why !== undefined) warnings.push(`The VM "${vm.name ?? extId}" stays on its present host: ${why}.`)
   }
   return warnings
 }
 
-async function reasonToStay(
-  ctx: Running,
-  vmExtId: string,
-  { hostExtId, hasRoom }: { readonly hostExtId: string; readonly hasRoom: boolean },
+/** Moves the VM to the host. @returns why it could not */
+async function moveBack(
+  { drivers, store }: Running,
+  { extId, memorySizeBytes = 0 }: { readonly extId: string; readonly memorySizeBytes?: number },
+  { hostExtId, clusterExtId }: HostOfCluster,
 ): Promise<string | undefined> {
-  if (isTooLate(ctx, 'schedulable')) return 'the time of the request is over'
-  return hasRoom ? tryMove(ctx, vmExtId, hostExtId) : 'its host has no room any more'
+  const free = (await freeMemoryBytes({ drivers, store }, clusterExtId)).get(hostExtId) ?? 0
+  if (free < memorySizeBytes) return 'its host has no room any more'
+  try {
+    await drivers.externalHypervisor.moveVm(extId, hostExtId)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
+    return error.message
+  }
 }

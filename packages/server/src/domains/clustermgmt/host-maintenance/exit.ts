@@ -2,27 +2,25 @@
  * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
  * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
  */
-import type { Step, StepContext, TaskEnd } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import type { TaskEnd } from '../../../core/tasks/define-task.ts'
+import { defineTask, type Step, type StepContext } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
-import { vcenterIgnored } from './enter.ts'
+import { unusedVcenterInfo } from './enter.ts'
+import { isTooLate } from './plan.ts'
 import { setState } from './states.ts'
 import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
-
-type Running = StepContext<Drivers>
 
 /** Ends of subtasks that failed, by VM. */
 type Failed = readonly (readonly [vmExtId: string, end: TaskEnd])[]
 
-const refillHost: readonly Step<Drivers, Repopulating>[] = [
+const repopulationSteps: readonly Step<Repopulating>[] = [
   {
     name: 'schedulable',
     progress: 60,
-    record: async (ctx, { hostExtId, timeoutSeconds, ignoresVcenter }) => {
+    record: async (ctx, { hostExtId, timeoutSeconds, hasUnusedVcenterInfo }) => {
       await setState(ctx.store, hostExtId, 'normal')
-      if (ignoresVcenter) ctx.warn(vcenterIgnored)
+      if (hasUnusedVcenterInfo) ctx.warn(unusedVcenterInfo)
       return { keep: { until: ctx.clock.now() + 1000 * timeoutSeconds } }
     },
   },
@@ -36,7 +34,7 @@ const refillHost: readonly Step<Drivers, Repopulating>[] = [
     name: 'return VMs',
     progress: 90,
     run: async (ctx, { hostExtId }) =>
-      failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx) })),
+      failedOf(await returnMoved(ctx, hostExtId, { progress: [65, 90], isOver: () => isTooLate(ctx, 'schedulable') })),
     record: (ctx, _, failed: Failed) => warnOfFailed(ctx, new Map(failed), 'stays on its present host'),
   },
   {
@@ -45,13 +43,14 @@ const refillHost: readonly Step<Drivers, Repopulating>[] = [
     run: async (ctx, input) => start(ctx, input, false),
     record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
       await warnOfFailed(ctx, new Map(failed), 'could not be started again')
-      if (isTooLate(ctx)) ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
+      if (isTooLate(ctx, 'schedulable'))
+        ctx.warn(`Not all VMs were back after ${timeoutSeconds} s; the others stay where they are.`)
       await ctx.store.remove(HostMaintenance, hostExtId)
     },
   },
 ]
 
-export const startController: Step<Drivers, Repopulating> = {
+export const startController: Step<Repopulating> = {
   name: 'start controller VM',
   progress: 40,
   seconds: [30, 60],
@@ -61,23 +60,20 @@ export const startController: Step<Drivers, Repopulating> = {
 export const exitMaintenance = defineTask<Repopulating>({
   name: 'clustermgmt.exit-host-maintenance',
   pointOfNoReturn: startController.name,
-  steps: [startController, ...refillHost],
+  steps: [startController, ...repopulationSteps],
 })
 
 /** Ends what `evacuateHost` began. */
 export const repopulateHost = defineTask<Repopulating>({
   name: hostTasks.repopulate.name,
   pointOfNoReturn: 'schedulable',
-  steps: refillHost,
+  steps: repopulationSteps,
 })
-
-const isTooLate = (ctx: Pick<Running, 'clock' | 'outputs'>): boolean =>
-  ctx.clock.now() >= (ctx.outputs['schedulable'] as { readonly until: number }).until
 
 const failedOf = (ends: ReadonlyMap<string, TaskEnd>): Failed =>
   [...ends].filter(([, { status }]) => status !== 'SUCCEEDED')
 
-async function start(ctx: Running, { hostExtId }: Repopulating, areAgents: boolean): Promise<Failed> {
+async function start(ctx: StepContext, { hostExtId }: Repopulating, areAgents: boolean): Promise<Failed> {
   const isWanted = ({ isAgentVm = false }: VmEntity): boolean => isAgentVm === areAgents
-  return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx) }))
+  return failedOf(await startStopped(ctx, hostExtId, isWanted, { isOver: () => isTooLate(ctx, 'schedulable') }))
 }

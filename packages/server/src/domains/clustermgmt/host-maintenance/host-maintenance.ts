@@ -15,7 +15,7 @@ import { requireReachable } from '../../registrations/reachability.ts'
 import { requireVcenter } from '../../registrations/vcenter.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import { requireIdleTopology, TopologyLock } from '../../scheduling/topology.ts'
-import { storageHostsOf, storesData } from '../../storage-space/capacity.ts'
+import { isInService, storageHostsOf, storesData } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
 import { enterMaintenance, evacuateHost } from './enter.ts'
 import { enterEsxMaintenance, exitEsxMaintenance, isEsx, requireSignIn, type SignIn, signIn } from './esx.ts'
@@ -59,7 +59,8 @@ async function enter(ctx: Context, body: Entering, signedIn: SignIn | undefined)
   await requireVcenter(ctx.store, host.cluster.uuid)
   const cluster = clusterOf(ctx, body, signedIn)
   await requireIdle(ctx, cluster)
-  if (isIn(host, 'in_maintenance')) throw new ApiError('HOST_ALREADY_IN_MAINTENANCE', { name: host.hostName })
+  if (host.maintenanceState === 'in_maintenance')
+    throw new ApiError('HOST_ALREADY_IN_MAINTENANCE', { name: host.hostName })
   await requireIdleTopology(ctx.store, cluster, { besideMaintenance: true })
   await requireTolerance(ctx, cluster)
   const task = await ctx.startTask(
@@ -68,9 +69,9 @@ async function enter(ctx: Context, body: Entering, signedIn: SignIn | undefined)
       hostExtId: host.extId,
       clusterExtId: cluster.extId,
       timeoutSeconds: body.timeoutSeconds ?? 7200,
-      rollsBack: body.shouldRollbackOnFailure !== false,
-      mayStop: body.shouldShutdownNonMigratableUvms === true,
-      ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
+      rollsBackOnFailure: body.shouldRollbackOnFailure !== false,
+      mayShutDownVms: body.shouldShutdownNonMigratableUvms === true,
+      hasUnusedVcenterInfo: !isEsx(cluster) && body.vcenterInfo !== undefined,
     },
     taskOf('Enter Host Maintenance', host),
   )
@@ -82,13 +83,13 @@ async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): 
   const host = ctx.target
   await requireVcenter(ctx.store, host.cluster.uuid)
   const cluster = clusterOf(ctx, body, signedIn)
-  const known = await requireIdle(ctx, cluster)
-  if (known === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
+  const maintenance = await requireIdle(ctx, cluster)
+  if (maintenance === undefined) throw new ApiError('HOST_NOT_IN_MAINTENANCE', { name: host.hostName })
   const input = {
     hostExtId: host.extId,
     clusterExtId: cluster.extId,
     timeoutSeconds: body.timeoutSeconds ?? 7200,
-    ignoresVcenter: !isEsx(cluster) && body.vcenterInfo !== undefined,
+    hasUnusedVcenterInfo: !isEsx(cluster) && body.vcenterInfo !== undefined,
   }
   const task = await ctx.startTask(
     isEsx(cluster) ? exitEsxMaintenance : exitMaintenance,
@@ -145,9 +146,7 @@ async function requireTolerance(ctx: Context, cluster: EntityOf<typeof Cluster>)
   })
   if (hosts.length === 1) refuse('it has no other host')
   const others = hosts.filter(({ extId }) => extId !== host.extId)
-  const lost = others.filter((each) => !isIn(each, 'normal') || !ctx.drivers.hardware.isHostUp(each.extId))
+  const lost = others.filter((each) => !isInService(each, ctx.drivers.hardware))
   if (lost.length === 0 || (await currentFaultTolerance(ctx, cluster, hosts)) > 0) return
   refuse(`${lost.map(({ hostName }) => hostName).join(', ')} is in maintenance or down`)
 }
-
-const isIn = ({ maintenanceState = 'normal' }: HostEntity, state: string): boolean => maintenanceState === state

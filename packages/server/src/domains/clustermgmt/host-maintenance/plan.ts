@@ -3,6 +3,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
@@ -10,10 +11,11 @@ import { admits, Choices, type HostCandidate } from '../../scheduling/placement.
 import { hostAffinityOf } from '../../scheduling/policy-selection.ts'
 import { candidatesOf, demandOf, loadsIn } from '../../scheduling/scheduler.ts'
 import { filesOf, hasPassthrough, isMovable, type VmEntity } from '../../virtual-machines/entity.ts'
+import { hasVirtualFunction } from '../../virtual-machines/virtual-functions.ts'
 
 interface Planning {
   readonly store: Reader
-  readonly drivers: Pick<Drivers, 'hardware'>
+  readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
 interface OfHost {
@@ -37,38 +39,39 @@ export async function vmsOn(store: Reader, hostExtId: string): Promise<VmEntity[
   )
 }
 
-/** @throws ApiError naming the VMs that can neither move nor, without `mayStop`, be shut down */
-export async function planEvacuation(ctx: Planning, at: OfHost, mayStop: boolean): Promise<Evacuation> {
+/** @throws ApiError naming the VMs that can neither move nor, without `mayShutDownVms`, be shut down */
+export async function planEvacuation(ctx: Planning, at: OfHost, mayShutDownVms: boolean): Promise<Evacuation> {
   const vms = (await vmsOn(ctx.store, at.hostExtId)).sort(
     (a, b) => (a.memorySizeBytes ?? 0) - (b.memorySizeBytes ?? 0) || (a.extId < b.extId ? -1 : 1),
   )
   const agents = vms.filter(({ isAgentVm }) => isAgentVm === true)
   const others = (await candidatesOf(ctx, at.clusterExtId)).filter(({ extId }) => extId !== at.hostExtId)
-  const bound = new Map<VmEntity, string>()
+  const immovable = new Map<VmEntity, string>()
   for (const vm of vms) {
-    const why = vm.isAgentVm === true ? undefined : await bondOf(ctx, vm, at, others)
-    if (why !== undefined) bound.set(vm, why)
+    const why = vm.isAgentVm === true ? undefined : await reasonNotToMigrate(ctx, vm, at, others)
+    if (why !== undefined) immovable.set(vm, why)
   }
-  if (bound.size > 0 && !mayStop) {
-    const reasons = [...bound].map(([{ name }, why]) => `"${name}" (${why})`).join(', ')
+  if (immovable.size > 0 && !mayShutDownVms) {
+    const reasons = [...immovable].map(([{ name }, why]) => `"${name}" (${why})`).join(', ')
     throw new ApiError('CONFLICT', {
       fault: `These VMs cannot leave the host while they run: ${reasons}. Power them off, or send shouldShutdownNonMigratableUvms.`,
     })
   }
-  const moved = vms.filter((vm) => !bound.has(vm) && vm.isAgentVm !== true)
+  const moved = vms.filter((vm) => !immovable.has(vm) && vm.isAgentVm !== true)
   await requireRoom(ctx, moved, at, others)
   const ids = (of: Iterable<VmEntity>): string[] => [...of].map(({ extId }) => extId)
-  return { moved: ids(moved), shutDown: ids(bound.keys()), agents: ids(agents) }
+  return { moved: ids(moved), shutDown: ids(immovable.keys()), agents: ids(agents) }
 }
 
 /** Why the VM cannot be migrated, however much room other hosts have. */
-async function bondOf(
+async function reasonNotToMigrate(
   ctx: Planning,
   vm: VmEntity,
   at: OfHost,
   others: readonly HostCandidate[],
 ): Promise<string | undefined> {
   if (hasPassthrough(vm)) return 'it has a GPU or PCIe device of the host'
+  if (vm.nics?.some(hasVirtualFunction)) return 'it has a virtual function of a NIC of the host'
   if (!isMovable(vm)) return 'it is bound to the CPUs of the host'
   if (vm.powerState === 'PAUSED' || vm.powerState === 'UNDETERMINED') return `it is ${vm.powerState}`
   if (vm.pinnedHostExtId === at.hostExtId) return 'it is pinned to the host'
@@ -105,13 +108,19 @@ async function requireRoom(
   }
   const [first, ...rest] = errors
   if (first === undefined) return
-  const further = rest.slice(0, mostErrors - 1).map(({ appMessage }) => appMessage)
+  const further = rest.slice(0, maximumErrors - 1).map(({ appMessage }) => appMessage)
   const { name, reasons } = first.appMessage.argumentsMap as { name: string; reasons: string }
   throw new ApiError('NO_HOST_FOR_VM', { name, reasons }, { further })
 }
 
 /** The most messages that a task may have. */
-export const mostErrors = 100
+export const maximumErrors = 100
 
 export const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
+
+/** Whether the time of the request is over. @param step its output has the end of that time */
+export const isTooLate = (
+  { clock, outputs }: Pick<StepContext<Drivers>, 'clock' | 'outputs'>,
+  step: 'mark unschedulable' | 'schedulable',
+): boolean => clock.now() >= (outputs[step] as { readonly until: number }).until

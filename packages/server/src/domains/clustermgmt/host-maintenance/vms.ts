@@ -1,9 +1,10 @@
 /** Subtasks that move, stop and start VMs, a few at a time. Source: behaviour clustermgmt.md 1.4; vmm.md 3.2, 3.5. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { RecordContext, StepContext, TaskDefinition, TaskEnd } from '../../../core/tasks/define-task.ts'
+import type { TaskDefinition, TaskEnd } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
+import type { RecordContext, StepContext } from '../../context.ts'
 import { evacuation, HostMaintenance, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 
@@ -15,8 +16,6 @@ export const operations = {
   start: 'PowerOnVm',
 } as const
 
-type Running = StepContext<Drivers>
-
 type Ends = ReadonlyMap<string, TaskEnd>
 
 interface Limits {
@@ -24,7 +23,7 @@ interface Limits {
   readonly isOver?: (ends: Ends) => boolean
 }
 
-interface Turn<I extends VmOfHost> extends Limits {
+interface VmSubtasks<I extends VmOfHost> extends Limits {
   readonly operation: (typeof operations)[keyof typeof operations]
   readonly task: TaskDefinition<Drivers, I>
   readonly input: (vmExtId: string) => I
@@ -34,9 +33,9 @@ interface Turn<I extends VmOfHost> extends Limits {
 const atOnce = 2
 
 export const forEachVm = <I extends VmOfHost>(
-  ctx: Running,
+  ctx: StepContext,
   vmExtIds: readonly string[],
-  { operation, task, input, ...rest }: Turn<I>,
+  { operation, task, input, ...rest }: VmSubtasks<I>,
 ): Promise<Ends> =>
   inTurn(ctx, vmExtIds, {
     ...rest,
@@ -55,7 +54,7 @@ export const forEachVm = <I extends VmOfHost>(
     },
   })
 
-const descriptions: Readonly<Record<Turn<VmOfHost>['operation'], string>> = {
+const descriptions: Readonly<Record<VmSubtasks<VmOfHost>['operation'], string>> = {
   VmLiveMigrate: 'VM Live Migrate',
   MigrateVmToHost: 'Migrate VM to host',
   ShutdownVm: 'Shutdown VM',
@@ -64,7 +63,7 @@ const descriptions: Readonly<Record<Turn<VmOfHost>['operation'], string>> = {
 }
 
 /** Brings the VMs back that were moved, and that run elsewhere. */
-export async function returnMoved(ctx: Running, hostExtId: string, limits: Limits = {}): Promise<Ends> {
+export async function returnMoved(ctx: StepContext, hostExtId: string, limits: Limits = {}): Promise<Ends> {
   const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
   const away = (await ctx.store.getMany(Vm, movedVmExtIds)).filter(
     ({ host }) => host !== undefined && host.extId !== hostExtId,
@@ -79,7 +78,7 @@ export async function returnMoved(ctx: Running, hostExtId: string, limits: Limit
 
 /** Starts the VMs that were shut down, and that nobody has started since. */
 export async function startStopped(
-  ctx: Running,
+  ctx: StepContext,
   hostExtId: string,
   isWanted: (vm: VmEntity) => boolean = () => true,
   limits: Limits = {},
@@ -97,7 +96,10 @@ export async function startStopped(
 const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
 
 /** Waits for subtasks that have begun; those that still wait for their VM do nothing once the evacuation has ended. */
-export async function underWay(ctx: Running, ...of: readonly Turn<VmOfHost>['operation'][]): Promise<void> {
+export async function waitForBegunSubtasks(
+  ctx: StepContext,
+  ...of: readonly VmSubtasks<VmOfHost>['operation'][]
+): Promise<void> {
   for (const operation of of) {
     const running: string[] = []
     for (const [vmExtId, task] of await begunSubtasks(ctx, operation))
@@ -107,14 +109,14 @@ export async function underWay(ctx: Running, ...of: readonly Turn<VmOfHost>['ope
 }
 
 /** A migration is marked on its VM together with its reservation, before its task shows that it runs. */
-async function hasBegun({ store }: Running, vmExtId: string, taskExtId: string): Promise<boolean> {
+async function hasBegun({ store }: StepContext, vmExtId: string, taskExtId: string): Promise<boolean> {
   if ((await store.get(Vm, vmExtId))?.migrationTaskExtId === taskExtId) return true
   return (await store.get(Task, taskExtId))?.status !== 'QUEUED'
 }
 
 /** Warns of VMs whose subtask did not succeed. */
 export async function warnOfFailed(
-  ctx: Pick<RecordContext<Drivers>, 'store' | 'warn'>,
+  ctx: Pick<RecordContext, 'store' | 'warn'>,
   ends: Ends,
   what: string,
 ): Promise<void> {

@@ -7,7 +7,8 @@ import { RsyslogServer } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import type { Ids } from '../../../core/caller.ts'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
-import { type Reader, type Transaction, UniqueViolation } from '../../../store/store.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
+import { insertUnlessReserved } from '../reserved-names.ts'
 
 export type ServerRow = EntityOf<typeof RsyslogServer>
 /** As the settings of a cluster hold it: without an id. */
@@ -26,7 +27,7 @@ export function serverIn(row: Server): Server {
   return { serverName, ipAddress, port, networkProtocol, ...(modules && { modules }) }
 }
 
-export const receiverOf = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Omit<Server, 'serverName'>): string =>
+export const endpointKey = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Omit<Server, 'serverName'>): string =>
   [ipv4?.value ?? '', ipv6?.value ?? '', port, networkProtocol].join(' ')
 
 /** Receives the lines. */
@@ -47,15 +48,20 @@ export async function rsyslogWrites(
   const present = new Set(servers.map(({ serverName }) => serverName))
   const moved = servers.flatMap((server) => {
     const row = rows.get(server.serverName)
-    return row === undefined || row.receiver === receiverOf(server) ? [] : [row.extId]
+    return row === undefined || row.receiver === endpointKey(server) ? [] : [row.extId]
   })
   const removals = [...rows.values()].filter(({ serverName }) => !present.has(serverName))
   const puts = servers.flatMap((server): Write[] => {
     const row = rows.get(server.serverName)
     if (row !== undefined && canonicalJson(serverIn(row)) === canonicalJson(serverIn(server))) return []
     const extId = row?.extId ?? idOf(server.serverName)
-    const next: ServerRow = { ...serverIn(server), extId, tenantId, clusterExtId, receiver: receiverOf(server) }
-    return [(transaction) => (row === undefined ? insert(transaction, next) : transaction.replace(RsyslogServer, next))]
+    const next: ServerRow = { ...serverIn(server), extId, tenantId, clusterExtId, receiver: endpointKey(server) }
+    return [
+      (transaction) =>
+        row === undefined
+          ? insertUnlessReserved(transaction, RsyslogServer, next)
+          : transaction.replace(RsyslogServer, next),
+    ]
   })
   return [
     ...removals.map(
@@ -79,13 +85,4 @@ export async function followRsyslog(
   actual: ClusterSettings,
 ): Promise<void> {
   for (const write of await rsyslogWrites(ctx, clusterExtId, actual)) await write(ctx.store)
-}
-
-/** A request that waits for its task may have reserved the name: then that task fails, and the monitor inserts the row. */
-async function insert(store: Transaction, row: ServerRow): Promise<void> {
-  try {
-    await store.insert(RsyslogServer, row)
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error
-  }
 }

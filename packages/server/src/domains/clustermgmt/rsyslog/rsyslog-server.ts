@@ -1,9 +1,9 @@
 /** Rsyslog servers of a cluster. Source: behaviour clustermgmt.md 1.1 (task shape), 1.11. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { RsyslogServer, rsyslogServerOperations } from '@hyperplane/contract/clustermgmt/rsyslog-server'
-import { ApiError, invalid } from '../../../core/api-error.ts'
+import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { RecordContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
+import type { RecordContext, StepContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
@@ -12,7 +12,7 @@ import { limit, limitOf } from '../../limits.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
 import { maximumRsyslogServers, rsyslogFaults } from '../settings-rules.ts'
-import { addressOf, followRsyslog, receiverOf, type Server, type ServerRow, serverIn } from './follow.ts'
+import { addressOf, endpointKey, followRsyslog, type Server, type ServerRow, serverIn } from './follow.ts'
 
 interface OfServer {
   readonly clusterExtId: string
@@ -30,27 +30,39 @@ function requireRoom(ctx: Pick<WriteContext, 'services'>, found: number): void {
 const without = (servers: readonly Server[], { serverName }: ServerRow): readonly Server[] =>
   servers.filter((other) => other.serverName !== serverName)
 
-/** @param next the servers of the cluster after the change; it makes the same of its own result */
-function changeOf(
-  operation: string,
-  next: (present: readonly Server[], server: ServerRow) => readonly Server[],
-  more: Partial<Pick<TaskDefinition<Drivers, OfServer>, 'onUndone'>> & { readonly publishes?: true } = {},
-): TaskDefinition<Drivers, OfServer> {
+interface Change extends Partial<Pick<TaskDefinition<Drivers, OfServer>, 'onUndone'>> {
+  readonly operation: 'create' | 'update' | 'delete'
+  /** Refusals that depend on the servers that the cluster has now. */
+  readonly faults?: (present: readonly Server[], server: ServerRow) => readonly ApiError[]
+  /** The servers of the cluster after the change. Idempotent, because it runs again after a crash. */
+  readonly next: (present: readonly Server[], server: ServerRow) => readonly Server[]
+}
+
+function changeOf({ operation, faults = () => [], next, onUndone }: Change): TaskDefinition<Drivers, OfServer> {
+  const presentOn = async ({ drivers }: Pick<StepContext<Drivers>, 'drivers'>, clusterExtId: string) =>
+    (await drivers.hardware.readSettings(clusterExtId)).RSYSLOG_SERVER_CONFIG ?? []
   return defineTask<OfServer>({
     name: `clustermgmt.${operation}-rsyslog-server`,
     steps: [
       checkCluster(({ clusterExtId }) => clusterExtId),
       {
+        // A step of its own: a change that a crash interrupted must not be refused because of its own result.
+        name: 'check settings',
+        progress: 10,
+        run: async (ctx, { clusterExtId, server }) => {
+          const present = await presentOn(ctx, clusterExtId)
+          refuseAll(faults(present, server))
+          if (operation === 'create') requireRoom(ctx, present.length + 1)
+        },
+      },
+      {
         name: 'apply to the cluster',
         progress: 90,
         seconds: [1, 3],
         run: async (ctx, { clusterExtId, server }) => {
-          const { hardware } = ctx.drivers
-          const { RSYSLOG_SERVER_CONFIG: present = [] } = await hardware.readSettings(clusterExtId)
-          const servers = next(present, server)
-          if (servers.length > present.length) requireRoom(ctx, servers.length)
+          const servers = next(await presentOn(ctx, clusterExtId), server)
           const change = { RSYSLOG_SERVER_CONFIG: servers.length === 0 ? null : servers }
-          return hardware.writeSettings(clusterExtId, change, ctx.callKey)
+          return ctx.drivers.hardware.writeSettings(clusterExtId, change, ctx.callKey)
         },
         undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
       },
@@ -58,29 +70,52 @@ function changeOf(
         name: 'record',
         progress: 100,
         record: async (ctx, { clusterExtId, server }) => {
-          if (more.publishes === true) await ctx.store.publish(RsyslogServer, server.extId)
+          if (operation === 'create') await ctx.store.publish(RsyslogServer, server.extId)
           const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
           await followRsyslog(ctx, clusterExtId, settings)
           await recordCompliance(ctx, clusterExtId, settings)
-          const isOnCluster = settings.RSYSLOG_SERVER_CONFIG?.some(({ serverName }) => serverName === server.serverName)
-          if (isOnCluster === true) warnUnlessSent(ctx, server)
+          if (operation !== 'delete') warnUnlessSent(ctx, server)
         },
       },
     ],
-    ...(more.onUndone && { onUndone: more.onUndone }),
+    ...(onUndone && { onUndone }),
   })
 }
 
-const createServer = changeOf('create', (present, server) => [...without(present, server), serverIn(server)], {
-  publishes: true,
+const createServer = changeOf({
+  operation: 'create',
+  faults: (present, server) => [
+    ...(isAmong(present, server) ? [alreadyExists('serverName')] : []),
+    ...receiverFaults(present, server),
+  ],
+  next: (present, server) => [...without(present, server), serverIn(server)],
   onUndone: ({ store }, { server }) => store.remove(RsyslogServer, server.extId),
 })
-const updateServer = changeOf('update', (present, server) =>
-  present.some(({ serverName }) => serverName === server.serverName)
-    ? present.map((other) => (other.serverName === server.serverName ? serverIn(server) : other))
-    : [...present, serverIn(server)],
-)
-const deleteServer = changeOf('delete', without)
+
+const updateServer = changeOf({
+  operation: 'update',
+  faults: (present, server) =>
+    isAmong(present, server)
+      ? receiverFaults(present, server)
+      : [new ApiError('ENTITY_NOT_FOUND', { kind: RsyslogServer.title, id: server.extId, attribute: 'extId' })],
+  next: (present, server) =>
+    present.map((other) => (other.serverName === server.serverName ? serverIn(server) : other)),
+})
+
+const deleteServer = changeOf({ operation: 'delete', next: without })
+
+const isAmong = (servers: readonly Server[], { serverName }: ServerRow): boolean =>
+  servers.some((other) => other.serverName === serverName)
+
+const receiverFaults = (present: readonly Server[], server: ServerRow): ApiError[] =>
+  without(present, server).some((other) => endpointKey(other) === endpointKey(server))
+    ? [alreadyExists(receiverFields)]
+    : []
+
+const receiverFields = 'ipAddress, port and networkProtocol'
+
+const alreadyExists = (fields: string): ApiError =>
+  new ApiError('ENTITY_ALREADY_EXISTS', { kind: RsyslogServer.title, fields })
 
 export const rsyslogServer = implement(
   rsyslogServerOperations,
@@ -88,14 +123,14 @@ export const rsyslogServer = implement(
     async createRsyslogServer(ctx, { body }) {
       const { extId: clusterExtId } = parentOf(ctx, 'clusterExtId', Cluster)
       requireRoom(ctx, (await ctx.store.findWhere(RsyslogServer, { clusterExtId })).length + 1)
-      const row = created(ctx, RsyslogServer, body, { clusterExtId, receiver: receiverOf(body) })
+      const row = created(ctx, RsyslogServer, body, { clusterExtId, receiver: endpointKey(body) })
       const server = await ctx.store.insert(RsyslogServer, row, { pending: true })
       return start(ctx, createServer, 'Create Rsyslog Server', server)
     },
 
     async updateRsyslogServerById(ctx, { body }) {
       const next = replaced(RsyslogServer, ctx.target, body, ctx.version)
-      const server = { ...next, receiver: receiverOf(next) }
+      const server = { ...next, receiver: endpointKey(next) }
       await requireFreeReceiver(ctx, parentOf(ctx, 'clusterExtId', Cluster).extId, server)
       await ctx.store.touch(RsyslogServer, server.extId)
       return start(ctx, updateServer, 'Update Rsyslog Server', server)
@@ -121,14 +156,11 @@ function warnUnlessSent(ctx: RecordContext<Drivers>, server: ServerRow): void {
   if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)
 }
 
-/** @throws ApiError 409; the task finds one that another request adds meanwhile */
+/** @throws ApiError 409 */
 async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string, server: ServerRow): Promise<void> {
-  const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: receiverOf(server) })
+  const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: endpointKey(server) })
   if (other === undefined || other.extId === server.extId) return
-  throw new ApiError('ENTITY_ALREADY_EXISTS', {
-    kind: RsyslogServer.title,
-    fields: 'ipAddress, port and networkProtocol',
-  })
+  throw alreadyExists(receiverFields)
 }
 
 async function start(

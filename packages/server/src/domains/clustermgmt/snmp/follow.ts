@@ -1,6 +1,6 @@
 /**
  * The rows follow the SNMP settings of the cluster, whoever changed those: this API, a profile, or somebody at the cluster. A
- * cluster tells only digests of keys, so the rows keep those keys whose digests agree.
+ * cluster shows only digests of keys, so the rows keep those keys whose digests agree.
  */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
@@ -11,14 +11,15 @@ import { canonicalJson } from '../../../core/idempotency.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import { type ClusterSettings, secretDigest } from '../../../drivers/hardware.ts'
-import { type Reader, type Transaction, UniqueViolation } from '../../../store/store.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
+import { insertUnlessReserved } from '../reserved-names.ts'
 import {
-  receiverOf,
   type Section,
   sectionIn,
   type Trap,
   type TrapRow,
   trapIn,
+  trapKey,
   type User,
   type UserRow,
 } from './section.ts'
@@ -121,11 +122,11 @@ async function trapWrites(ctx: Following, clusterExtId: string, actual: readonly
   return writesOf(SnmpTrap, ctx, clusterExtId, {
     rows,
     actual,
-    keyOf: receiverOf,
+    keyOf: trapKey,
     next: (trap, row) =>
       row !== undefined && canonicalJson(trapIn(row)) === canonicalJson(trapIn(trap))
         ? undefined
-        : ({ ...trapIn(trap), receiver: receiverOf(trap) } as TrapRow),
+        : ({ ...trapIn(trap), receiver: trapKey(trap) } as TrapRow),
   })
 }
 
@@ -160,17 +161,4 @@ function writesOf<R extends AnyResource, Entry>(
       return [(store) => (row === undefined ? insertUnlessReserved(store, kind, entity) : store.replace(kind, entity))]
     }),
   ]
-}
-
-/** A request that waits for its task may have reserved the name: then that task fails, and the monitor inserts the row. */
-async function insertUnlessReserved<R extends AnyResource>(
-  store: Transaction,
-  kind: R,
-  entity: EntityOf<R>,
-): Promise<void> {
-  try {
-    await store.insert(kind, entity)
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error
-  }
 }

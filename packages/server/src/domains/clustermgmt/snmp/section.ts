@@ -27,7 +27,7 @@ export function sectionIn({ SNMP_SERVER_CONFIG: found = {} }: ClusterSettings): 
 export const isSameTransport = (a: Transport, b: Transport): boolean => a.protocol === b.protocol && a.port === b.port
 
 /** Unique among the traps of a cluster. */
-export const receiverOf = ({ address, port, username = '' }: Trap): string =>
+export const trapKey = ({ address, port, username = '' }: Trap): string =>
   [address.ipv4?.value ?? '', address.ipv6?.value ?? '', port, username].join(' ')
 
 export const userIn = ({ username, authType, authKey, privType, privKey }: User): User => ({
@@ -47,9 +47,9 @@ export const withUser = (section: Section, user: User): Section => ({
 })
 
 /** @param before key of the trap that it replaces */
-export const withTrap = (section: Section, trap: Trap, before = receiverOf(trap)): Section => ({
+export const withTrap = (section: Section, trap: Trap, before = trapKey(trap)): Section => ({
   ...section,
-  traps: replacedOrAdded(section.traps, (other) => [before, receiverOf(trap)].includes(receiverOf(other)), trap),
+  traps: replacedOrAdded(section.traps, (other) => [before, trapKey(trap)].includes(trapKey(other)), trap),
 })
 
 function replacedOrAdded<T>(list: readonly T[], isIt: (item: T) => boolean, item: T): T[] {

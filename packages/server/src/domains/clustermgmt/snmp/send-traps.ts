@@ -32,7 +32,7 @@ async function receiversOf(ctx: Context, clusterExtId: string): Promise<readonly
   try {
     const section = sectionIn(await ctx.drivers.hardware.readSettings(clusterExtId))
     if (!section.isEnabled) return []
-    const found = await Promise.all(section.traps.map((trap) => receiverOf(ctx, clusterExtId, section, trap)))
+    const found = await Promise.all(section.traps.map((trap) => trapReceiver(ctx, clusterExtId, section, trap)))
     return found.filter((one) => one !== undefined)
   } catch (error) {
     if (error instanceof DriverError) return []
@@ -40,7 +40,7 @@ async function receiversOf(ctx: Context, clusterExtId: string): Promise<readonly
   }
 }
 
-async function receiverOf(
+async function trapReceiver(
   ctx: Context,
   clusterExtId: string,
   section: Section,

@@ -42,11 +42,12 @@ const removeTransport = snmpChange<{ readonly transport: Transport }>({
 export const snmpConfig = implement(
   snmpConfigOperations,
   {
-    async getSnmpConfigByClusterId({ store, target, tenantId }) {
+    async getSnmpConfigByClusterId({ store, target, tenantId, version }) {
       const { isEnabled, transports, users, traps } = await storedSection(store, target.extId)
       return {
         extId: snmpConfigId(target.extId),
         tenantId,
+        links: [{ rel: 'self', href: `/clustermgmt/${version}/config/clusters/${target.extId}/snmp` }],
         isEnabled,
         transports: [...transports],
         users: [...users],

@@ -5,9 +5,10 @@ import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
 import { implement } from '../../context.ts'
 import { trapFaults, withCommunity } from '../settings-rules.ts'
-import { receiverOf, type Section, type TrapRow, trapIn, withTrap } from './section.ts'
+import { type Section, type TrapRow, trapIn, trapKey, withTrap } from './section.ts'
 import { addressOf } from './send-traps.ts'
 import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
 
@@ -27,7 +28,7 @@ const put = {
   faults: (present: Section, { trap, before }: OfTrap): ApiError[] => [
     ...(before === undefined ? [] : requireTrap(present, trap.extId, before)),
     ...userFaults(present, trap),
-    ...(receiverOf(trap) !== before && present.traps.some((other) => receiverOf(other) === receiverOf(trap))
+    ...(trapKey(trap) !== before && present.traps.some((other) => trapKey(other) === trapKey(trap))
       ? [new ApiError('SNMP_TRAP_EXISTS', {})]
       : []),
   ],
@@ -46,6 +47,7 @@ const createTrap = snmpChange<OfTrap>({
 
 const updateTrap = snmpChange<OfTrap>({
   operation: 'Update SNMP Trap',
+  current: withStoredKey,
   ...put,
   async record(ctx, { trap }) {
     await ctx.store.replace(SnmpTrap, trap)
@@ -55,10 +57,11 @@ const updateTrap = snmpChange<OfTrap>({
 
 const deleteTrap = snmpChange<OfTrap>({
   operation: 'Delete SNMP Trap',
-  faults: (present, { trap }) => requireTrap(present, trap.extId, receiverOf(trap)),
-  next: (present, { trap }) => ({
+  current: withStoredKey,
+  faults: (present, { trap, before = '' }) => requireTrap(present, trap.extId, before),
+  next: (present, { before }) => ({
     ...present,
-    traps: present.traps.filter((other) => receiverOf(other) !== receiverOf(trap)),
+    traps: present.traps.filter((other) => trapKey(other) !== before),
   }),
 })
 
@@ -68,7 +71,7 @@ export const snmpTrap = implement(
     async createSnmpTrap(ctx, { body }) {
       const cluster = clusterInPath(ctx)
       const given = withCommunity(body)
-      const own = { clusterExtId: cluster.extId, receiver: receiverOf(given) }
+      const own = { clusterExtId: cluster.extId, receiver: trapKey(given) }
       const trap = await ctx.store.insert(SnmpTrap, created(ctx, SnmpTrap, given, own), { pending: true })
       return startSnmpChange(ctx, cluster, createTrap, { trap }, affected(trap))
     },
@@ -76,14 +79,17 @@ export const snmpTrap = implement(
     async updateSnmpTrapById(ctx, { body }) {
       const stored = ctx.target
       const given = withCommunity(body)
-      const trap = { ...replaced(SnmpTrap, stored, given, ctx.version), receiver: receiverOf(given) }
+      const trap = { ...replaced(SnmpTrap, stored, given, ctx.version), receiver: trapKey(given) }
       await ctx.store.touch(SnmpTrap, trap.extId)
-      const input = { trap, before: receiverOf(stored) }
+      const input = { trap, before: trapKey(stored) }
       return startSnmpChange(ctx, clusterInPath(ctx), updateTrap, input, affected(trap))
     },
 
-    deleteSnmpTrapById: (ctx) =>
-      startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, { trap: ctx.target }, affected(ctx.target)),
+    deleteSnmpTrapById(ctx) {
+      const trap = ctx.target
+      const input = { trap, before: trapKey(trap) }
+      return startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, input, affected(trap))
+    },
   },
   {
     rules: { createSnmpTrap: bodyFaults, updateSnmpTrapById: bodyFaults },
@@ -106,8 +112,16 @@ function warnUnlessSent(ctx: RecordContext<Drivers>, trap: TrapRow): void {
   if (refusal !== undefined) ctx.warn(`No trap is sent to ${address} now: ${refusal}.`)
 }
 
-/** Somebody may have removed the trap at the cluster. */
-function requireTrap({ traps }: Section, extId: string, key: string): ApiError[] {
-  if (traps.some((other) => receiverOf(other) === key)) return []
-  return [new ApiError('ENTITY_NOT_FOUND', { kind: SnmpTrap.title, id: extId, attribute: 'extId' })]
+/** An earlier task may have changed the key of the trap, or deleted the trap. */
+async function withStoredKey(store: Reader, { trap }: OfTrap): Promise<OfTrap> {
+  const stored = await store.get(SnmpTrap, trap.extId)
+  if (stored === undefined) throw noTrap(trap.extId)
+  return { trap, before: trapKey(stored) }
 }
+
+/** Somebody may have removed the trap at the cluster. */
+const requireTrap = ({ traps }: Section, extId: string, key: string): ApiError[] =>
+  traps.some((other) => trapKey(other) === key) ? [] : [noTrap(extId)]
+
+const noTrap = (extId: string): ApiError =>
+  new ApiError('ENTITY_NOT_FOUND', { kind: SnmpTrap.title, id: extId, attribute: 'extId' })

@@ -3,10 +3,10 @@ import type { BodyOf } from '@hyperplane/contract'
 import { SnmpUser, snmpUserOperations } from '@hyperplane/contract/clustermgmt/snmp-user'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
-import { created, replaced } from '../../../core/updates.ts'
+import { created } from '../../../core/updates.ts'
 import { implement } from '../../context.ts'
 import { openSecrets } from '../settings-sections.ts'
-import { type Section, type UserRow, userIn, withUser } from './section.ts'
+import { type Section, type User, type UserRow, userIn, withUser } from './section.ts'
 import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
 
 interface OfUser {
@@ -19,27 +19,27 @@ const affected = ({ extId, username }: UserRow): AffectedEntity => ({
   rel: SnmpUser.rel as string,
 })
 
-const put = {
-  next: (present: Section, { user }: OfUser, secrets: Parameters<typeof openSecrets>[0]) =>
-    withUser(present, userIn(openSecrets(secrets, SnmpUser.kind, user.extId, user))),
-}
-
 const createUser = snmpChange<OfUser>({
   operation: 'Create SNMP User',
-  ...put,
   faults: ({ users }, { user }) =>
     users.some(({ username }) => username === user.username)
       ? [new ApiError('ENTITY_ALREADY_EXISTS', { kind: SnmpUser.title, fields: 'username' })]
       : [],
+  next: (present, { user }, secrets) =>
+    withUser(present, userIn(openSecrets(secrets, SnmpUser.kind, user.extId, user))),
   record: ({ store }, { user }) => store.publish(SnmpUser, user.extId),
   onUndone: ({ store }, { user }) => store.remove(SnmpUser, user.extId),
 })
 
-const updateUser = snmpChange<OfUser>({
+const updateUser = snmpChange<OfUser & { readonly body: User }>({
   operation: 'Update SNMP User',
-  ...put,
-  faults: requireUser,
-  record: ({ store }, { user }) => store.replace(SnmpUser, user),
+  faults(present, input) {
+    const faults = requireUser(present, input)
+    return faults.length > 0 ? faults : keyFaults(withKeptKeys(present, input.body))
+  },
+  // Keeps the keys that the cluster has now: an earlier task may have replaced those of the acceptance.
+  next: (present, { body }) => withUser(present, withKeptKeys(present, body)),
+  given: ({ body }) => [body],
 })
 
 const deleteUser = snmpChange<OfUser>({
@@ -70,14 +70,9 @@ export const snmpUser = implement(
     },
 
     async updateSnmpUserById(ctx, { body }) {
-      const { privKey, ...next } = replaced(SnmpUser, ctx.target, body, ctx.version)
-      if (next.privType !== undefined && privKey === undefined)
-        throw invalid('privKey', 'is required beside privType: none is stored for this user')
-      if (next.authKey === undefined)
-        throw invalid('authKey', 'is required: somebody changed the key of this user at the cluster')
-      const user: UserRow = next.privType === undefined ? next : { ...next, privKey }
+      const user = ctx.target
       await ctx.store.touch(SnmpUser, user.extId)
-      return startSnmpChange(ctx, clusterInPath(ctx), updateUser, { user }, affected(user))
+      return startSnmpChange(ctx, clusterInPath(ctx), updateUser, { user, body }, affected(user))
     },
 
     deleteSnmpUserById: (ctx) =>
@@ -99,6 +94,20 @@ export const snmpUser = implement(
 
 const privacyFaults = ({ privType, privKey }: Partial<BodyOf<typeof SnmpUser>>): ApiError[] =>
   privKey !== undefined && privType === undefined ? [invalid('privType', 'is required beside privKey')] : []
+
+function keyFaults({ authKey, privType, privKey }: User): ApiError[] {
+  const faults: ApiError[] = []
+  if (authKey === undefined)
+    faults.push(invalid('authKey', 'is required: somebody changed the key of this user at the cluster'))
+  if (privType !== undefined && privKey === undefined)
+    faults.push(invalid('privKey', 'is required beside privType: none is stored for this user'))
+  return faults
+}
+
+function withKeptKeys({ users }: Section, body: User): User {
+  const { authKey, privKey } = users.find(({ username }) => username === body.username) ?? {}
+  return userIn({ authKey, privKey, ...body })
+}
 
 /** Somebody may have removed the user at the cluster. */
 function requireUser({ users }: Section, { user: { extId, username } }: OfUser): ApiError[] {

@@ -15,7 +15,7 @@ import { defineTask, parentOf, type WriteContext } from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
 import { followSnmp, snmpConfigId } from './follow.ts'
-import { type Section, sectionIn } from './section.ts'
+import { type Section, sectionIn, type User } from './section.ts'
 
 interface OfCluster {
   readonly clusterExtId: string
@@ -24,10 +24,14 @@ interface OfCluster {
 interface Change<I> {
   /** Words of the task's name: `Create SNMP User`. */
   readonly operation: string
+  /** The input as its task finds the stored rows. Default: as it was accepted. */
+  readonly current?: (store: Reader, input: I) => Promise<I>
   /** Refusals that depend on what is set now. */
   readonly faults: (present: Section, input: I) => readonly ApiError[]
   /** Idempotent, because it runs again after a crash. Secrets in the result are plain. */
   readonly next: (present: Section, input: I, secrets: SecretReader) => Section
+  /** Users with the keys that `next` has set. */
+  readonly given?: (input: I) => readonly User[]
   /** Writes the row that the request names. Its settings are on the cluster already. */
   readonly record?: (ctx: RecordContext<Drivers>, input: I) => Promise<unknown>
   /** Removes what the request itself wrote. */
@@ -40,7 +44,7 @@ export interface SnmpChange<I> extends Change<I> {
 
 export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
   type Input = I & OfCluster
-  const { onUndone } = change
+  const { onUndone, current = async (_store, input) => input } = change
   const presentOn = async ({ drivers }: { readonly drivers: Drivers }, clusterExtId: string): Promise<Section> =>
     sectionIn(await drivers.hardware.readSettings(clusterExtId))
   const task = defineTask<Input>({
@@ -51,14 +55,16 @@ export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
         // A step of its own: after a crash `next` must not be refused because of its own result.
         name: 'check settings',
         progress: 10,
-        run: async (ctx, input) => refuseAll(change.faults(await presentOn(ctx, input.clusterExtId), input)),
+        run: async (ctx, input) =>
+          refuseAll(change.faults(await presentOn(ctx, input.clusterExtId), await current(ctx.store, input))),
       },
       {
         name: 'apply to the cluster',
         progress: 90,
         seconds: [1, 3],
         run: async (ctx, input) => {
-          const next = change.next(await presentOn(ctx, input.clusterExtId), input, ctx.secrets)
+          const present = await presentOn(ctx, input.clusterExtId)
+          const next = change.next(present, await current(ctx.store, input), ctx.secrets)
           const SNMP_SERVER_CONFIG = next as ClusterSettings['SNMP_SERVER_CONFIG'] & object
           return ctx.drivers.hardware.writeSettings(input.clusterExtId, { SNMP_SERVER_CONFIG }, ctx.callKey)
         },
@@ -70,7 +76,7 @@ export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
         record: async (ctx, input) => {
           await change.record?.(ctx, input)
           const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
-          await followSnmp(ctx, input.clusterExtId, settings)
+          await followSnmp(ctx, input.clusterExtId, settings, change.given?.(input))
           await recordCompliance(ctx, input.clusterExtId, settings)
         },
       },

@@ -1,9 +1,8 @@
 /** Reads PEM that clients sent, which may be anything. Faults quote nothing of it. Source: RFC 7468; behaviour clustermgmt.md 1.15. */
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, type PrivateKeyInput, X509Certificate } from 'node:crypto'
+import { acceptedEncryption, otherEncryptionOf } from './key-encryption.ts'
 
 const maximumBytes = 64 * 1024
-/** A key with more needs seconds of this process to open. */
-const maximumIterations = 1_000_000
 
 export interface PemFault {
   readonly expected: string
@@ -104,29 +103,32 @@ export function readPrivateKey(
   if (blocks !== undefined && blocks.length > 1) return { expected, found: `${blocks.length} PEM blocks` }
   if (!block.label.endsWith('PRIVATE KEY')) return { expected, found: `a PEM block ${block.label}` }
   const isEncrypted = block.label === 'ENCRYPTED PRIVATE KEY' || /^Proc-Type: 4,ENCRYPTED/m.test(block.pem)
-  if (isEncrypted && passphrase === undefined)
+  if (!isEncrypted) return opened(block.pem) ?? { expected, found: 'one that is damaged' }
+  if (passphrase === undefined)
     return { isPassphrase: true, expected: 'the passphrase of the encrypted private key', found: 'none' }
-  if (iterationsIn(block.pem) > maximumIterations)
-    return { expected: `a key encrypted with at most ${maximumIterations} iterations`, found: 'more' }
+  const locked = lockedKeyIn(block)
+  if (isFault(locked)) return locked
+  return (
+    opened({ ...locked, passphrase }) ?? {
+      ...{ isPassphrase: true, expected: 'the passphrase of the private key' },
+      found: 'one that does not decrypt it',
+    }
+  )
+}
+
+function opened(key: PrivateKeyInput | string): { readonly key: KeyObject } | undefined {
   try {
-    return { key: createPrivateKey({ key: block.pem, ...(isEncrypted ? { passphrase } : {}) }) }
+    return { key: createPrivateKey(key) }
   } catch {
-    return isEncrypted
-      ? { isPassphrase: true, expected: 'the passphrase of the private key', found: 'one that does not decrypt it' }
-      : { expected, found: 'one that is damaged' }
+    return undefined
   }
 }
 
-/** Largest number that follows a salt (an octet string) in the parameters of the encryption. Source: RFC 8018 A.2. */
-function iterationsIn(pem: string): number {
-  const head = Buffer.from(pem.split('\n').slice(1, -1).join('').slice(0, 400), 'base64')
-  let most = 0
-  for (let at = 0; at < head.length - 1; at++) {
-    const number = at + 2 + (head[at + 1] ?? 0)
-    const size = head[number + 1] ?? 0
-    if (head[at] !== 0x04 || head[number] !== 0x02 || size === 0 || number + 2 + size > head.length) continue
-    if (size > 6) return Infinity
-    most = Math.max(most, head.readUIntBE(number + 2, size))
-  }
-  return most
+function lockedKeyIn({ label, pem }: Block): PrivateKeyInput | PemFault {
+  // PEM's own encryption (RFC 1421) derives its key in one step. Within a block PRIVATE KEY it may hide another one.
+  if (label === 'RSA PRIVATE KEY' || label === 'EC PRIVATE KEY') return { key: pem }
+  // In DER the key is what was judged: OpenSSL reads PEM in a way of its own.
+  const key = bytesOf(pem.slice(`-----BEGIN ${label}-----`.length, -`-----END ${label}-----`.length)) ?? Buffer.alloc(0)
+  const found = otherEncryptionOf(key)
+  return found === undefined ? { key, format: 'der', type: 'pkcs8' } : { expected: acceptedEncryption, found }
 }

@@ -3,18 +3,12 @@ import type { KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { BodyOf } from '@hyperplane/contract'
 import type { SSLCertificate } from '@hyperplane/contract/clustermgmt/ssl-certificate'
-import { ApiError } from '../../../core/api-error.ts'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { formatTime } from '../../../core/time/clock.ts'
+import type { CertificatePair } from '../../../drivers/cluster-certificates.ts'
 import { isFault, readCertificates, readPrivateKey } from './pem.ts'
 
 type Body = BodyOf<typeof SSLCertificate>
-
-/** PEM, the key without a passphrase. */
-export interface Pair {
-  readonly certificate: string
-  readonly privateKey: string
-  readonly caChain?: string
-}
 
 const maximumIssuers = 10
 const replaceable = ['RSA_2048', 'RSA_4096', 'ECDSA_256', 'ECDSA_384', 'ECDSA_521']
@@ -40,8 +34,8 @@ export function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: det
 export const asksForNewKey = ({ publicCertificate, privateKey }: Body): boolean =>
   publicCertificate === undefined && privateKey === undefined
 
-/** @param now milliseconds since 1970 */
-export function readReplacement(body: Body, now: number): { readonly pair: Pair } | { readonly faults: ApiError[] } {
+/** @param now milliseconds since 1970. @throws ApiError 400 with all faults */
+export function readReplacement(body: Body, now: number): CertificatePair {
   const faults: ApiError[] = []
   const { publicCertificate, privateKey, caChain, privateKeyAlgorithm } = body
   if (!replaceable.includes(privateKeyAlgorithm))
@@ -59,13 +53,14 @@ export function readReplacement(body: Body, now: number): { readonly pair: Pair 
   if (privateKey === undefined) faults.push(fault('privateKey', 'the private key of publicCertificate', 'none'))
   if (leaf !== undefined) faults.push(...leafFaults(leaf, now), ...chainFaults(leaf, issuers, now))
   if (key !== undefined) faults.push(...keyFaults(key, leaf, privateKeyAlgorithm))
-  if (faults.length > 0 || leaf === undefined || key === undefined) return { faults }
+  refuseAll(faults)
   const pair = {
-    certificate: leaf.toString(),
-    privateKey: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    ...(issuers.length === 0 ? {} : { caChain: issuers.map((issuer) => issuer.toString()).join('') }),
+    certificate: String(leaf),
+    privateKey: String(key?.export({ type: 'pkcs8', format: 'pem' })),
+    ...(issuers.length === 0 ? {} : { caChain: issuers.join('') }),
   }
-  return servesTls(pair) ? { pair } : { faults: [fault('publicCertificate', 'a pair that TLS accepts', 'another')] }
+  if (!servesTls(pair)) throw fault('publicCertificate', 'a pair that TLS accepts', 'another')
+  return pair
 }
 
 /** Faults of a body without certificate and key, which asks for new ones. */
@@ -179,7 +174,7 @@ function isWeaklySigned({ signatureAlgorithm, signatureAlgorithmOid, raw }: X509
   return /md[245]|sha-?1(?!\d)/i.test(signatureAlgorithm ?? '')
 }
 
-function servesTls({ certificate, caChain = '', privateKey }: Pair): boolean {
+function servesTls({ certificate, caChain = '', privateKey }: CertificatePair): boolean {
   try {
     createSecureContext({ cert: certificate + caChain, key: privateKey })
     return true

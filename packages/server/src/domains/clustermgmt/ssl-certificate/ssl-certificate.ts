@@ -5,9 +5,11 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate, sslCertificateOperations } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import { ApiError } from '../../../core/api-error.ts'
 import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
-import { makeSelfSigned } from '../../../core/x509.ts'
+import { makeSelfSignedServer } from '../../../core/x509.ts'
 import type { CertificatePair } from '../../../drivers/cluster-certificates.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
+import { isManager } from '../../containers/storage-containers.ts'
 import { defineTask, implement, type ReadContext } from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
@@ -24,9 +26,6 @@ interface Replacing {
 
 const stage = 'stage the certificate'
 const switchOver = 'switch to the certificate'
-const dayMillis = 86_400_000
-/** The longest validity that Apple's clients accept. */
-const validDays = 825
 
 const updateCertificate = defineTask<Replacing>({
   name: 'clustermgmt.update-ssl-certificate',
@@ -38,7 +37,8 @@ const updateCertificate = defineTask<Replacing>({
       seconds: [2, 4],
       run: async (ctx, { clusterExtId, pair: given }) => {
         const cluster = await clusterOf(ctx, clusterExtId)
-        const pair = given ?? (await newPair(cluster, ctx.clock.now()))
+        const { name, names } = subjectOf(cluster)
+        const pair = given ?? (await makeSelfSignedServer(name, names, ctx.clock.now()))
         if (serviceTlsOf(ctx, cluster) === undefined) await ctx.drivers.hardware.stageCertificate(clusterExtId, pair)
         return pair
       },
@@ -56,7 +56,7 @@ const updateCertificate = defineTask<Replacing>({
       // Before the handshake: a start uses the certificate of the row.
       record: async (ctx, { clusterExtId }) => {
         const before = await ctx.store.get(SSLCertificate, clusterExtId)
-        const row = rowOf(clusterExtId, stagedPair(ctx))
+        const row = rowOf(await clusterOf(ctx, clusterExtId), stagedPair(ctx))
         if (before === undefined) await ctx.store.insert(SSLCertificate, row)
         else await ctx.store.replace(SSLCertificate, row)
         return { keep: { before } }
@@ -95,7 +95,7 @@ const updateCertificate = defineTask<Replacing>({
 export const sslCertificate = implement(
   sslCertificateOperations,
   {
-    async updateSSLCertificate(ctx, { body, path: { clusterExtId } }) {
+    async updateSSLCertificate(ctx, { path: { clusterExtId }, prepared }) {
       const cluster = (await ctx.store.get(Cluster, clusterExtId)) as ClusterRow
       requireReachable(ctx, cluster)
       if (serviceTlsOf(ctx, cluster)?.isConfigured === true)
@@ -107,8 +107,8 @@ export const sslCertificate = implement(
       if ((await ctx.store.get(SSLCertificate, clusterExtId)) === undefined)
         await ctx.store.insert(SSLCertificate, ctx.target)
       await ctx.store.touch(SSLCertificate, clusterExtId)
-      const read = asksForNewKey(body) ? undefined : readReplacement(body, ctx.clock.now())
-      const input = { clusterExtId, ...(read !== undefined && 'pair' in read ? { pair: read.pair } : {}) }
+      const pair = prepared as CertificatePair | undefined
+      const input = { clusterExtId, ...(pair === undefined ? {} : { pair }) }
       return ctx.startTask(updateCertificate, input, {
         operation: 'Update SSL Certificate',
         affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
@@ -117,12 +117,11 @@ export const sslCertificate = implement(
     },
   },
   {
-    rules: {
-      updateSSLCertificate: ({ body }, { clock }) => {
-        if (asksForNewKey(body)) return regenerationFaults(body)
-        const read = readReplacement(body, clock.now())
-        return 'faults' in read ? read.faults : []
-      },
+    rules: { updateSSLCertificate: ({ body }) => (asksForNewKey(body) ? regenerationFaults(body) : []) },
+    // Once, and outside the transaction: an encrypted key takes up to a second to open.
+    prepare: {
+      updateSSLCertificate: async (ctx, { body }) =>
+        asksForNewKey(body) ? undefined : readReplacement(body, ctx.clock.now()),
     },
     present: [[SSLCertificate, withShownCertificate]],
     computed: [[SSLCertificate, async ({ store }, extId) => unchosenRow(await store.get(Cluster, extId))]],
@@ -148,21 +147,10 @@ async function withShownCertificate(
   )
 }
 
-async function clusterOf(ctx: StepContext<Drivers>, clusterExtId: string): Promise<ClusterRow> {
-  const cluster = await ctx.store.get(Cluster, clusterExtId)
+async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<ClusterRow> {
+  const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) throw new DriverError('the cluster is gone', { retryable: false })
   return cluster
-}
-
-async function newPair(cluster: ClusterRow, now: number): Promise<CertificatePair> {
-  const { name, names } = subjectOf(cluster)
-  const { certificate, privateKey } = await makeSelfSigned({
-    commonName: name,
-    alternativeNames: names,
-    notBefore: new Date(now),
-    notAfter: new Date(now + validDays * dayMillis),
-  })
-  return { certificate, privateKey }
 }
 
 const stagedPair = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>): CertificatePair =>
@@ -172,10 +160,11 @@ const stagedPair = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>):
 const switchedFrom = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>) =>
   outputs[switchOver] as { readonly before?: CertificateRow } | undefined
 
-const rowOf = (clusterExtId: string, pair: CertificatePair): CertificateRow =>
+/** Only this service needs its key again, at the next start: a cluster has its own. */
+const rowOf = (cluster: ClusterRow, { certificate, caChain = '', privateKey }: CertificatePair): CertificateRow =>
   ({
-    extId: clusterExtId,
-    clusterExtId,
-    ...shownFields(pair.certificate + (pair.caChain ?? '')),
-    privateKey: pair.privateKey,
+    extId: cluster.extId,
+    clusterExtId: cluster.extId,
+    ...shownFields(certificate + caChain),
+    ...(isManager(cluster) ? { privateKey } : {}),
   }) as CertificateRow

@@ -9,12 +9,15 @@ import * as s from '@hyperplane/contract/schema'
 import { derivedId, seedId } from '../../../core/ids/named-id.ts'
 import { formatTime } from '../../../core/time/clock.ts'
 import type { TypedFilter } from '../../../odata/index.ts'
-import type { Reader } from '../../../store/store.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
 
 type Row = EntityOf<typeof SystemUserPassword>
 type SystemType = NonNullable<Row['systemType']>
 type ClusterRow = EntityOf<typeof Cluster>
+type HostRow = EntityOf<typeof Host>
+type BmcRow = EntityOf<typeof BmcInfo>
+type UserRow = EntityOf<typeof User>
 
 const validMillis = 90 * 86_400_000
 export const adminId = seedId('user/admin')
@@ -37,13 +40,22 @@ export const SystemAccount = resource(
 )
 export type AccountRow = EntityOf<typeof SystemAccount>
 
+/** Where an account is found again. */
+export interface AccountRef {
+  readonly extId: string
+  readonly clusterExtId: string
+  readonly hostExtId?: string
+}
+
 export interface Account {
   readonly extId: string
   readonly systemType: SystemType
   readonly username: string
   readonly cluster: ClusterRow
-  readonly host?: EntityOf<typeof Host>
-  readonly bmc?: EntityOf<typeof BmcInfo>
+  readonly host?: HostRow
+  readonly bmc?: BmcRow
+  /** The local user that PC `admin` is. */
+  readonly user?: UserRow
 }
 
 export const accountId = (type: SystemType, ownerExtId: string, username: string): string =>
@@ -54,34 +66,60 @@ export async function accountsOf(store: Reader, scope: TypedFilter | undefined):
   const clusters = await store.find(Cluster, scope === undefined ? {} : { scope })
   const hosts = Map.groupBy(await store.find(Host), (host) => host.cluster.uuid)
   const bmcs = new Map((await store.find(BmcInfo)).map((bmc) => [bmc.extId, bmc]))
-  const of = (systemType: SystemType, ownerExtId: string, username: string) => ({
-    extId: accountId(systemType, ownerExtId, username),
-    systemType,
-    username,
-  })
-  return clusters.flatMap((cluster): Account[] => {
-    if (isManager(cluster)) return [{ ...of('PC', cluster.extId, 'admin'), cluster }]
-    const ofHosts = (hosts.get(cluster.extId) ?? []).flatMap((host): Account[] => {
-      const bmc = bmcs.get(host.extId)
-      const root = host.hypervisor?.type === 'AHV' ? [{ ...of('AHV', host.extId, 'root'), cluster, host }] : []
-      // One account of the BMC, whatever its name is now.
-      const ipmi = { ...of('IPMI', host.extId, ''), username: bmc?.credential?.username ?? 'ADMIN', cluster, host }
-      return bmc === undefined ? root : [...root, { ...ipmi, bmc }]
-    })
-    const own = ['admin', 'service'].map((name) => ({ ...of('AOS', cluster.extId, name), cluster }))
-    return [...own, ...ofHosts]
-  })
+  const user = await store.get(User, adminId)
+  return clusters.flatMap((cluster) => [
+    ...accountsOfCluster(cluster, user),
+    ...(hosts.get(cluster.extId) ?? []).flatMap((host) => accountsOfHost(cluster, host, bmcs.get(host.extId))),
+  ])
 }
+
+export async function findAccount(
+  store: Reader,
+  { extId, clusterExtId, hostExtId }: AccountRef,
+): Promise<Account | undefined> {
+  const cluster = await store.get(Cluster, clusterExtId)
+  if (cluster === undefined) return undefined
+  const host = hostExtId === undefined ? undefined : await store.get(Host, hostExtId)
+  const accounts =
+    host === undefined
+      ? accountsOfCluster(cluster, await store.get(User, adminId))
+      : accountsOfHost(cluster, host, await store.get(BmcInfo, host.extId))
+  return accounts.find((account) => account.extId === extId)
+}
+
+function accountsOfCluster(cluster: ClusterRow, user: UserRow | undefined): readonly Account[] {
+  if (!isManager(cluster))
+    return ['admin', 'service'].map((name) => ({ ...named('AOS', cluster.extId, name), cluster }))
+  return user?.passwordHash === undefined ? [] : [{ ...named('PC', cluster.extId, 'admin'), cluster, user }]
+}
+
+function accountsOfHost(cluster: ClusterRow, host: HostRow, bmc: BmcRow | undefined): readonly Account[] {
+  const root = host.hypervisor?.type === 'AHV' ? [{ ...named('AHV', host.extId, 'root'), cluster, host }] : []
+  // One account of the BMC, whatever its name is now.
+  const ipmi = { ...named('IPMI', host.extId, ''), username: bmc?.credential?.username ?? 'ADMIN', cluster, host }
+  return bmc === undefined ? root : [...root, { ...ipmi, bmc }]
+}
+
+const named = (systemType: SystemType, ownerExtId: string, username: string) => ({
+  extId: accountId(systemType, ownerExtId, username),
+  systemType,
+  username,
+})
 
 /** The password of an account as the manager keeps it, wherever that is. */
 export async function keptOf(store: Reader, account: Account): Promise<AccountRow> {
   const row = (await store.get(SystemAccount, account.extId)) ?? emptyRow(account)
-  if (account.systemType !== 'PC') return row
-  const user = await store.get(User, adminId)
+  const { user } = account
   if (user === undefined) return row
   const { passwordHash, formerPasswordHashes, isPasswordStrong } = user
   const lastUpdateTime = user.passwordChangedTime ?? user.createdTime
   return { ...row, passwordHash, formerPasswordHashes, isPasswordStrong, lastUpdateTime } as AccountRow
+}
+
+/** Accounts of a host that leaves its cluster. */
+export async function forgetAccounts(store: Transaction, hostExtId: string): Promise<void> {
+  const ids = [accountId('AHV', hostExtId, 'root'), accountId('IPMI', hostExtId, '')]
+  for (const { extId } of await store.getMany(SystemAccount, ids)) await store.remove(SystemAccount, extId)
 }
 
 export const emptyRow = ({ extId, cluster }: Account): AccountRow =>

@@ -13,23 +13,26 @@ import { brokenRules, classesIn, isHighStrength } from '../../accounts/password-
 import { defineTask, implement, type ReadContext } from '../../context.ts'
 import {
   type Account,
+  type AccountRef,
   type AccountRow,
   accountsOf,
   adminId,
   emptyRow,
+  findAccount,
   keptOf,
   SystemAccount,
   shownAccount,
 } from './accounts.ts'
 
-interface Changing {
-  readonly extId: string
+interface Changing extends AccountRef {
   readonly currentPassword?: string
   readonly newPassword: string
 }
 
 interface Judged {
   readonly hash?: string
+  /** Hashes of the current password and of those before it, newest first. */
+  readonly history?: readonly string[]
   /** Hash of the password that was judged. */
   readonly replaces?: string
   readonly isWrong?: boolean
@@ -53,25 +56,27 @@ const changePassword = defineTask<Changing>({
       progress: 30,
       run: judgePasswords,
       // Counts a wrong password although the task then fails.
-      record: async (ctx, { extId }, judged: Judged) => {
-        if (judged.isWrong === true) await countFailure(ctx, await accountOf(ctx, extId))
+      record: async (ctx, input, judged: Judged) => {
+        if (judged.isWrong === true) await countFailure(ctx, await accountOf(ctx, input))
       },
     },
     {
       name: 'change the password on the system',
       progress: 70,
       seconds: [2, 5],
-      run: async (ctx, { extId, newPassword }) => {
+      run: async (ctx, input) => {
         const { reason } = judgedIn(ctx)
         if (reason !== undefined) throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason })
-        const account = await accountOf(ctx, extId)
+        const account = await accountOf(ctx, input)
         if (account.systemType === 'PC') return
-        await ctx.drivers.hardware.changePassword(accessOf(ctx, account), newPassword, ctx.callKey).catch((cause) => {
-          throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: reasonOf(cause) }, { cause })
-        })
+        await ctx.drivers.hardware
+          .changePassword(accessOf(ctx, account), input.newPassword, ctx.callKey)
+          .catch((cause) => {
+            throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: reasonOf(cause) }, { cause })
+          })
       },
-      undo: async (ctx, { extId }) => {
-        const account = await findAccount(ctx, extId)
+      undo: async (ctx, input) => {
+        const account = await findAccount(ctx.store, input)
         if (account === undefined || account.systemType === 'PC') return
         await ctx.drivers.hardware.takeBackPassword(accessOf(ctx, account), ctx.callKey)
       },
@@ -79,14 +84,14 @@ const changePassword = defineTask<Changing>({
     {
       name: recorded,
       progress: 90,
-      record: async (ctx, { extId, newPassword }) => ({ keep: await recordChange(ctx, extId, newPassword) }),
+      record: async (ctx, input) => ({ keep: await recordChange(ctx, input) }),
       unrecord: (ctx) => unrecordChange(ctx),
     },
     {
       name: 'end earlier sign-ins',
       progress: 100,
-      run: async (ctx, { extId }) => {
-        if ((await findAccount(ctx, extId))?.systemType === 'PC') ctx.services.authenticator.forget(adminId)
+      run: async (ctx, input) => {
+        if ((await findAccount(ctx.store, input))?.systemType === 'PC') ctx.services.authenticator.forget(adminId)
       },
     },
   ],
@@ -97,7 +102,10 @@ export const systemUserPassword = implement(
   {
     async listSystemUserPasswords(ctx, request) {
       const accounts = await visibleAccounts(ctx)
-      return listOf(await Promise.all(accounts.map((account) => shownAccount(ctx.store, account))), request)
+      const shown = (some: readonly Account[]) => Promise.all(some.map((account) => shownAccount(ctx.store, account)))
+      if (request.query.filter !== undefined) return listOf(await shown(accounts), request)
+      const { entities, total } = listOf(accounts, request)
+      return { entities: await shown(entities), total }
     },
 
     async changeSystemUserPasswordById(ctx, { body, path: { extId } }) {
@@ -105,8 +113,9 @@ export const systemUserPassword = implement(
       if (account === undefined) throw notFound(SystemUserPassword, SystemUserPassword.kind, extId, 'extId')
       const { currentPassword, newPassword = '' } = body
       refuseAll(passwordFaults(account, newPassword))
-      const input = { extId, newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) }
-      const { systemType, username, cluster } = account
+      const { systemType, username, cluster, host } = account
+      const ref = { extId, clusterExtId: cluster.extId, ...(host === undefined ? {} : { hostExtId: host.extId }) }
+      const input = { ...ref, newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) }
       return ctx.startTask(changePassword, input, {
         operation: 'ChangePassword',
         description: 'Update system user password',
@@ -155,11 +164,8 @@ function passwordFaults({ systemType, username }: Account, password: string): Ap
 type Running = StepContext<Drivers>
 type Recording = RecordContext<Drivers>
 
-const findAccount = async (ctx: Running | Recording, extId: string): Promise<Account | undefined> =>
-  (await accountsOf(ctx.store, undefined)).find((each) => each.extId === extId)
-
-async function accountOf(ctx: Running | Recording, extId: string): Promise<Account> {
-  const account = await findAccount(ctx, extId)
+async function accountOf({ store }: Running | Recording, ref: AccountRef): Promise<Account> {
+  const account = await findAccount(store, ref)
   if (account === undefined) throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'the account being gone' })
   return account
 }
@@ -169,11 +175,12 @@ const judgedIn = ({ outputs }: Running | Recording): Judged => outputs[judge] as
 const reasonOf = (cause: unknown): string =>
   `the system, which said: ${cause instanceof Error ? cause.message : 'nothing'}`
 
-async function judgePasswords(ctx: Running, { extId, currentPassword, newPassword }: Changing): Promise<Judged> {
+async function judgePasswords(ctx: Running, input: Changing): Promise<Judged> {
+  const { currentPassword, newPassword } = input
   const { passwords } = ctx.services
-  const account = await accountOf(ctx, extId)
+  const account = await accountOf(ctx, input)
   const kept = await keptOf(ctx.store, account)
-  const { lockedUntil, passwordHash, formerPasswordHashes = [] } = kept
+  const { lockedUntil, passwordHash } = kept
   if (lockedUntil !== undefined && Date.parse(lockedUntil) > ctx.clock.now())
     return { reason: `the account being locked until ${lockedUntil} after ${maximumFailures} wrong passwords` }
   const needsCurrent = account.systemType === 'PC' || account.systemType === 'AOS'
@@ -182,12 +189,28 @@ async function judgePasswords(ctx: Running, { extId, currentPassword, newPasswor
   if (currentPassword !== undefined && !(await isCurrent(currentPassword)))
     return { isWrong: true, reason: 'a wrong current password' }
   if (await isCurrent(newPassword)) return { reason: 'the new password being the current one' }
-  for (const former of formerPasswordHashes) {
+  const history = await historyOf(ctx, account, kept)
+  for (const former of history) {
     if (await passwords.verify(newPassword, former))
       return { reason: `the new password being one of the last ${historyLength}` }
   }
   const hash = await passwords.hash(newPassword)
-  return passwordHash === undefined ? { hash } : { hash, replaces: passwordHash }
+  return { hash, history, ...(passwordHash === undefined ? {} : { replaces: passwordHash }) }
+}
+
+/** Begins with the current password, which may be the one of the factory, or set by another operation. */
+async function historyOf(
+  ctx: Running,
+  { bmc }: Account,
+  { passwordHash, formerPasswordHashes = [] }: AccountRow,
+): Promise<readonly string[]> {
+  const { passwords } = ctx.services
+  const [latest] = formerPasswordHashes
+  if (bmc === undefined && passwordHash !== undefined)
+    return latest === passwordHash ? formerPasswordHashes : [passwordHash, ...formerPasswordHashes]
+  const current = bmc === undefined ? factoryPassword : bmcPassword(ctx, bmc)
+  const isKnown = current === undefined || (latest !== undefined && (await passwords.verify(current, latest)))
+  return isKnown ? formerPasswordHashes : [await passwords.hash(current), ...formerPasswordHashes]
 }
 
 async function matchesCurrent(
@@ -248,50 +271,47 @@ interface Before {
   readonly extId: string
 }
 
-async function recordChange(ctx: Recording, extId: string, newPassword: string): Promise<Before> {
-  const account = await accountOf(ctx, extId)
-  const { hash, replaces } = judgedIn(ctx)
+async function recordChange(ctx: Recording, input: Changing): Promise<Before> {
+  const { extId, newPassword } = input
+  const account = await accountOf(ctx, input)
+  const { hash, history = [], replaces } = judgedIn(ctx)
   const kept = await keptOf(ctx.store, account)
   // PC `admin` can change its password in iam meanwhile.
   if (kept.passwordHash !== replaces)
     throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'another change at the same time' })
   const row = await ctx.store.get(SystemAccount, extId)
   const isStrong = isHighStrength(newPassword)
-  const formerPasswordHashes = [hash, ...(kept.formerPasswordHashes ?? [])].slice(0, historyLength) as string[]
+  const formerPasswordHashes = [hash, ...history].slice(0, historyLength) as string[]
   const { failures: _, lockedUntil: __, ...base } = row ?? emptyRow(account)
+  const { bmc, user } = account
   const secret =
-    account.systemType === 'PC'
-      ? {}
-      : { passwordHash: hash, formerPasswordHashes, lastUpdateTime: ctx.clock.iso(), isPasswordStrong: isStrong }
+    user === undefined
+      ? { passwordHash: hash, formerPasswordHashes, lastUpdateTime: ctx.clock.iso(), isPasswordStrong: isStrong }
+      : {}
   const next = { ...base, ...secret } as AccountRow
   if (row === undefined) await ctx.store.insert(SystemAccount, next)
   else await ctx.store.replace(SystemAccount, next)
-  const before = { extId, ...(row === undefined ? {} : { account: row }) }
-  if (account.bmc !== undefined) {
-    const { bmc } = account
+  if (bmc !== undefined) {
     const credential = { username: account.username, password: newPassword }
     await ctx.store.replace(BmcInfo, { ...bmc, credential, status: 'VALID' })
-    return { ...before, bmc }
   }
-  if (account.systemType !== 'PC') return before
-  const user = await ctx.store.get(User, adminId)
-  if (user?.passwordHash === undefined) return before
-  await ctx.store.replace(User, {
-    ...user,
-    passwordHash: hash,
-    formerPasswordHashes,
-    passwordChangedTime: ctx.clock.iso(),
-    isPasswordStrong: isStrong,
-    isForceResetPasswordEnabled: false,
-    previousPassword: {
-      hash: user.passwordHash,
-      taskExtId: ctx.taskExtId,
-      until: new Date(ctx.clock.now() + tenMinutes).toISOString(),
-    },
-    lastUpdatedBy: ctx.owner.extId,
-    lastUpdatedTime: ctx.clock.iso(),
-  } as typeof user)
-  return { ...before, user }
+  if (user !== undefined)
+    await ctx.store.replace(User, {
+      ...user,
+      passwordHash: hash,
+      formerPasswordHashes,
+      passwordChangedTime: ctx.clock.iso(),
+      isPasswordStrong: isStrong,
+      isForceResetPasswordEnabled: false,
+      previousPassword: {
+        hash: replaces,
+        taskExtId: ctx.taskExtId,
+        until: new Date(ctx.clock.now() + tenMinutes).toISOString(),
+      },
+      lastUpdatedBy: ctx.owner.extId,
+      lastUpdatedTime: ctx.clock.iso(),
+    } as typeof user)
+  return { extId, ...(row && { account: row }), ...(bmc && { bmc }), ...(user && { user }) }
 }
 
 async function unrecordChange(ctx: Recording): Promise<void> {

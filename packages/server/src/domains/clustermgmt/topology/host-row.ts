@@ -4,14 +4,17 @@ import type { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { coresOf, type NodeView } from '../../../drivers/nodes.ts'
 
+/** COMPUTE_ONLY: no controller VM and no drives in the pool. STORAGE_ONLY: no VMs of users. */
+export type HostType = NonNullable<EntityOf<typeof Host>['hostType']>
+
 interface HostOfCluster {
   readonly tenantId: string | undefined
   readonly cluster: { readonly extId: string; readonly name: string }
   readonly hostName: string
   /** Milliseconds since 1970. */
   readonly bootedAt: number
-  /** Without storage the host has no controller VM and no drives in the pool. */
-  readonly isComputeOnly?: boolean
+  /** Default: HYPER_CONVERGED. */
+  readonly hostType?: HostType
 }
 
 const microsPerMilli = 1000
@@ -20,6 +23,7 @@ export const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
 
 export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof Host> {
   const { cpu, addresses, block, gpuList } = node
+  const { hostType = 'HYPER_CONVERGED' } = host
   const cores = coresOf(node)
   const { type, fullName, userName } = node.hypervisor
   return {
@@ -37,7 +41,8 @@ export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof 
       state: 'ACROPOLIS_NORMAL',
       acropolisConnectionState: 'CONNECTED',
     },
-    ...(host.isComputeOnly === true ? { hostType: 'COMPUTE_ONLY' } : storageOf(node)),
+    hostType,
+    ...(hostType === 'COMPUTE_ONLY' ? {} : controllerVmOf(node)),
     cpuModel: cpu.model,
     cpuCapacityHz: cores * cpu.hertz,
     cpuFrequencyHz: cpu.hertz,
@@ -51,6 +56,8 @@ export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof 
     blockSerial: block.serialNumber,
     nodeSerial: node.serialNumber,
     rackableUnitUuid: block.extId,
+    position: node.position,
+    ...(block.rackName === undefined ? {} : { rackName: block.rackName }),
     hasCsr: false,
     isDegraded: false,
     isHardwareVirtualized: false,
@@ -59,8 +66,7 @@ export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof 
   } as EntityOf<typeof Host>
 }
 
-const storageOf = ({ addresses: { cvm } }: NodeView) => ({
-  hostType: 'HYPER_CONVERGED',
+const controllerVmOf = ({ addresses: { cvm } }: NodeView) => ({
   controllerVm: {
     externalAddress: ipv4(cvm),
     backplaneAddress: ipv4(`192.168.5.${cvm.split('.')[3]}`),

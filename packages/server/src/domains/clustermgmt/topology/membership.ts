@@ -1,4 +1,5 @@
 /** The rows by which a node is a host of its cluster, written and removed together. Source: behaviour clustermgmt.md 1.3. */
+import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -14,8 +15,16 @@ import { HostMaintenance } from '../../scheduling/host-maintenance.ts'
 import type { SwitchHost, SwitchRow } from '../../scheduling/switch-bridges.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { forgetDisks, recordDisks } from '../../storage-space/disks.ts'
-import { bmcRowOf, hostRowOf } from './host-row.ts'
+import { forgetAccounts } from '../system-accounts/accounts.ts'
+import { bmcRowOf, type HostType, hostRowOf } from './host-row.ts'
 import type { NodeUplinks } from './uplinks.ts'
+
+/** As in requests. */
+interface BlockItem {
+  /** Serial number. */
+  readonly blockId?: string | undefined
+  readonly rackName?: string | undefined
+}
 
 interface Writing {
   readonly store: Transaction
@@ -26,7 +35,7 @@ export interface NewHost {
   /** With the addresses that it has in the cluster. */
   readonly node: NodeView
   readonly hostName: string
-  readonly isComputeOnly: boolean
+  readonly hostType: HostType
   readonly uplinks: readonly NodeUplinks[]
   readonly drives: readonly Drive[]
 }
@@ -35,16 +44,18 @@ export async function insertHosts(
   { store, clock }: Writing,
   clusterExtId: string,
   hosts: readonly NewHost[],
+  racks: readonly BlockItem[] = [],
 ): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) throw new Error(`hosts of the cluster ${clusterExtId}, which is not there`)
-  for (const { node, hostName, isComputeOnly, drives } of hosts) {
-    const of = { tenantId: cluster.tenantId, cluster, hostName, bootedAt: clock.now(), isComputeOnly }
+  for (const { node, hostName, hostType, drives } of hosts) {
+    const of = { tenantId: cluster.tenantId, cluster, hostName, bootedAt: clock.now(), hostType }
     await store.insert(Host, hostRowOf(node, of))
     await recordDisks(store, node.nodeUuid, drives)
     const bmc = bmcRowOf(node, of)
     if (bmc !== undefined) await store.insert(BmcInfo, bmc)
   }
+  await nameRacks(store, clusterExtId, racks)
   for (const row of await store.findWhere(VirtualSwitch, { clusterExtId })) {
     const added = hosts.flatMap(({ node, uplinks }) => {
       const own = uplinks.find(({ switchExtId }) => switchExtId === row.extId)
@@ -54,6 +65,27 @@ export async function insertHosts(
   }
   await settled(store, clusterExtId)
 }
+
+/** All hosts of a block are in one rack. */
+async function nameRacks(store: Transaction, clusterExtId: string, given: readonly BlockItem[]): Promise<void> {
+  const hosts = await hostsOf(store, clusterExtId)
+  const racks = racksOf(hosts, given)
+  for (const { extId, blockSerial, rackName } of hosts) {
+    const named = racks.get(blockSerial)
+    if (named !== rackName) await store.update(Host, extId, { rackName: named })
+  }
+}
+
+/** Racks by serial number of their blocks. @param given these come first */
+export const racksOf = (
+  hosts: readonly Pick<EntityOf<typeof Host>, 'blockSerial' | 'rackName'>[],
+  given: readonly BlockItem[],
+): ReadonlyMap<string | undefined, string> =>
+  new Map(
+    [...hosts.map(({ blockSerial, rackName }) => ({ blockId: blockSerial, rackName })), ...given].flatMap(
+      ({ blockId, rackName }) => (rackName === undefined ? [] : [[blockId, rackName] as const]),
+    ),
+  )
 
 /** As a host of the virtual switch, on which its other hosts have the bridge `like`. */
 export const switchHostOf = (
@@ -78,6 +110,7 @@ export async function removeHosts(
     if (row.clusters[0]?.hosts.some((host) => gone.has(host.extId))) await changeHosts(store, row, [], gone)
   for (const hostExtId of hostExtIds) {
     await forgetDisks(store, hostExtId)
+    await forgetAccounts(store, hostExtId)
     for (const kind of [HostMaintenance, BmcInfo, Host])
       if ((await store.get(kind, hostExtId)) !== undefined) await store.remove(kind, hostExtId)
     for (const { extId } of await store.findWhere(DataStore, { hostExtId })) await store.remove(DataStore, extId)

@@ -3,6 +3,7 @@ import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { IPAddress } from '@hyperplane/contract/shapes'
 import { ApiError, invalid } from '../../../core/api-error.ts'
+import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeBundle, NodeView } from '../../../drivers/nodes.ts'
 import { isManager } from '../../containers/storage-containers.ts'
@@ -39,6 +40,13 @@ export function requireNodeCluster(ctx: { readonly drivers: Drivers }, cluster: 
   if (cluster.config?.hypervisorTypes?.includes('XEN') === true)
     throw invalid('clusterExtId', `names a cluster whose hypervisor is XEN: ${action} is not supported for XEN`)
   requireReachable(ctx, cluster)
+}
+
+/** @throws DriverError, retryable, when the node does not answer */
+export function requireNode({ hardware }: Drivers, nodeUuid: string): NodeView {
+  const node = hardware.nodeOf(nodeUuid)
+  if (node === undefined) throw new DriverError(`the node ${nodeUuid} does not answer`, { retryable: true })
+  return node
 }
 
 /** Faults that need no node to be known. */

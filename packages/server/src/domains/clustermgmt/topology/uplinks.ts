@@ -10,7 +10,7 @@ import type { Reader } from '../../../store/store.ts'
 type SwitchRow = EntityOf<typeof VirtualSwitch>
 export type GivenNetwork = ValueOf<typeof UplinkNetworkItem>
 
-interface Asking {
+interface UplinkContext {
   readonly store: Reader
   readonly drivers: Drivers
 }
@@ -31,7 +31,7 @@ export interface NodeUplinks {
 }
 
 /** In the order of their creation: the default one first. */
-export async function switchesOf({ store }: Asking, clusterExtId: string): Promise<readonly SwitchNetworks[]> {
+export async function switchesOf({ store }: UplinkContext, clusterExtId: string): Promise<readonly SwitchNetworks[]> {
   const rows = await store.findWhere(VirtualSwitch, { clusterExtId })
   const found: SwitchNetworks[] = []
   for (const row of rows) {
@@ -49,7 +49,7 @@ export interface PlannedUplinks {
 
 /** The node joins the default switch, and those that the request names. */
 export function planUplinks(
-  { drivers }: Asking,
+  { drivers }: UplinkContext,
   switches: readonly SwitchNetworks[],
   nodeUuid: string,
   given: readonly GivenNetwork[],
@@ -80,14 +80,14 @@ export function planUplinks(
   const main = switches.find(({ row }) => row.isDefault === true)
   if (main === undefined || uplinks.some(({ switchExtId }) => switchExtId === main.row.extId))
     return { uplinks, faults }
-  const usual = usualUplinks(main, nics, uplinks)
-  if (usual.hostNics.length === 0)
+  const added = defaultUplinks(main, nics, uplinks)
+  if (added.hostNics.length === 0)
     faults.push(`${path}: the node has no free NIC with a link for the virtual switch ${main.row.name}`)
-  return { uplinks: [usual, ...uplinks], faults }
+  return { uplinks: [added, ...uplinks], faults }
 }
 
 /** As on the first host of the switch. */
-function usualUplinks(
+function defaultUplinks(
   { row }: SwitchNetworks,
   nics: readonly HostNicView[],
   taken: readonly NodeUplinks[],

@@ -31,8 +31,8 @@ export const validateUplinks = defineTask<{ readonly clusterExtId: string; reado
           if (node === undefined) return [unknownNode(`${path}/cvmIp`, nameOfNode({ cvmIp }))]
           const { uplinks, faults: found } = planUplinks(ctx, switches, node.nodeUuid, networks, `${path}/networks`)
           const named = networks.some(({ name, vswitchExtId }) => {
-            const known = [main?.bridge, main?.row.name, main?.row.extId]
-            return known.includes(name) || known.includes(vswitchExtId)
+            const mainNames = [main?.bridge, main?.row.name, main?.row.extId]
+            return mainNames.includes(name) || mainNames.includes(vswitchExtId)
           })
           return [
             ...addressDisagreements(node, { hypervisorIp }, path),

@@ -12,7 +12,6 @@ import {
 import { catalogueId } from '../../../core/ids/named-id.ts'
 import { clientNameOf } from './clients.ts'
 import { entityNameOf, scopedKindOf } from './scoped-kind.ts'
-import { unbuiltName } from './unbuilt-names.ts'
 
 interface Endpoint {
   readonly httpMethod: Method
@@ -85,16 +84,6 @@ function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperat
       const roles = operation.roles === 'everyone' ? byRule(operation.iamOperation) : operation.roles
       for (const role of [...roles, 'Super Admin' as const]) draft.roles.add(role)
       for (const kind of kindsOf(operation)) draft.kinds.add(kind)
-    }
-  }
-  for (const namespace of namespaces) {
-    for (const { key, method, path } of namespace.unimplemented) {
-      const name = unbuiltName(key, method, path)
-      const isNew = !drafts.has(name.displayName)
-      const draft = draftOf(name.displayName, name.entity, namespace)
-      addEndpoint(draft, namespace, method, path)
-      // Defaults, only while no endpoint of this IAM operation is implemented: implemented ones declare their roles.
-      if (isNew) for (const role of byRule(name.displayName)) draft.roles.add(role)
     }
   }
   return new Map(

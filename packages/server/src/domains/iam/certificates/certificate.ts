@@ -1,7 +1,7 @@
 /** The fields of an X.509 certificate that this service uses. Source: behaviour iam.md 5; RFC 5280 4. */
 import { hash, X509Certificate } from 'node:crypto'
+import { bytesOf, derAt, derTag, derValuesIn, expectDer, integerOf, oidOf } from '../../../core/der.ts'
 import { loadX509 } from '../../../core/x509.ts'
-import { bytesOf, derAt, derTag, derValuesIn, expectDer, integerOf, oidOf } from './der.ts'
 
 export interface Certificate {
   readonly x509: X509Certificate

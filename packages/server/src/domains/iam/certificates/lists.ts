@@ -1,10 +1,10 @@
 /** Downloads revocation lists: complete, current, and signed by the provider's chain. Source: behaviour iam.md 5. */
 import type { ApiError } from '../../../core/api-error.ts'
+import { DerFault } from '../../../core/der.ts'
 import { formatTime } from '../../../core/time/clock.ts'
 import { type Web, WebError } from '../../../drivers/web.ts'
 import { trustFault } from './ca-chain.ts'
 import type { Certificate } from './certificate.ts'
-import { DerFault } from './der.ts'
 import {
   checkEntries,
   listFault,

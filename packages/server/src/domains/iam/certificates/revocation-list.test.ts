@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DerFault, derAt, firstDerValuesIn } from './der.ts'
+import { DerFault, derAt, firstDerValuesIn } from '../../../core/der.ts'
 import { checkEntries, isRevoked, readRevocationList } from './revocation-list.ts'
 
 const der = (tag: number, ...parts: (Buffer | string)[]): Buffer => {

@@ -1,5 +1,5 @@
 /** Revocation lists (CRL), searched as bytes: up to half a million entries. Source: behaviour iam.md 5; RFC 5280 5. */
-import type { Certificate } from './certificate.ts'
+
 import {
   bytesOf,
   DerFault,
@@ -11,7 +11,8 @@ import {
   firstDerValuesIn,
   oidOf,
   timeOf,
-} from './der.ts'
+} from '../../../core/der.ts'
+import type { Certificate } from './certificate.ts'
 import { isSignedBy } from './signatures.ts'
 
 export const maximumListBytes = 20 * 1024 * 1024

@@ -60,7 +60,7 @@ export const placePhase: Phase<GatewayEntity> = {
     const choice = await hostFor(ctx, gateway)
     if ('reasons' in choice) {
       const why = `no host can run the gateway ${gateway.name}: expected a host of its cluster with 2 vCPUs and 4 GiB of memory free`
-      throw new DriverError(why, { retryable: false })
+      throw DriverError.final(why)
     }
     await holdNode(
       ctx.store,

@@ -96,7 +96,7 @@ async function runsGuests({ drivers, store }: Recording, hostExtId: string): Pro
 /** @returns the host @throws DriverError when none has room */
 async function holdElsewhere(ctx: Recording, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
   const choice = await hostFor(ctx, gateway, taken)
-  if ('reasons' in choice) throw new DriverError(`no host can run the gateway ${gateway.name}`, { retryable: true })
+  if ('reasons' in choice) throw DriverError.retryable(`no host can run the gateway ${gateway.name}`)
   const { hostExtId } = choice
   const held = { extId: applianceOf(gateway), hostExtId, clusterExtId: clusterOf(gateway) }
   await holdNode(ctx.store, held, applianceSize)

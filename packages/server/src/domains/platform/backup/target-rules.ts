@@ -4,7 +4,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { type Location, locationFaults } from '../../../archive/location-rules.ts'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
 import type { Clock } from '../../../core/time/clock.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
@@ -65,8 +65,7 @@ interface Asking {
 export async function requireEligible(ctx: Asking, location: Location): Promise<void> {
   const extId = clusterOf(location)
   if (extId === undefined) return
-  const cluster = await ctx.store.get(Cluster, extId)
-  if (cluster === undefined) throw notFound(Cluster, 'Cluster', extId, 'location/config/extId')
+  const cluster = await rowWithId(ctx.store, Cluster, extId, 'location/config/extId')
   const refuse = (fault: string): ApiError =>
     new ApiError('CONFLICT', { fault: `The cluster "${cluster.name}" cannot hold backups: ${fault}.` })
   if (!cluster.config?.clusterFunction?.includes('AOS')) throw refuse('it has not the function AOS')

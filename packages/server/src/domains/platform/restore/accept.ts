@@ -3,7 +3,7 @@ import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Manifest } from '../../../archive/format.ts'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import { notFound, pathOf } from '../../../core/standard.ts'
+import { pathOf, rowWithId } from '../../../core/standard.ts'
 import { unfinished } from '../../../core/tasks/runner.ts'
 import { and, anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -50,7 +50,5 @@ async function refuseSecond(store: Reader): Promise<void> {
 
 /** For `prepare`, which runs before the pipeline resolves the path. @throws ApiError 404 */
 export async function sourceOf(ctx: ReadContext, extId: string) {
-  const source = await ctx.store.get(RestoreSource, extId)
-  if (source === undefined) throw notFound(RestoreSource, 'RestoreSource', extId, 'restoreSourceExtId')
-  return source
+  return rowWithId(ctx.store, RestoreSource, extId, 'restoreSourceExtId')
 }

@@ -6,7 +6,7 @@ import { BackupFault, type BackupPlace, type Manifest } from '../../../archive/f
 import { placeOf } from '../../../archive/places.ts'
 import { sealedParts } from '../../../archive/read.ts'
 import { findRestorePoint } from '../../../archive/reader.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { succeededTask } from '../../../core/tasks/runner.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
@@ -145,8 +145,7 @@ async function reading(
   { sourceExtId, managerExtId, restorePointExtId }: RestoreInput,
   work: (at: BackupPlace, manifest: Manifest) => Promise<void>,
 ): Promise<void> {
-  const source = await ctx.store.get(RestoreSource, sourceExtId)
-  if (source === undefined) throw notFound(RestoreSource, 'RestoreSource', sourceExtId, 'restoreSourceExtId')
+  const source = await rowWithId(ctx.store, RestoreSource, sourceExtId, 'restoreSourceExtId')
   const at = { store: ctx.drivers.objectStore, place: placeOf('RestoreSource', source, ctx.secrets) }
   try {
     // I/O takes no world time.

@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import {
   type AffectedEntity,
   DriverError,
@@ -57,9 +57,7 @@ export function requireStates(
 
 /** The VM when its task runs. @throws ApiError when it is gone from its management */
 export async function present(store: Reader, vmExtId: string): Promise<ExternVmEntity> {
-  const vm = await store.get(ExternVm, vmExtId)
-  if (vm === undefined) throw notFound(ExternVm, 'VM', vmExtId, 'extId')
-  return vm
+  return rowWithId(store, ExternVm, vmExtId)
 }
 
 /** The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case. */

@@ -1,7 +1,7 @@
 /** Admits mutations of a VM to its task queue. Source: behaviour vmm.md 1.0, 1.1 (states). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -37,8 +37,7 @@ export function requireNoMigration(vm: VmEntity, operation?: StateBound): void {
 
 /** The VM when its task runs. @throws ApiError when the VM is deleted, or in a state that forbids the operation */
 export async function present(store: Reader, vmExtId: string, operation?: StateBound): Promise<VmEntity> {
-  const vm = await store.get(Vm, vmExtId)
-  if (vm === undefined) throw notFound(Vm, Vm.kind, vmExtId, 'extId')
+  const vm = await rowWithId(store, Vm, vmExtId)
   if (operation !== undefined) requireState(vm, operation)
   return vm
 }

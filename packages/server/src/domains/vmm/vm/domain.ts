@@ -7,6 +7,7 @@ import { isManaged } from '../../addressing/leases.ts'
 import { claimsOfVm } from '../../scheduling/host-devices.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../virtual-machines/entity.ts'
+import { virtualFunctionOf } from '../../virtual-machines/virtual-functions.ts'
 
 export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
   return {
@@ -85,6 +86,7 @@ export async function restoreDefinition(
 
 async function nicOf(store: Reader, nic: NicEntity): Promise<DomainNic> {
   const { backingInfo, networkInfo } = nic
+  const { profileExtId, vlanId } = virtualFunctionOf(nic) ?? {}
   const subnetExtId = networkInfo?.subnet?.extId
   const subnet = subnetExtId === undefined ? undefined : await store.get(Subnet, subnetExtId)
   const address = networkInfo?.ipv4Config?.ipAddress?.value
@@ -99,6 +101,7 @@ async function nicOf(store: Reader, nic: NicEntity): Promise<DomainNic> {
     ...(networkInfo?.vlanMode === 'TRUNK' ? { trunkedVlans: networkInfo.trunkedVlans ?? [] } : {}),
     ...(subnetExtId === undefined ? {} : { subnetExtId }),
     ...(address === undefined ? {} : { address }),
+    ...(profileExtId && { virtualFunction: { profileExtId, ...(vlanId !== undefined && { vlanId }) } }),
     ...(networkInfo?.networkFunctionChain && { functionChainExtId: networkInfo.networkFunctionChain.extId! }),
     ...(isOutside && subnet.virtualSwitchReference !== undefined
       ? { vlan: { virtualSwitchExtId: subnet.virtualSwitchReference, tag: subnet.networkId ?? 0 } }

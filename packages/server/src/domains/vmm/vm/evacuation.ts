@@ -8,7 +8,7 @@ import type { RecordContext, Step } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { defineTask } from '../../context.ts'
-import { evacuation, HostMaintenance, noteLeft, type VmOfHost } from '../../scheduling/host-maintenance.ts'
+import { evacuation, HostMaintenance, recordDeparture, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import { giveBackElsewhere, placeElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
@@ -71,7 +71,7 @@ export const leaveHost = defineTask<VmOfHost>({
         const target = movedTo(ctx)
         if (target !== undefined) {
           await recordMove(ctx, input.vmExtId, target)
-          await noteLeft(ctx.store, input, 'movedVmExtIds')
+          await recordDeparture(ctx.store, input, 'movedVmExtIds')
         }
         await unlock(ctx, input)
       },
@@ -127,7 +127,7 @@ export const stopForMaintenance = defineTask<VmOfHost & { readonly asksGuest: bo
       record: async (ctx, input) => {
         const stopped = ctx.outputs['stop']
         if (stopped === undefined || (await ctx.store.get(Vm, input.vmExtId)) === undefined) return undefined
-        await noteLeft(ctx.store, input, 'stoppedVmExtIds')
+        await recordDeparture(ctx.store, input, 'stoppedVmExtIds')
         return recordOff(ctx, input, stopped)
       },
     },

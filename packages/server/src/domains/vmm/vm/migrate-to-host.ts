@@ -5,7 +5,7 @@ import type { VmMigrateToHostParams } from '@hyperplane/contract/vmm/vm/actions'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
@@ -36,8 +36,7 @@ async function requireMove(
   vm: VmEntity,
   hostExtId: string,
 ): Promise<EntityOf<typeof Host>> {
-  const host = await ctx.store.get(Host, hostExtId)
-  if (host === undefined) throw notFound(Host, Host.kind, hostExtId, 'host/extId')
+  const host = await rowWithId(ctx.store, Host, hostExtId, 'host/extId')
   const refuse = (why: string): never => {
     throw new ApiError('CONFLICT', {
       // Without its name: some roles migrate VMs but do not see hosts.

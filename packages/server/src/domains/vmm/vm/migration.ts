@@ -3,7 +3,7 @@
  * the move. Source: behaviour vmm.md 1.0 (the host is a runtime observation), 3.5.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { CancelAccepted, type RecordContext, type Step, type StepContext } from '../../../core/tasks/define-task.ts'
+import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
@@ -53,8 +53,7 @@ export const moveStep = (reserving: string, progress: number, from: number): Ste
 
 /** Until the domain switches over, a request to cancel the task ends the migration. */
 async function reportCopied(ctx: StepContext<Drivers>, from: number, to: number, share: number): Promise<void> {
-  if (ctx.cancelRequested()) throw new CancelAccepted()
-  ctx.stopping.throwIfAborted()
+  throwIfCanceled(ctx)
   await ctx.progress(from + (to - from) * copiedPart * share)
 }
 

@@ -6,6 +6,7 @@ import type { GuestView } from '../../../drivers/hypervisor.ts'
 import { attachmentsWith, withAttached } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
+import { shownNic, virtualFunctionOf } from '../../virtual-machines/virtual-functions.ts'
 import { isIsoEjected, withoutIso } from './guest/customization.ts'
 import { seenTools } from './guest/tools-of.ts'
 import { withHydration } from './hydrated.ts'
@@ -49,7 +50,7 @@ function shown(stored: VmEntity, view: GuestView | undefined, isEjected: boolean
   return {
     ...rest,
     availabilityZone: localZone,
-    ...(nics === undefined ? {} : { nics: nics.map((nic) => withLearned(nic, view)) }),
+    ...(nics === undefined ? {} : { nics: nics.map((nic) => shownNic(withLearned(nic, view))) }),
     ...(guestTools === undefined ? {} : { guestTools: seenTools(vm, view) }),
     ...(vmGuestCustomizationStatus === undefined || view?.isCustomizationDone === true
       ? {}
@@ -61,6 +62,7 @@ function shown(stored: VmEntity, view: GuestView | undefined, isEjected: boolean
 function withLearned(nic: NicEntity, view: GuestView | undefined): NicEntity {
   const learned = view?.learnedAddresses.get(nic.extId as string)
   if (learned === undefined) return nic
+  if (virtualFunctionOf(nic)?.type === 'SRIOV') return nic
   const ipv4Info = { learnedIpAddresses: learned.map((value) => ({ value, prefixLength: 32 })) }
   return {
     ...nic,

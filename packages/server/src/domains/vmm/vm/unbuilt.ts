@@ -1,7 +1,8 @@
 /** Refuses fields of a VM's body that are not implemented: they must never be accepted and ignored. */
 import { ApiError } from '../../../core/api-error.ts'
 import { nvramOf, type VmBody } from '../../virtual-machines/entity.ts'
-import { isEmulated, type NicBody } from './parts/nics.ts'
+import { isEmulated } from '../../virtual-machines/virtual-functions.ts'
+import type { NicBody } from './parts/nics.ts'
 
 const unbuiltSources: Readonly<Record<string, string>> = {
   'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference': 'a disk of a volume group recovery point',
@@ -12,7 +13,6 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
   for (const { backingInfo } of [...(body.disks ?? []), ...(body.cdRoms ?? [])])
     refuseUnbuiltSource(operation, backingInfo)
   refuseUnbuiltSource(operation, nvramOf(body))
-  for (const nic of body.nics ?? []) refuseUnbuiltNic(operation, nic)
 }
 
 /** @throws ApiError 501 */

@@ -7,7 +7,7 @@ import type { Content } from './bytes.ts'
 
 const GiB = 1024 ** 3
 
-export interface ForeignOva {
+interface ForeignOva {
   readonly name: string
   readonly disk: Content & { readonly name: string }
   readonly os: 'linux' | 'windows'

@@ -16,7 +16,7 @@ const sliceBytes = 1024 ** 2
 /** Without this room beside the content, the store of the service could not write any more. */
 const spareBytes = 64 * 1024 ** 2
 
-export interface ObjectFiles {
+interface ObjectFiles {
   look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion>
   /** Begins anew at each call. @throws DriverError, final, also when the disk of the service has no room */
   fetch(name: string, origin: ObjectOrigin, transfer: Transfer): Promise<FetchedFile>
@@ -28,12 +28,12 @@ export interface ObjectFiles {
   remove(name: string): Promise<void>
 }
 
-export interface FetchedFile {
+interface FetchedFile {
   readonly sizeBytes: number
   readonly own: Required<Digests>
 }
 
-export interface ObjectFileOptions {
+interface ObjectFileOptions {
   /** Undefined: no object store is configured. */
   readonly store: ContentStore | undefined
   /** The folder of the world's files. */

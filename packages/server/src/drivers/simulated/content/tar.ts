@@ -1,5 +1,5 @@
 /** Streams a tar archive of files whose sizes are known. */
-export interface TarFile {
+interface TarFile {
   readonly name: string
   readonly sizeBytes: number
   readonly content: () => Iterable<Uint8Array>

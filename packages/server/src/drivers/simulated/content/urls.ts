@@ -32,7 +32,7 @@ const reports = 10
 
 const unreachableLabels = /(?:invalid|unreachable|does-not-exist)/
 
-export const gone = (cause: string): DriverError => new DriverError(cause, { retryable: false })
+export const gone = (cause: string): DriverError => DriverError.final(cause)
 
 export function createUrls(world: SimulatedWorld, move: Move) {
   const urls = world.collection<UrlFact>('content.urls')

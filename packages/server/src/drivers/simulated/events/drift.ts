@@ -10,7 +10,7 @@ import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen } from './event.ts'
 import { type FactKind, kindsOfFacts, stepInto } from './facts.ts'
 
-export interface FieldChange {
+interface FieldChange {
   readonly kind: FactKind
   readonly path: string
   /** Absent: unset the field. */

@@ -1,8 +1,17 @@
 /** Drives that fail, slow down, and are pulled and inserted. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { DriveFault, DriveTier } from '../../drives.ts'
-import { slownessNoted, workNoted } from '../drive-history.ts'
-import { type DriveFact, driveFacts, drivesIn, newDrive, removeDrives, slotsOfHost } from '../drives.ts'
+import { workNoted } from '../drive-history.ts'
+import {
+  bytesPulledFrom,
+  type DriveFact,
+  driveFacts,
+  drivesIn,
+  newDrive,
+  removeDrives,
+  slotsOfHost,
+} from '../drives.ts'
+import { withSlowness } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
 
@@ -39,7 +48,7 @@ const withWork = (fact: DriveFact, works: boolean, now: number): DriveFact =>
 export async function setDriveSlowness(world: SimulatedWorld, disk: Target, factor: number): Promise<boolean> {
   const { slowdown = 1, ...fact } = factOf(world, disk)
   if (slowdown === factor) return false
-  const slowTimes = slownessNoted(fact.slowTimes ?? [], factor, world.clock.now())
+  const slowTimes = withSlowness(fact.slowTimes ?? [], factor, world.clock.now())
   await driveFacts(world).put(disk.extId, { ...fact, slowTimes, ...(factor !== 1 && { slowdown: factor }) })
   return true
 }
@@ -78,13 +87,14 @@ export async function insertDrive(
   const taken = new Set(drives.filter(({ fault }) => fault?.kind !== 'PULLED').map(({ slot }) => slot))
   const slot = Array.from({ length: slotsOfHost }, (_, index) => index + 1).find((each) => !taken.has(each))
   if (slot === undefined) throw new CannotHappen(`All ${slotsOfHost} slots of the host ${host.name} have a drive.`)
-  const before = drives.find((drive) => drive.slot === slot)
+  const replacedBytes =
+    drives.find((drive) => drive.slot === slot)?.sizeBytes ?? bytesPulledFrom(world, host.extId, slot)
   const alike = drives.findLast(({ tier }) => wanted.tier === undefined || tier === wanted.tier)
   const tier = wanted.tier ?? alike?.tier ?? 'SSD_SATA'
   const sizeBytes = wanted.sizeBytes ?? alike?.sizeBytes ?? 1.92e12
   const extId = derivedId('drive', host.extId, slot, tier, sizeBytes, world.clock.now())
   const drive = newDrive(extId, host.extId, slot, { tier, sizeBytes })
-  await driveFacts(world).put(extId, before === undefined ? drive : { ...drive, replacedBytes: before.sizeBytes })
+  await driveFacts(world).put(extId, replacedBytes === undefined ? drive : { ...drive, replacedBytes })
   return drive.serialNumber
 }
 

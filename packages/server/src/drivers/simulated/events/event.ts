@@ -1,6 +1,7 @@
 /** An event: its target and the facts that it changes. Drivers report the consequences to the control plane later. */
+import { isDeepStrictEqual } from 'node:util'
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
-import type { SimulatedWorld } from '../world.ts'
+import type { Collection, SimulatedWorld } from '../world.ts'
 
 export type TargetKind =
   | 'BGP session'
@@ -85,6 +86,27 @@ export async function setFault<F extends object>(
   const merged = Object.entries({ ...faults.get(id), ...changes }).filter(([, value]) => value !== undefined)
   if (merged.length === 0) await faults.remove(id)
   else await faults.put(id, Object.fromEntries(merged))
+}
+
+/** @returns false if it was so before */
+export async function setFlag<F extends object>(
+  world: SimulatedWorld,
+  collection: string,
+  id: string,
+  flag: keyof F,
+  isSo: boolean,
+): Promise<boolean> {
+  if ((faultOf<F>(world, collection, id)[flag] === true) === isSo) return false
+  await setFault<F>(world, collection, id, { [flag]: isSo || undefined } as { [K in keyof F]?: F[K] })
+  return true
+}
+
+/** `undefined` removes the fact. @returns false if it was so before */
+export async function setFact<T>(facts: Collection<T>, id: string, next: T | undefined): Promise<boolean> {
+  if (isDeepStrictEqual(facts.get(id), next)) return false
+  if (next === undefined) await facts.remove(id)
+  else await facts.put(id, next)
+  return true
 }
 
 export const faultOf = <F extends object>(world: SimulatedWorld, collection: string, id: string): Partial<F> =>

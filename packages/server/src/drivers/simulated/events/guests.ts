@@ -12,6 +12,13 @@ function running(world: SimulatedWorld, vm: Target): DomainFact {
   throw new CannotHappen(`The VM "${vm.name}" does not run on any host: power it on first.`)
 }
 
+/** @throws CannotHappen if no host has the domain of the VM */
+function onHost(world: SimulatedWorld, vm: Target): DomainFact {
+  const fact = domainFacts(world).get(vm.extId)
+  if (fact !== undefined) return fact
+  throw new CannotHappen(`No host knows the VM "${vm.name}".`)
+}
+
 export async function crashGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   const fact = running(world, vm)
   await domainFacts(world).put(vm.extId, restarted(world, fact))
@@ -28,8 +35,7 @@ export async function hangGuest(world: SimulatedWorld, vm: Target): Promise<bool
 
 /** Lasts over reboots. */
 export async function setGuestFault(world: SimulatedWorld, vm: Target, fault: GuestFault): Promise<boolean> {
-  const fact = domainFacts(world).get(vm.extId)
-  if (fact === undefined) throw new CannotHappen(`No host knows the VM "${vm.name}".`)
+  const fact = onHost(world, vm)
   const { guestFaults = [] } = fact
   if (guestFaults.includes(fault)) return false
   await domainFacts(world).put(vm.extId, { ...fact, guestFaults: [...guestFaults, fault] })
@@ -38,8 +44,7 @@ export async function setGuestFault(world: SimulatedWorld, vm: Target, fault: Gu
 
 /** Lasts over reboots. */
 export async function closePort(world: SimulatedWorld, vm: Target, port: number): Promise<boolean> {
-  const fact = domainFacts(world).get(vm.extId)
-  if (fact === undefined) throw new CannotHappen(`No host knows the VM "${vm.name}".`)
+  const fact = onHost(world, vm)
   const { closedPorts = [] } = fact
   if (closedPorts.includes(port)) return false
   await domainFacts(world).put(vm.extId, { ...fact, closedPorts: [...closedPorts, port] })

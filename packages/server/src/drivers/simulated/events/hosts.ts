@@ -1,11 +1,12 @@
 /** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
-import { type HardwareFault, slownessFacts } from '../hardware.ts'
+import type { HardwareFault } from '../hardware-faults.ts'
 import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import { vcenterFacts } from '../management-extensions.ts'
+import { noteSlowness } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
-import { CannotHappen, faultOf, setFault } from './event.ts'
-import { hardware, hostFault, noteSlowness, setHostFault } from './host-faults.ts'
+import { CannotHappen, setFlag } from './event.ts'
+import { hardware, hostFault, setHostFault } from './host-faults.ts'
 
 /** Power loss: the host does not answer, and its guests stop. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
@@ -44,21 +45,17 @@ export async function returnHost(
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {
   const { slowdown = 1 } = hostFault(world, hostExtId)
   if (slowdown === factor) return false
-  await noteSlowness(slownessFacts(world), hostExtId, factor, world.clock.now())
+  await noteSlowness(world, hostExtId, factor)
   await setHostFault(world, hostExtId, { slowdown: factor === 1 ? undefined : factor })
   return true
 }
 
-export async function setHardwareFault(
+export const setHardwareFault = (
   world: SimulatedWorld,
   extId: string,
   fault: 'isAgentSilent' | 'isBmcSilent' | 'isDown',
   isSo: boolean,
-): Promise<boolean> {
-  if ((hostFault(world, extId)[fault] === true) === isSo) return false
-  await setFault<HardwareFault>(world, hardware, extId, { [fault]: isSo ? true : undefined })
-  return true
-}
+): Promise<boolean> => setFlag<HardwareFault>(world, hardware, extId, fault, isSo)
 
 /** To one that nobody knows. @throws CannotHappen for a cluster without a vCenter */
 export async function changeVcenterPassword(
@@ -79,7 +76,5 @@ export async function setManagementAway(
 ): Promise<boolean> {
   if (world.collection('extern.clusters').get(cluster.extId) === undefined)
     throw new CannotHappen(`The cluster "${cluster.name}" has no external management: it runs the native hypervisor.`)
-  if ((faultOf<ManagementFault>(world, 'extern.faults', cluster.extId).isAway === true) === isAway) return false
-  await setFault<ManagementFault>(world, 'extern.faults', cluster.extId, { isAway: isAway ? true : undefined })
-  return true
+  return setFlag<ManagementFault>(world, 'extern.faults', cluster.extId, 'isAway', isAway)
 }

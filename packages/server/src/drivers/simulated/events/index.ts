@@ -1,11 +1,12 @@
 /** The catalogue of events. docs/reference/world-events.md describes the consequences in the control plane. */
-import type { HappeningType } from '@hyperplane/contract/control/world-happening'
+import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import { failHydration, resumeHydration } from '../block-images.ts'
 import { outsideVms } from '../external-hypervisor.ts'
 import { joinGroup } from '../hypervisor/groups.ts'
+import type { SimulatedWorld } from '../world.ts'
 import { changeFact } from './drift.ts'
 import { failDrive, insertDrive, pullDrive, replaceDrive, returnDrive, setDriveSlowness } from './drives.ts'
-import type { EventSort, Naming, TargetKind } from './event.ts'
+import type { EventSort, Naming, Target, TargetKind } from './event.ts'
 import { kindsOfFacts } from './facts.ts'
 import { closePort, crashGuest, endGuest, hangGuest, openPorts, recoverGuest, setGuestFault } from './guests.ts'
 import {
@@ -33,7 +34,7 @@ import {
   setPlaceFault,
   setWebFault,
 } from './services.ts'
-import { fillContainer, freeContainer, resumeStorage, stallStorage } from './storage.ts'
+import { fillContainer, freeContainer, setStall } from './storage.ts'
 
 export { CannotHappen, type EventSort, type Naming, type Occurrence, type Surroundings, type Target } from './event.ts'
 
@@ -41,6 +42,32 @@ type Catalogue = { readonly [T in HappeningType]: EventSort<T> }
 
 const said = async (change: Promise<boolean>, sentence: string): Promise<readonly string[]> =>
   (await change) ? [sentence] : []
+
+interface Fault {
+  /** @returns false if it was so before */
+  readonly set: (world: SimulatedWorld, target: Target, isOn: boolean) => Promise<boolean>
+  readonly begun: (name: string) => string
+  readonly ended: (name: string) => string
+}
+
+/** Two events: the fault lasts from `begin` until `end`. */
+const fault = <B extends HappeningType, E extends HappeningType>(
+  of: (event: HappeningOf<B> | HappeningOf<E>) => Naming,
+  begin: B,
+  end: E,
+  { set, begun, ended }: Fault,
+) =>
+  ({
+    [begin]: {
+      about: of,
+      until: end,
+      happen: ({ world, target }) => said(set(world, target, true), begun(target.name)),
+    } satisfies EventSort<B>,
+    [end]: {
+      about: of,
+      happen: ({ world, target }) => said(set(world, target, false), ended(target.name)),
+    } satisfies EventSort<E>,
+  }) as Pick<Catalogue, B | E>
 
 const about =
   <K extends string>(kind: TargetKind, field: K) =>
@@ -95,56 +122,26 @@ export const catalogue: Catalogue = {
     happen: ({ world, target }) =>
       said(setSlowness(world, target.extId, 1), `The drives of ${target.name} are as fast as ever.`),
   },
-  HOST_AGENT_FALLS_SILENT: {
-    about: ofHost,
-    until: 'HOST_AGENT_ANSWERS',
-    happen: ({ world, target }) =>
-      said(
-        setHardwareFault(world, target.extId, 'isAgentSilent', true),
-        `The network agent of ${target.name} is silent.`,
-      ),
-  },
-  HOST_AGENT_ANSWERS: {
-    about: ofHost,
-    happen: ({ world, target }) =>
-      said(
-        setHardwareFault(world, target.extId, 'isAgentSilent', false),
-        `The network agent of ${target.name} answers again.`,
-      ),
-  },
-  BMC_FALLS_SILENT: {
-    about: ofHost,
-    until: 'BMC_ANSWERS',
-    happen: ({ world, target }) =>
-      said(setHardwareFault(world, target.extId, 'isBmcSilent', true), `The BMC of ${target.name} is silent.`),
-  },
-  BMC_ANSWERS: {
-    about: ofHost,
-    happen: ({ world, target }) =>
-      said(setHardwareFault(world, target.extId, 'isBmcSilent', false), `The BMC of ${target.name} answers again.`),
-  },
-  CLUSTER_CUT_OFF: {
-    about: ofCluster,
-    until: 'CLUSTER_RETURNS',
-    happen: ({ world, target }) =>
-      said(setHardwareFault(world, target.extId, 'isDown', true), `The cluster ${target.name} cannot be reached.`),
-  },
-  CLUSTER_RETURNS: {
-    about: ofCluster,
-    happen: ({ world, target }) =>
-      said(setHardwareFault(world, target.extId, 'isDown', false), `The cluster ${target.name} can be reached again.`),
-  },
-  EXTERNAL_MANAGEMENT_FAILS: {
-    about: ofCluster,
-    until: 'EXTERNAL_MANAGEMENT_RETURNS',
-    happen: ({ world, target }) =>
-      said(setManagementAway(world, target, true), `The external management of ${target.name} does not answer.`),
-  },
-  EXTERNAL_MANAGEMENT_RETURNS: {
-    about: ofCluster,
-    happen: ({ world, target }) =>
-      said(setManagementAway(world, target, false), `The external management of ${target.name} answers again.`),
-  },
+  ...fault(ofHost, 'HOST_AGENT_FALLS_SILENT', 'HOST_AGENT_ANSWERS', {
+    set: (world, { extId }, isOn) => setHardwareFault(world, extId, 'isAgentSilent', isOn),
+    begun: (name) => `The network agent of ${name} is silent.`,
+    ended: (name) => `The network agent of ${name} answers again.`,
+  }),
+  ...fault(ofHost, 'BMC_FALLS_SILENT', 'BMC_ANSWERS', {
+    set: (world, { extId }, isOn) => setHardwareFault(world, extId, 'isBmcSilent', isOn),
+    begun: (name) => `The BMC of ${name} is silent.`,
+    ended: (name) => `The BMC of ${name} answers again.`,
+  }),
+  ...fault(ofCluster, 'CLUSTER_CUT_OFF', 'CLUSTER_RETURNS', {
+    set: (world, { extId }, isOn) => setHardwareFault(world, extId, 'isDown', isOn),
+    begun: (name) => `The cluster ${name} cannot be reached.`,
+    ended: (name) => `The cluster ${name} can be reached again.`,
+  }),
+  ...fault(ofCluster, 'EXTERNAL_MANAGEMENT_FAILS', 'EXTERNAL_MANAGEMENT_RETURNS', {
+    set: (world, cluster, isOn) => setManagementAway(world, cluster, isOn),
+    begun: (name) => `The external management of ${name} does not answer.`,
+    ended: (name) => `The external management of ${name} answers again.`,
+  }),
   EXTERNAL_MANAGEMENT_CHANGES_PASSWORD: {
     about: ofCluster,
     happen: ({ world, target }) =>
@@ -218,17 +215,11 @@ export const catalogue: Catalogue = {
       return freed === undefined ? [] : [`Others took their ${bytes(freed)} out of ${target.name}.`]
     },
   },
-  STORAGE_STALLS: {
-    about: ofContainer,
-    until: 'STORAGE_RESUMES',
-    happen: ({ world, target }) =>
-      said(stallStorage(world, target.extId), `The storage container ${target.name} answers no reads and writes.`),
-  },
-  STORAGE_RESUMES: {
-    about: ofContainer,
-    happen: ({ world, target }) =>
-      said(resumeStorage(world, target.extId), `The storage container ${target.name} answers again.`),
-  },
+  ...fault(ofContainer, 'STORAGE_STALLS', 'STORAGE_RESUMES', {
+    set: (world, { extId }, isOn) => setStall(world, extId, isOn),
+    begun: (name) => `The storage container ${name} answers no reads and writes.`,
+    ended: (name) => `The storage container ${name} answers again.`,
+  }),
 
   STORAGE_CLIENT_DISCONNECTS: {
     about: ofClient,
@@ -300,79 +291,31 @@ export const catalogue: Catalogue = {
     part: ({ uplink }) => uplink,
     happen: ({ world, target, event: { uplink } }) => changeLinks(world, target, uplink, 'sound'),
   },
-  BGP_PEER_FALLS_SILENT: {
-    about: ofSession,
-    until: 'BGP_PEER_ANSWERS',
-    happen: ({ world, target }) =>
-      said(setBgpPeerSilent(world, target, true), `The peer of the BGP session ${target.name} is silent.`),
-  },
-  BGP_PEER_ANSWERS: {
-    about: ofSession,
-    happen: ({ world, target }) =>
-      said(setBgpPeerSilent(world, target, false), `The peer of the BGP session ${target.name} answers again.`),
-  },
-  VPN_PEER_FALLS_SILENT: {
-    about: ofConnection,
-    until: 'VPN_PEER_ANSWERS',
-    happen: ({ world, target }) =>
-      said(
-        setVpnPeerFault(world, target, 'silentSince', true),
-        `The peer of the VPN connection ${target.name} is silent.`,
-      ),
-  },
-  VPN_PEER_ANSWERS: {
-    about: ofConnection,
-    happen: ({ world, target }) =>
-      said(
-        setVpnPeerFault(world, target, 'silentSince', false),
-        `The peer of the VPN connection ${target.name} answers again.`,
-      ),
-  },
-  VPN_PEER_CHANGES_KEY: {
-    about: ofConnection,
-    until: 'VPN_PEER_RESTORES_KEY',
-    happen: ({ world, target }) =>
-      said(
-        setVpnPeerFault(world, target, 'otherKeySince', true),
-        `The peer of the VPN connection ${target.name} has another key.`,
-      ),
-  },
-  VPN_PEER_RESTORES_KEY: {
-    about: ofConnection,
-    happen: ({ world, target }) =>
-      said(
-        setVpnPeerFault(world, target, 'otherKeySince', false),
-        `The peer of the VPN connection ${target.name} has the key of the connection again.`,
-      ),
-  },
-  REMOTE_CUT_OFF: {
-    about: ofRemote,
-    until: 'REMOTE_RETURNS',
-    happen: ({ world, target }) =>
-      said(setRemoteFault(world, target.extId, 'isUnreachable', true), `${target.name} does not answer.`),
-  },
-  REMOTE_RETURNS: {
-    about: ofRemote,
-    happen: ({ world, target }) =>
-      said(setRemoteFault(world, target.extId, 'isUnreachable', false), `${target.name} answers again.`),
-  },
-  REMOTE_CERTIFICATE_CHANGES: {
-    about: ofRemote,
-    until: 'REMOTE_CERTIFICATE_RESTORED',
-    happen: ({ world, target }) =>
-      said(
-        setRemoteFault(world, target.extId, 'hasWrongCertificate', true),
-        `${target.name} shows another certificate than its own.`,
-      ),
-  },
-  REMOTE_CERTIFICATE_RESTORED: {
-    about: ofRemote,
-    happen: ({ world, target }) =>
-      said(
-        setRemoteFault(world, target.extId, 'hasWrongCertificate', false),
-        `${target.name} shows its own certificate again.`,
-      ),
-  },
+  ...fault(ofSession, 'BGP_PEER_FALLS_SILENT', 'BGP_PEER_ANSWERS', {
+    set: (world, session, isOn) => setBgpPeerSilent(world, session, isOn),
+    begun: (name) => `The peer of the BGP session ${name} is silent.`,
+    ended: (name) => `The peer of the BGP session ${name} answers again.`,
+  }),
+  ...fault(ofConnection, 'VPN_PEER_FALLS_SILENT', 'VPN_PEER_ANSWERS', {
+    set: (world, connection, isOn) => setVpnPeerFault(world, connection, 'silentSince', isOn),
+    begun: (name) => `The peer of the VPN connection ${name} is silent.`,
+    ended: (name) => `The peer of the VPN connection ${name} answers again.`,
+  }),
+  ...fault(ofConnection, 'VPN_PEER_CHANGES_KEY', 'VPN_PEER_RESTORES_KEY', {
+    set: (world, connection, isOn) => setVpnPeerFault(world, connection, 'otherKeySince', isOn),
+    begun: (name) => `The peer of the VPN connection ${name} has another key.`,
+    ended: (name) => `The peer of the VPN connection ${name} has the key of the connection again.`,
+  }),
+  ...fault(ofRemote, 'REMOTE_CUT_OFF', 'REMOTE_RETURNS', {
+    set: (world, { extId }, isOn) => setRemoteFault(world, extId, 'isUnreachable', isOn),
+    begun: (name) => `${name} does not answer.`,
+    ended: (name) => `${name} answers again.`,
+  }),
+  ...fault(ofRemote, 'REMOTE_CERTIFICATE_CHANGES', 'REMOTE_CERTIFICATE_RESTORED', {
+    set: (world, { extId }, isOn) => setRemoteFault(world, extId, 'hasWrongCertificate', isOn),
+    begun: (name) => `${name} shows another certificate than its own.`,
+    ended: (name) => `${name} shows its own certificate again.`,
+  }),
   NETWORK_CONTROLLER_FAILS: {
     about: ofController,
     until: 'NETWORK_CONTROLLER_RETURNS',

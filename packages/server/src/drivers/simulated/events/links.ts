@@ -7,7 +7,7 @@ import type { RemoteFaultFact } from '../remote-managers.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import { setTunnelFault, type TunnelFault, tunnelFacts } from '../vpn-state.ts'
 import type { SimulatedWorld } from '../world.ts'
-import { CannotHappen, faultOf, setFault, type Target } from './event.ts'
+import { CannotHappen, setFact, setFlag, type Target } from './event.ts'
 import { type LinkState, linksToChange, setLinks } from './host-links.ts'
 
 const verbs = { lost: 'lost', sound: 'has again', flapping: 'has an unsteady link on' } as const
@@ -63,26 +63,16 @@ export async function setVpnPeerFault(
   return true
 }
 
-export async function setRemoteFault(
+export const setRemoteFault = (
   world: SimulatedWorld,
   extId: string,
   fault: keyof RemoteFaultFact,
   isSo: boolean,
-): Promise<boolean> {
-  if ((faultOf<RemoteFaultFact>(world, 'remotes.faults', extId)[fault] === true) === isSo) return false
-  await setFault<RemoteFaultFact>(world, 'remotes.faults', extId, { [fault]: isSo ? true : undefined })
-  return true
-}
+): Promise<boolean> => setFlag<RemoteFaultFact>(world, 'remotes.faults', extId, fault, isSo)
 
 /** `undefined` clears the fault. */
-export async function setControllerState(
+export const setControllerState = (
   world: SimulatedWorld,
   extId: string,
   state: 'DEGRADED' | 'DOWN' | undefined,
-): Promise<boolean> {
-  const faults = routingFacts(world).controllerFaults
-  if (faults.get(extId)?.state === state) return false
-  if (state === undefined) await faults.remove(extId)
-  else await faults.put(extId, { state })
-  return true
-}
+): Promise<boolean> => setFact(routingFacts(world).controllerFaults, extId, state && { state })

@@ -1,5 +1,6 @@
 /** Faults of external services. Source: behaviour iam.md 11; platform.md 12; vmm.md 3.6, 3.8. */
 import type { placeFaults } from '@hyperplane/contract/control/world-happening'
+import { defined } from '../../../core/defined.ts'
 import type { AuthorityFact } from '../authority.ts'
 import { type ServerFault, serverState } from '../content/urls.ts'
 import type { DirectoryHost } from '../directory.ts'
@@ -7,7 +8,7 @@ import { setRepositoryState } from '../hypervisor/hydration.ts'
 import type { Bucket, ClusterDoor, PlaceFault, S3Service } from '../place-doors.ts'
 import type { WebFaultFact } from '../web.ts'
 import type { SimulatedWorld } from '../world.ts'
-import { CannotHappen, type Target } from './event.ts'
+import { CannotHappen, setFact, type Target } from './event.ts'
 
 const directoryFaults = { DOWN: 'down', SLOW: 'slow', TLS: 'tls', WRONG_BIND: 'wrongBind' } as const satisfies Record<
   string,
@@ -85,13 +86,8 @@ export async function setWebFault(
       `A server that is ${fault} answers nothing: give the status ${status} with the fault STATUS.`,
       'status',
     )
-  const faults = world.collection<WebFaultFact>('web.faults')
-  const before = faults.get(host)
   const kind = fault?.toLowerCase() as WebFaultFact['kind'] | undefined
-  if (before?.kind === kind && before?.status === status) return false
-  if (kind === undefined) await faults.remove(host)
-  else await faults.put(host, { kind, status })
-  return true
+  return setFact(world.collection<WebFaultFact>('web.faults'), host, kind && defined({ kind, status }))
 }
 
 const authorityFaults = {
@@ -139,11 +135,7 @@ export async function setContentFault(
   host: string,
   fault: ServerFault | undefined,
 ): Promise<boolean> {
-  const faults = world.collection<ServerFault>('content.faults')
-  const before = faults.get(host)
-  if (before?.kind === fault?.kind && before?.status === fault?.status) return false
-  if (fault === undefined) await faults.remove(host)
-  else await faults.put(host, fault)
+  if (!(await setFact(world.collection<ServerFault>('content.faults'), host, fault))) return false
   // Disks may read their content from the same host.
   await setRepositoryState(world, host, serverState(world, host))
   return true

@@ -2,7 +2,7 @@
 import type { ContainerFact } from '../hardware.ts'
 import { fullFacts, stallFacts } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
-import type { Target } from './event.ts'
+import { setFact, type Target } from './event.ts'
 
 /** @returns the bytes that other clients wrote; undefined if the container was `percent` full already */
 export async function fillContainer(
@@ -38,14 +38,11 @@ export async function freeContainer(world: SimulatedWorld, containerExtId: strin
   return files.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-export async function stallStorage(world: SimulatedWorld, containerExtId: string): Promise<boolean> {
-  if (stallFacts(world).get(containerExtId) !== undefined) return false
-  await stallFacts(world).put(containerExtId, { since: world.clock.now() })
-  return true
-}
-
-export async function resumeStorage(world: SimulatedWorld, containerExtId: string): Promise<boolean> {
-  if (stallFacts(world).get(containerExtId) === undefined) return false
-  await stallFacts(world).remove(containerExtId)
-  return true
+export async function setStall(world: SimulatedWorld, containerExtId: string, isStalled: boolean): Promise<boolean> {
+  const stalls = stallFacts(world)
+  return setFact(
+    stalls,
+    containerExtId,
+    isStalled ? (stalls.get(containerExtId) ?? { since: world.clock.now() }) : undefined,
+  )
 }

@@ -10,7 +10,7 @@ import { guestKey, networkAt, type Profile, profileName, profileOf } from '../gu
 import { keyOf, noise } from '../noise.ts'
 import type { ObservedAttachment, ObservedNic, ObservedTunnel } from './history.ts'
 
-export interface FlowFacts {
+interface FlowFacts {
   readonly seed: string
   /** Absent: the physical network carries everything. */
   readonly vpcExtId?: string
@@ -50,7 +50,7 @@ export interface Decision {
   readonly arrives: boolean
 }
 
-export type Visitor = (flow: Flow, bytesPerSecond: number) => void
+type Visitor = (flow: Flow, bytesPerSecond: number) => void
 
 interface Member {
   readonly nicExtId: string

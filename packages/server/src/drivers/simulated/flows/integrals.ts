@@ -4,7 +4,7 @@ import { createPause } from '../../../store/pause.ts'
 import { readingSeconds } from '../../telemetry.ts'
 
 /** For the 30 s that end at `time`. */
-export type RatesAt = (time: number) => readonly number[]
+type RatesAt = (time: number) => readonly number[]
 
 interface Sums {
   readonly since: number

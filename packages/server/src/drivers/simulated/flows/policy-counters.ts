@@ -12,7 +12,7 @@ export interface Counters {
  * Over every 30 s that ended since the counters were zero. `forward` counts packets that the rule matches, `reverse` those of
  * its mirrored rule, `fallback` those of both whose service did not answer.
  */
-export interface PolicyCounters {
+interface PolicyCounters {
   readonly forward: Counters
   readonly reverse: Counters
   readonly fallback: Counters

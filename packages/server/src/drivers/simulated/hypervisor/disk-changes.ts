@@ -11,20 +11,19 @@ import { fullCopy, resized, standalone } from './layers.ts'
 const bytesPerSecond = 1e9
 const reports = 10
 
-export type PresentDisk = (diskExtId: string, call: string) => DiskFact
+type PresentDisk = (diskExtId: string, call: string) => DiskFact
 
 /** @throws DriverError, final, when the disk does not exist */
 export const presentDisk =
   (world: SimulatedWorld, hosts: SimulatedHosts): PresentDisk =>
   (diskExtId, call) => {
     const fact = diskFacts(world).get(diskExtId)
-    if (fact === undefined || fact.isHidden === true)
-      throw new DriverError(`no virtual disk ${diskExtId}`, { retryable: false })
+    if (fact === undefined || fact.isHidden === true) throw DriverError.final(`no virtual disk ${diskExtId}`)
     hosts.requireAnswer(call, [hosts.clusterOf(fact.containerExtId)])
     return fact
   }
 
-export interface DiskChangeParts {
+interface DiskChangeParts {
   readonly chains: LayerChains
   readonly hosts: SimulatedHosts
   readonly present: PresentDisk

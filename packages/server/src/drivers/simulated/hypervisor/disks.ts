@@ -34,7 +34,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
       const missing = snapshots.filter(({ layerExtId }) => disks.get(layerExtId) === undefined)
       for (const { diskExtId } of missing) {
         const fact = disks.get(diskExtId)
-        if (fact === undefined) throw new DriverError(`no disk ${diskExtId}`, { retryable: false })
+        if (fact === undefined) throw DriverError.final(`no disk ${diskExtId}`)
         hosts.requireAnswer('snapshotDisks', [hosts.clusterOf(fact.containerExtId)])
       }
       for (const { diskExtId } of missing) await chains.shorten(diskExtId)
@@ -89,7 +89,7 @@ function diskFactOf({ containerExtId, sizeBytes, source, isReadOnly }: VirtualDi
   if (source?.kind !== 'external') return source?.kind === 'volumeDisk' ? { ...fact, os: 'linux' } : fact
   const repository = source.repository.toLowerCase()
   const server = serverState(world, repository)
-  if (server === 'away') throw new DriverError(`the repository ${repository} cannot be reached`, { retryable: false })
+  if (server === 'away') throw DriverError.final(`the repository ${repository} cannot be reached`)
   const hydration = { repository, isEnabled: source.isHydrated, server, remainingBytes: sizeBytes, since }
   return { ...fact, hydration, os: guestOf(source.path) }
 }
@@ -103,7 +103,7 @@ function unpacked(
   const ova = ovaFacts(world).get(ovaKey({ ovaExtId: extId, clusterExtId }))
   if (ova?.objectKey !== undefined) return { os: guestOf(ova.objectKey) }
   const disk = ova?.disks.find(({ name }) => name === fileName)
-  if (disk === undefined) throw new DriverError(`the OVA has no file ${fileName}`, { retryable: false })
+  if (disk === undefined) throw DriverError.final(`the OVA has no file ${fileName}`)
   return disk
 }
 
@@ -115,7 +115,7 @@ function layered(
   now: number,
 ): ReadonlyMap<string, DiskFact> {
   const source = disks.get(sourceExtId)
-  if (source === undefined) throw new DriverError('the disk to clone is not there', { retryable: false })
+  if (source === undefined) throw DriverError.final('the disk to clone is not there')
   const { os, hydration } = source
   const fact = { containerExtId, sizeBytes, createdAt: now, ...defined({ os, hydration, isReadOnly }) }
   const own = (held: number): Partial<DiskFact> =>

@@ -43,7 +43,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
     },
     async undefineVm(vmExtId) {
       hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))
-      if (domains.get(vmExtId)?.state === 'ON') throw new DriverError('the domain runs', { retryable: false })
+      if (domains.get(vmExtId)?.state === 'ON') throw DriverError.final('the domain runs')
       await domains.remove(vmExtId)
       if (holds.get(vmExtId) !== undefined) await holds.remove(vmExtId)
     },
@@ -53,6 +53,7 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
       if (fact.state === 'ON') return
       hosts.requireOpen(hostExtId)
       hosts.requireDevices(fact.domain, hostExtId)
+      hosts.requireFunctions(fact.domain, hostExtId)
       await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: clock.now() })
     },
     async stopVm(vmExtId) {

@@ -13,7 +13,7 @@ export function createFreezing(hosts: SimulatedHosts, boots: GuestBoots): Freezi
       const fact = hosts.domain(vmExtId)
       hosts.requireAnswer('freezeGuest', hosts.placesOf(fact))
       if (fact.state !== 'ON' || !boots.areToolsReachable(fact))
-        throw new DriverError('the guest did not stop its writes within 10 s', { retryable: false })
+        throw DriverError.final('the guest did not stop its writes within 10 s')
       await domains.put(vmExtId, { ...fact, isFrozen: true })
     },
     async thawGuest(vmExtId) {

@@ -15,7 +15,7 @@ import { isPaused, stallSeconds } from './paused.ts'
 
 const scriptMillis = 3000
 
-export interface GuestParts {
+interface GuestParts {
   readonly hosts: SimulatedHosts
   readonly boots: GuestBoots
   readonly isInstant: boolean
@@ -140,8 +140,7 @@ const createTools = (world: SimulatedWorld, { hosts, boots, isInstant }: Omit<Gu
     const fact = hosts.domain(vmExtId)
     hosts.requireAnswer('setUpTools', hosts.placesOf(fact))
     const system = boots.systemOf(fact)
-    if (fact.state === 'OFF' || system === undefined)
-      throw new DriverError('no guest runs that could have tools', { retryable: false })
+    if (fact.state === 'OFF' || system === undefined) throw DriverError.final('no guest runs that could have tools')
     if (fact.lastSetup !== callKey)
       await hosts.domains.put(vmExtId, { ...withNewTools(fact, world.clock.now()), lastSetup: callKey })
     return system

@@ -1,7 +1,11 @@
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { HostDevice } from '../../hardware.ts'
 import type { Domain } from '../../hypervisor.ts'
-import { type ContainerFact, deviceFacts, type HardwareFault, maintenanceFacts } from '../hardware.ts'
+
+import { type ContainerFact, deviceFacts, maintenanceFacts } from '../hardware.ts'
+import { type HardwareFault, hardwareFaults } from '../hardware-faults.ts'
+import { functionsInUse, functionsOfHost } from '../host-nics.ts'
+
 import type { Collection, SimulatedWorld } from '../world.ts'
 import { type DomainFact, domainFacts } from './facts.ts'
 
@@ -12,9 +16,12 @@ export class SimulatedHosts {
   readonly #devices: Collection<HostDevice>
   readonly #maintenance: Collection<unknown>
 
+  readonly #world: SimulatedWorld
+
   constructor(world: SimulatedWorld) {
+    this.#world = world
     this.domains = domainFacts(world)
-    this.#faults = world.collection('hardware.faults')
+    this.#faults = hardwareFaults(world)
     this.#containers = world.collection('hardware.containers')
     this.#devices = deviceFacts(world)
     this.#maintenance = maintenanceFacts(world)
@@ -27,20 +34,20 @@ export class SimulatedHosts {
   /** @throws DriverError, final, when no host has the domain */
   domain(vmExtId: string): DomainFact {
     const fact = this.domains.get(vmExtId)
-    if (fact === undefined) throw new DriverError(`no domain ${vmExtId}`, { retryable: false })
+    if (fact === undefined) throw DriverError.final(`no domain ${vmExtId}`)
     return fact
   }
 
   /** @throws DriverError, retryable, when one of these clusters and hosts does not answer */
   requireAnswer(call: string, places: readonly (string | undefined)[]): void {
     const isSilent = places.some((extId) => extId !== undefined && this.faultOf(extId).isDown === true)
-    if (isSilent) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
+    if (isSilent) throw DriverError.retryable(`${call}: no answer within 10 s`)
   }
 
   /** @throws DriverError, final, when the host is in maintenance */
   requireOpen(hostExtId: string): void {
     if (this.#maintenance.get(hostExtId) !== undefined)
-      throw new DriverError(`the host ${hostExtId} is in maintenance`, { retryable: false })
+      throw DriverError.final(`the host ${hostExtId} is in maintenance`)
   }
 
   /** @throws DriverError, final, when the host lacks a device of the domain, or another domain on it uses the device */
@@ -51,7 +58,23 @@ export class SimulatedHosts {
         ({ domain, state }) => state === 'ON' && domain.extId !== vmExtId && domain.deviceExtIds?.includes(extId),
       )
       if (!isThere || isTaken)
-        throw new DriverError(`the device ${extId} is ${isThere ? 'in use' : 'not in this host'}`, { retryable: false })
+        throw DriverError.final(`the device ${extId} is ${isThere ? 'in use' : 'not in this host'}`)
+    }
+  }
+
+  /** @throws DriverError, final, when NICs of the host have too few virtual functions left */
+  requireFunctions({ nics }: Domain, hostExtId: string): void {
+    const wanted = nics.flatMap(({ virtualFunction }) => virtualFunction?.profileExtId ?? [])
+    for (const profileExtId of new Set(wanted)) {
+      const free =
+        functionsOfHost(this.#world, hostExtId, profileExtId) - functionsInUse(this.#world, hostExtId, profileExtId)
+      if (wanted.filter((each) => each === profileExtId).length > free)
+        throw new DriverError(
+          `the host ${hostExtId} has ${free} virtual functions of the NIC profile ${profileExtId}`,
+          {
+            retryable: false,
+          },
+        )
     }
   }
 

@@ -81,7 +81,7 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
       left = written
       if (left <= pauseSeconds * moves.bandwidth(move)) break
       if (round === mostRounds && memoryBytes >= throttledBelowBytes)
-        throw new DriverError('the guest writes faster than its memory can be copied', { retryable: false })
+        throw DriverError.final('the guest writes faster than its memory can be copied')
     }
     await report(1)
   }

@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ApiError } from '../../../../core/api-error.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { notFound, rowWithId } from '../../../../core/standard.ts'
 import { DriverError, type StepContext } from '../../../../core/tasks/define-task.ts'
 import type { ContentOrigin, Digest, ImageFile, Transfer } from '../../../../drivers/content-source.ts'
 import type { ContentVersion } from '../../../../drivers/content-store.ts'
@@ -135,8 +135,7 @@ export const updateImage = defineTask<Update>({
       name: 'store',
       progress: 90,
       record: async (ctx, { image, keepsLocations }) => {
-        const stored = await ctx.store.get(Image, image.extId)
-        if (stored === undefined) throw notFound(Image, 'Image', image.extId, 'extId')
+        const stored = await rowWithId(ctx.store, Image, image.extId)
         await requireImageRoom(ctx, copiesIn(ctx).added, stored.sizeBytes ?? 0)
         const { source, clusterLocationExtIds = [] } = stored
         await ctx.store.replace(Image, {
@@ -203,9 +202,7 @@ const pendingImage = async (ctx: Running, extId: string): Promise<ImageEntity> =
 
 /** @throws ApiError 404 when an earlier task in the queue deleted the image */
 async function storedImage(ctx: { readonly store: Reader }, extId: string): Promise<ImageEntity> {
-  const image = await ctx.store.get(Image, extId)
-  if (image === undefined) throw notFound(Image, 'Image', extId, 'extId')
-  return image
+  return rowWithId(ctx.store, Image, extId)
 }
 
 const filesOf = (image: ImageEntity): ImageFile[] =>

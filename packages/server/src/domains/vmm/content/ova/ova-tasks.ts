@@ -2,7 +2,7 @@
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { rowWithId } from '../../../../core/standard.ts'
 import { DriverError, type RecordContext, type Step, type StepContext } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
 import type { ObjectOrigin, Transfer, UrlAccess } from '../../../../drivers/content-source.ts'
@@ -228,9 +228,7 @@ const pendingOva = async (ctx: { readonly store: Reader }, extId: string): Promi
 
 /** @throws ApiError 404 when an earlier task in the queue deleted the OVA */
 async function storedOva(store: Reader, extId: string): Promise<OvaEntity> {
-  const ova = await store.get(Ova, extId)
-  if (ova === undefined) throw notFound(Ova, Ova.kind, extId, 'extId')
-  return ova
+  return rowWithId(store, Ova, extId)
 }
 
 const filesOf = ({ extId, clusterLocationExtIds = [] }: OvaEntity): OvaFile[] =>

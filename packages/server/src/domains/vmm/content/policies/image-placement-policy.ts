@@ -5,7 +5,7 @@ import {
   imagePlacementPolicyOperations,
 } from '@hyperplane/contract/vmm/content/image-placement-policy'
 import { ApiError } from '../../../../core/api-error.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { rowWithId } from '../../../../core/standard.ts'
 import { defineTask, implement, type WriteContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
 import { nameFaults } from '../../vm/rules.ts'
@@ -40,8 +40,7 @@ const switchPolicy = defineTask<Switch>({
       name: 'store',
       progress: 90,
       record: async (ctx, { extId, to }) => {
-        const policy = await ctx.store.get(ImagePlacementPolicy, extId)
-        if (policy === undefined) throw notFound(ImagePlacementPolicy, ImagePlacementPolicy.kind, extId, 'extId')
+        const policy = await rowWithId(ctx.store, ImagePlacementPolicy, extId)
         requireOther(policy, to)
         await ctx.store.update(ImagePlacementPolicy, extId, { enforcementState: to, lastUpdateTime: ctx.clock.iso() })
       },

@@ -6,7 +6,7 @@ import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { notFound, rowWithId } from '../../../../core/standard.ts'
 import { created, replaced } from '../../../../core/updates.ts'
 import type { Services } from '../../../../core/world.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -140,8 +140,7 @@ function tasksOf(policyKind: PolicyKind) {
 }
 
 async function storedPolicy(store: Reader, kind: AnyResource, extId: string): Promise<StoredPolicy> {
-  const stored = await store.get(kind, extId)
-  if (stored === undefined) throw notFound(kind, kind.kind, extId, 'extId')
+  const stored = await rowWithId(store, kind, extId)
   return stored as StoredPolicy
 }
 

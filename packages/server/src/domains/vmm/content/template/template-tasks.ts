@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { ApiError } from '../../../../core/api-error.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { rowWithId } from '../../../../core/standard.ts'
 import type { AffectedEntity, RecordContext, Step, TaskOptions } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
@@ -51,9 +51,7 @@ export const taskOf = (
 
 /** @throws ApiError 404 when an earlier task in the queue deleted the template */
 export async function presentTemplate(store: Reader, templateExtId: string): Promise<TemplateEntity> {
-  const template = await store.get(Template, templateExtId)
-  if (template === undefined) throw notFound(Template, Template.kind, templateExtId, 'extId')
-  return template
+  return rowWithId(store, Template, templateExtId)
 }
 
 export async function requireVersionRoom(

@@ -3,7 +3,7 @@ import { Template, TemplateVersion, templateVersionOperations } from '@hyperplan
 import { implement, parentOf, type ReadContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { affectedVersion, deleteVersion, requireInactive, taskOf } from './template-tasks.ts'
-import type { VersionEntity } from './version-content.ts'
+import { shownSpec, type VersionEntity } from './version-content.ts'
 
 export const templateVersion = implement(
   templateVersionOperations,
@@ -28,5 +28,5 @@ export const templateVersion = implement(
 async function presentVersions(ctx: ReadContext, versions: readonly VersionEntity[]): Promise<readonly object[]> {
   const ids = new Set(versions.flatMap(({ templateExtId }) => templateExtId ?? []))
   const active = new Set((await ctx.store.getMany(Template, [...ids])).map((each) => each.activeVersionExtId))
-  return versions.map((version) => ({ ...version, isActiveVersion: active.has(version.extId) }))
+  return versions.map((version) => ({ ...version, ...shownSpec(version), isActiveVersion: active.has(version.extId) }))
 }

@@ -30,7 +30,7 @@ import {
   taskOf,
   updateTemplate,
 } from './template-tasks.ts'
-import { blueprintOf, homeOf, type VersionEntity, versionOf, versionsOf } from './version-content.ts'
+import { blueprintOf, homeOf, shownSpec, type VersionEntity, versionOf, versionsOf } from './version-content.ts'
 
 const maximumTemplates = limit('templates', 1000)
 
@@ -169,7 +169,7 @@ async function presentTemplates(ctx: ReadContext, templates: readonly TemplateEn
       profileOverride: _override,
       ...shown
     } = active.get(each.extId) ?? {}
-    return { ...each, templateVersionSpec: { ...shown, isActiveVersion: true } }
+    return { ...each, templateVersionSpec: { ...shown, ...shownSpec(shown), isActiveVersion: true } }
   })
 }
 

@@ -15,6 +15,7 @@ import type { Reader } from '../../../../store/store.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
 import { filled } from '../../../storage-space/written.ts'
 import { type DiskEntity, fileOf, filesOf, type VmEntity } from '../../../virtual-machines/entity.ts'
+import { shownNic } from '../../../virtual-machines/virtual-functions.ts'
 import { blueprintOf as blueprintOfVm } from '../../vm/clone.ts'
 import { type Blueprint, bodyLike, type Overrides } from '../../vm/create/derived-vm.ts'
 import { readNic } from '../../vm/parts/nics.ts'
@@ -159,4 +160,8 @@ export function specOf(
   }
   const isEmpty = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.length === 0)
   return Object.fromEntries(Object.entries(captured).filter(([, value]) => !isEmpty(value))) as VersionEntity['vmSpec']
+}
+
+export function shownSpec({ vmSpec }: Pick<VersionEntity, 'vmSpec'>): Pick<VersionEntity, 'vmSpec'> {
+  return vmSpec?.nics === undefined ? {} : { vmSpec: { ...vmSpec, nics: vmSpec.nics.map(shownNic) } }
 }

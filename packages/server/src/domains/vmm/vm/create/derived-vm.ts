@@ -18,7 +18,8 @@ import {
   type VmEntity,
   vcpusOf,
 } from '../../../virtual-machines/entity.ts'
-import { nicFaults, readNic } from '../parts/nics.ts'
+import { pairOf, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
+import { nicBodyFaults } from '../parts/nics.ts'
 import { misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
 import { type Derived, type NewVm, newVm, type VmOrigin } from './create.ts'
@@ -82,13 +83,7 @@ export function derivedFaults(blueprint: Blueprint, overrides: Overrides): ApiEr
   return [
     ...configurationFaults(body),
     ...misplaced(slotWishes(body)),
-    ...(body.nics ?? []).flatMap((nic, index) =>
-      nicFaults(
-        readNic(nic, () => ''),
-        `nics[${index}]/`,
-        vcpusOf(body),
-      ),
-    ),
+    ...(body.nics ?? []).flatMap((nic, index) => nicBodyFaults(nic, `nics[${index}]/`, vcpusOf(body))),
   ]
 }
 
@@ -164,9 +159,18 @@ function driveLike({ extId, diskAddress, backingInfo }: CdRomEntity): CdRomEntit
   return { extId, diskAddress, backingInfo: content }
 }
 
-export function nicLike({ extId, backingInfo, networkInfo }: NicEntity): NicEntity {
+export function nicLike(nic: NicEntity): NicEntity {
+  const { extId, backingInfo, networkInfo } = nic
   const { macAddress: _mac, ...backing } = backingInfo ?? {}
   const { ipv4Config, ...network } = networkInfo ?? {}
   const held = ipv4Config?.ipAddress !== undefined || ipv4Config?.shouldAssignIp === true
-  return { extId, backingInfo: backing, networkInfo: { ...network, ipv4Config: { shouldAssignIp: held } } } as NicEntity
+  const addressed = { ...network, ipv4Config: { shouldAssignIp: held } }
+  return withPair(nic, { extId, backingInfo: backing, networkInfo: addressed } as NicEntity)
+}
+
+/** The older fields are those of the body; a NIC with a virtual function has the newer ones too, which have priority. */
+export function withPair(former: NicEntity, body: NicEntity): NicEntity {
+  const virtualFunction = virtualFunctionOf(former)
+  if (virtualFunction === undefined) return body
+  return { ...body, ...pairOf(virtualFunction, body.backingInfo ?? {}, body.networkInfo ?? {}) }
 }

@@ -15,9 +15,10 @@ import { apcConfigOf } from '../../../scheduling/cpu-models.ts'
 import type { FileBacking, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
+import { requireProfile } from '../../../virtual-machines/virtual-functions.ts'
 import { nvramPath, sizedNvram, withFirmware, withMachineType } from '../firmware.ts'
 import { described, deviceConstraints } from '../parts/devices.ts'
-import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
+import { type EthernetNic, nicBodyFaults, readNic, subnetFaults } from '../parts/nics.ts'
 import { serialPortsOf } from '../parts/serial-port.ts'
 import { assignSlots, misplaced } from '../parts/slots.ts'
 import { configurationFaults } from '../rules.ts'
@@ -49,11 +50,10 @@ export interface PlannedVm {
 export function creationFaults(body: VmBody): ApiError[] {
   refuseUnbuilt('createVm', body)
   const config = withMachineType(body)
-  const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ''))
   return [
     ...configurationFaults(config),
     ...misplaced(slotWishes(config)),
-    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]/`, vcpusOf(config))),
+    ...(body.nics ?? []).flatMap((nic, index) => nicBodyFaults(nic, `nics[${index}]/`, vcpusOf(config))),
   ]
 }
 
@@ -66,6 +66,7 @@ export async function planVm(
 ): Promise<PlannedVm> {
   const config = withMachineType(body)
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
+  for (const [index, nic] of nics.entries()) await requireProfile(ctx.store, nic, `nics[${index}]/`)
   const wishes = slotWishes(config)
   const subnets = await subnetsOf(ctx, nics)
   const files = await withSources(ctx, filesGiven(body), contents)

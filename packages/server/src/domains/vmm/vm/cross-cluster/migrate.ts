@@ -5,7 +5,7 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { CancelAccepted, type Plan, type RecordContext, type StepContext } from '../../../../core/tasks/define-task.ts'
+import { type Plan, type RecordContext, type StepContext, throwIfCanceled } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { ClusterMove } from '../../../../drivers/hypervisor.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
@@ -15,11 +15,12 @@ import { giveBack, giveBackElsewhere, reserve } from '../../../scheduling/schedu
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { notePower } from '../../../virtual-machines/power-journal.ts'
+import { isEmulated } from '../../../virtual-machines/virtual-functions.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { underWay, without } from '../files.ts'
 import { keepShown, reserveAddresses } from '../parts/nic-addresses.ts'
-import { isEmulated, withHeld } from '../parts/nics.ts'
+import { withHeld } from '../parts/nics.ts'
 import { refuseUnbuiltNic } from '../unbuilt.ts'
 import { type Asking, allFilesOf, type Body, findingsOf, type Request, type Target } from './findings.ts'
 import { leaveCopies } from './left-copies.ts'
@@ -185,8 +186,7 @@ async function copyAll(ctx: Running): Promise<void> {
 
 /** A request to cancel the task ends the migration until the VM switches over. */
 async function reached(ctx: Running, percentage: number): Promise<void> {
-  if (ctx.cancelRequested()) throw new CancelAccepted()
-  ctx.stopping.throwIfAborted()
+  throwIfCanceled(ctx)
   await ctx.progress(Math.floor(percentage))
 }
 

@@ -8,6 +8,7 @@ import { isManaged } from '../../../addressing/leases.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
+import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { requireAskedFree } from '../parts/nic-addresses.ts'
 import {
   canonicalMac,
@@ -99,18 +100,21 @@ async function movedNic(store: Reader, moving: MovingNic, route: Route, found: F
   const former = await subnetOf(store, nic)
   const subnet = await subnetOn(store, moving, given.subnet?.extId, route, found)
   const { ipv4Config, subnet: _former, ...network } = nic.networkInfo
-  const unaddressed = nicOf(nic.extId, nic.backingInfo, {
-    ...network,
-    ...given,
-    ...(subnet === undefined ? {} : { subnet: { extId: subnet.extId } }),
-  })
+  const unaddressed = nicOf(
+    nic.extId,
+    nic.backingInfo,
+    { ...network, ...given, ...(subnet === undefined ? {} : { subnet: { extId: subnet.extId } }) },
+    virtualFunctionOf(nic),
+  )
   if (subnet === undefined) return unaddressed
   const isSame = subnet.extId === former?.extId
   const config = given.ipv4Config ?? (isSame ? ipv4Config : await kept(store, unaddressed, subnet, nic, found))
-  const planned = nicOf(nic.extId, nic.backingInfo, {
-    ...unaddressed.networkInfo,
-    ...(config === undefined ? {} : { ipv4Config: config }),
-  })
+  const planned = nicOf(
+    nic.extId,
+    nic.backingInfo,
+    { ...unaddressed.networkInfo, ...(config === undefined ? {} : { ipv4Config: config }) },
+    virtualFunctionOf(nic),
+  )
   found.problems.push(...nicFaults(planned, at, vcpusOf(vm)), ...subnetFaults(planned, subnet, at))
   if (given.ipv4Config !== undefined && isManaged(subnet))
     await requireAskedFree(store, planned).catch((error) => found.problems.push(asProblem(error)))

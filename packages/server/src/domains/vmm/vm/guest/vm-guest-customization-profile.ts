@@ -8,7 +8,7 @@ import {
 import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { rowWithId } from '../../../../core/standard.ts'
 import { created, replaced } from '../../../../core/updates.ts'
 import type { Transaction } from '../../../../store/store.ts'
 import { defineTask, implement, type ReadContext, type WriteContext } from '../../../context.ts'
@@ -46,8 +46,7 @@ const updateProfile = defineTask<Update>({
       name: 'store',
       progress: 100,
       record: async (ctx, { extId, body, version, by }) => {
-        const stored = await ctx.store.get(Profile, extId)
-        if (stored === undefined) throw notFound(Profile, Profile.kind, extId, 'extId')
+        const stored = await rowWithId(ctx.store, Profile, extId)
         await requireOwnName(ctx.store, extId, body.name)
         const profile = replaced(Profile, stored, body, version)
         await ctx.store.replace(Profile, { ...profile, updatedBy: { extId: by }, updateTime: ctx.clock.iso() })

@@ -1,6 +1,6 @@
 /** Reasons why no other host can restart a VM. Source: behaviour vmm.md 1.13, 3.2 (HA). */
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { isEmulated } from '../parts/nics.ts'
+import { isEmulated } from '../../../virtual-machines/virtual-functions.ts'
 
 /** `device`: a PCIe device or a network function of the host. */
 export type Binding = 'gpu' | 'device' | 'agent'

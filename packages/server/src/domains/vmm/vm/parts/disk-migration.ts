@@ -7,10 +7,10 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import {
-  CancelAccepted,
   DriverError,
   type RecordContext,
   type StepContext,
+  throwIfCanceled,
 } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -192,8 +192,7 @@ async function moveAll(ctx: StepContext<Drivers>, { vmExtId }: Migration): Promi
     const source = file?.storageContainer?.extId
     if (file === undefined || source === containerExtId) continue
     const report = async (share: number): Promise<void> => {
-      if (ctx.cancelRequested()) throw new CancelAccepted()
-      ctx.stopping.throwIfAborted()
+      throwIfCanceled(ctx)
       await ctx.progress(Math.floor(movesFrom + ((movesTo - movesFrom) * (index + share)) / moves.length))
     }
     try {

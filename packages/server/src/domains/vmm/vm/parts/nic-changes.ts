@@ -7,6 +7,7 @@ import { requireSubnetAttachable } from '../../../addressing/leases.ts'
 import { unreachable } from '../../../scheduling/nic-reach.ts'
 import { type NicEntity, type VmEntity, vcpusOf } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
+import { hasVirtualFunction, requireProfile, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { nicIn, readdressing, requireAskedFree } from './nic-addresses.ts'
 import { type EthernetNic, macInUse, nicFaults, nicOf, subnetFaults, subnetOf, withHeld } from './nics.ts'
 import { changeOf, type PartChange, type PartKind } from './part.ts'
@@ -29,16 +30,18 @@ export const nicList: PartKind<'nics'> = {
       (vm.nics ?? []).flatMap(({ backingInfo }) => backingInfo?.macAddress ?? []).map((mac) => `MAC address ${mac}`),
   },
   coldFields: (before, after) =>
-    before === undefined || after === undefined
-      ? []
-      : Object.entries(coldFields).flatMap(([name, of]) => (of(before) === of(after) ? [] : name)),
+    hasVirtualFunction(before) || hasVirtualFunction(after)
+      ? ['nicBackingInfo']
+      : before === undefined || after === undefined
+        ? []
+        : Object.entries(coldFields).flatMap(([name, of]) => (of(before) === of(after) ? [] : name)),
 }
 
 /** The NIC that a request asks for. Its `ipv4Config` names every address that the NIC keeps. */
 export type Wish<B> = (body: B, before: EthernetNic, store: Reader) => Promise<EthernetNic>
 
 export const withNetwork = (nic: EthernetNic, network: Network): EthernetNic =>
-  nicOf(nic.extId, nic.backingInfo, network)
+  nicOf(nic.extId, nic.backingInfo, network, virtualFunctionOf(nic))
 
 export const planned =
   <B>(wish: Wish<B>) =>
@@ -54,6 +57,7 @@ export async function checked(store: Reader, vm: VmEntity, nic: EthernetNic): Pr
   const subnetExtId = nic.networkInfo.subnet?.extId
   if (subnet === undefined && subnetExtId !== undefined)
     throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: 'subnet/extId' })
+  await requireProfile(store, nic, '')
   refuseAll([...nicFaults(nic, '', vcpusOf(vm)), ...(subnet === undefined ? [] : subnetFaults(nic, subnet, ''))])
   if (subnet !== undefined) {
     requireSubnetAttachable(subnet)
@@ -66,7 +70,8 @@ export async function checked(store: Reader, vm: VmEntity, nic: EthernetNic): Pr
 
 async function withMac(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   const own = await store.get(MacLease, nic.extId)
-  if (own !== undefined) return nicOf(nic.extId, { ...nic.backingInfo, macAddress: own.macAddress }, nic.networkInfo)
+  if (own !== undefined)
+    return nicOf(nic.extId, { ...nic.backingInfo, macAddress: own.macAddress }, nic.networkInfo, virtualFunctionOf(nic))
   const { macAddress } = nic.backingInfo
   if (macAddress !== undefined && (await store.findOne(MacLease, { macAddress })) !== undefined)
     throw macInUse(macAddress)

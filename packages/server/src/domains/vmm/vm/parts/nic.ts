@@ -13,15 +13,15 @@ import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
+import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { present } from '../admission.ts'
 import { presentVms } from '../present.ts'
-import { refuseUnbuiltNic } from '../unbuilt.ts'
 import { checked, moving, nicList, type Wish, withNetwork } from './nic-changes.ts'
 import {
   canonicalMac,
   type EthernetNic,
   type NicBody,
-  nicFaults,
+  nicBodyFaults,
   nicOf,
   pairsAreEqual,
   readNic,
@@ -54,7 +54,8 @@ const updated: Wish<NicBody> = async (body, before, store) => {
   const addressed = isSameSubnet
     ? { ...network, ipv4Config: { ...ipv4Config, ...(ipAddress && { ipAddress }) } }
     : nic.networkInfo
-  return nicOf(before.extId, { ...nic.backingInfo, ...(macAddress && { macAddress }) }, addressed)
+  const backing = { ...nic.backingInfo, ...(macAddress && { macAddress }) }
+  return nicOf(before.extId, backing, addressed, virtualFunctionOf(nic))
 }
 
 const assigned: Wish<ValueOf<typeof AssignIpParams>> = async ({ ipAddress }, before, store) => {
@@ -176,14 +177,6 @@ const remove = changeOf<'nics', undefined>(
   releasing,
 )
 
-const faultsIn = (operation: string, body: NicBody): ApiError[] => {
-  refuseUnbuiltNic(operation, body)
-  return nicFaults(
-    readNic(body, () => ''),
-    '',
-  )
-}
-
 const migrationFaults = ({ subnet, migrateType, ipAddress }: ValueOf<typeof MigrateNicConfig>): ApiError[] => [
   ...(subnet.extId === undefined ? [fault('subnet/extId', 'the id of a subnet', undefined)] : []),
   ...(migrateType === 'RELEASE_IP' && ipAddress !== undefined
@@ -208,8 +201,8 @@ export const nic = implement(
   },
   {
     rules: {
-      createNic: ({ body }) => faultsIn('createNic', body),
-      updateNicById: ({ body }) => faultsIn('updateNicById', body),
+      createNic: ({ body }) => nicBodyFaults(body, ''),
+      updateNicById: ({ body }) => nicBodyFaults(body, ''),
       migrateNicById: ({ body }) => migrationFaults(body),
     },
     tasks: [create.task, update.task, remove.task, assignIp.task, releaseIp.task, migrate.task, vnicMigration],

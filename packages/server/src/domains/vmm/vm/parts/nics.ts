@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { NicProfile } from '@hyperplane/contract/networking/nic-profile'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { EmulatedNic, NicNetworkInfo } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -31,6 +32,16 @@ import { limit, limitOf } from '../../../limits.ts'
 import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { chosenMacPrefix, MacLease } from '../../../virtual-machines/mac-lease.ts'
+import {
+  emulatedNetworkType,
+  emulatedType,
+  hasVirtualFunction,
+  pairFaults,
+  pairOf,
+  type VirtualFunction,
+  virtualFunctionModel,
+  virtualFunctionOf,
+} from '../../../virtual-machines/virtual-functions.ts'
 
 export const maximumNics = limit('nicsOfSubnet', 10_000)
 
@@ -47,22 +58,22 @@ export interface EthernetNic extends NicEntity {
 
 export type NicBody = Pick<NicEntity, 'backingInfo' | 'networkInfo' | 'nicBackingInfo' | 'nicNetworkInfo'>
 
-const emulatedType = 'vmm.v4.ahv.config.VirtualEthernetNic'
-const emulatedNetworkType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
-
-/** Virtual Ethernet: neither SR-IOV nor offload. */
-export const isEmulated = (nic: NicBody): boolean =>
-  (nic.nicBackingInfo?.$objectType ?? emulatedType) === emulatedType &&
-  (nic.nicNetworkInfo?.$objectType ?? emulatedNetworkType) === emulatedNetworkType
-
-/** Sets both pairs of fields. Both are stored, because filters of lists may use either. */
-export function nicOf(extId: string, backing: Backing, network: Network): EthernetNic {
+/**
+ * Sets both pairs of fields. Both are stored, because filters of lists and the rules below may use either; the older pair of
+ * a NIC with a virtual function is not shown.
+ */
+export function nicOf(
+  extId: string,
+  backing: Backing,
+  network: Network,
+  virtualFunction?: VirtualFunction,
+): EthernetNic {
   const { $objectType: _backing, ...plainBacking } = backing
   const { $objectType: _network, ...plainNetwork } = network
+  const older = { extId, backingInfo: plainBacking, networkInfo: plainNetwork }
+  if (virtualFunction !== undefined) return { ...older, ...pairOf(virtualFunction, plainBacking, plainNetwork) }
   return {
-    extId,
-    backingInfo: plainBacking,
-    networkInfo: plainNetwork,
+    ...older,
     nicBackingInfo: { $objectType: emulatedType, ...plainBacking },
     nicNetworkInfo: { $objectType: emulatedNetworkType, ...plainNetwork },
   }
@@ -75,7 +86,7 @@ export const pairsAreEqual: Invariant = {
     for await (const vm of rowsOf(store, Vm)) {
       for (const nic of ethernetNicsOf(vm)) {
         const { extId, backingInfo, networkInfo } = nic
-        if (!isEmulated(nic) || isDeepStrictEqual({ ...nic }, nicOf(extId, backingInfo, networkInfo))) continue
+        if (isDeepStrictEqual({ ...nic }, nicOf(extId, backingInfo, networkInfo, virtualFunctionOf(nic)))) continue
         yield {
           about: [vm.extId],
           fault: `the NIC ${extId} of the VM "${vm.name}" differs between its pairs of fields`,
@@ -101,21 +112,40 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
   const {
     ipv4Info: _seen,
     ipv6Info: _seenToo,
+    vlanId: _vlan,
     ...given
-  }: Network & { readonly ipv6Info?: unknown } = body.nicNetworkInfo ?? body.networkInfo ?? {}
+  }: Network & { readonly ipv6Info?: unknown; readonly vlanId?: unknown } = body.nicNetworkInfo ??
+  (hasVirtualFunction(body) ? {} : body.networkInfo) ??
+  {}
   const network: Network = { nicType: 'NORMAL_NIC', vlanMode: 'ACCESS', shouldAllowUnknownMacs: false, ...given }
   const { networkFunctionNicType, ...others } = network
   const isFunction = network.nicType === 'NETWORK_FUNCTION_NIC'
+  const { macAddress } = backing
+  const virtualFunction = virtualFunctionOf(body)
   return nicOf(
     newId(),
-    { ...backing, ...(backing.macAddress === undefined ? {} : { macAddress: canonicalMac(backing.macAddress) }) },
+    {
+      ...(virtualFunction === undefined ? backing : { ...virtualFunctionModel, isConnected: backing.isConnected! }),
+      ...(macAddress === undefined ? {} : { macAddress: canonicalMac(macAddress) }),
+    },
     isFunction ? { ...others, networkFunctionNicType: networkFunctionNicType ?? 'INGRESS' } : others,
+    virtualFunction,
   )
 }
 
 export const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
 
-/** @param at path of the NIC in the body: `nics[0]/`, or nothing */
+/** Faults of a NIC as a body requests it. @param at path of the NIC in the body: `nics[0]/`, or nothing */
+export const nicBodyFaults = (body: NicBody, at: string, vcpus?: number): ApiError[] => [
+  ...pairFaults(body, at),
+  ...nicFaults(
+    readNic(body, () => ''),
+    at,
+    vcpus,
+  ),
+]
+
+/** @param at as in `nicBodyFaults` */
 export function nicFaults(nic: NicBody, at: string, vcpus = Number.POSITIVE_INFINITY): ApiError[] {
   const { backingInfo: backing = {}, networkInfo: network = {} } = nic
   const faults: ApiError[] = []
@@ -126,7 +156,9 @@ export function nicFaults(nic: NicBody, at: string, vcpus = Number.POSITIVE_INFI
   if (numQueues > vcpus) faults.push(fault(`${at}nicBackingInfo/numQueues`, `at most the vCPUs (${vcpus})`, numQueues))
   const inNetwork = `${at}nicNetworkInfo`
   const subnet = network.subnet?.extId
-  const needsSubnet = network.nicType === 'NORMAL_NIC' || network.nicType === 'DIRECT_NIC'
+  const isSriov = virtualFunctionOf(nic)?.type === 'SRIOV'
+  const needsSubnet = !isSriov && (network.nicType === 'NORMAL_NIC' || network.nicType === 'DIRECT_NIC')
+  if (isSriov && subnet !== undefined) faults.push(fault(`${inNetwork}/subnet`, 'no subnet for an SR-IOV NIC', subnet))
   if (needsSubnet && subnet === undefined) faults.push(fault(`${inNetwork}/subnet`, 'a subnet', undefined))
   if (network.nicType === 'SPAN_DESTINATION_NIC' && subnet !== undefined) {
     faults.push(fault(`${inNetwork}/subnet`, 'no subnet for a SPAN destination', subnet))
@@ -157,6 +189,21 @@ export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: Subn
   return faults
 }
 
+/** A deleted entity that a captured NIC refers to. */
+export interface Gone {
+  readonly kind: 'subnet' | 'NIC profile'
+  readonly id: string
+}
+
+export async function goneOf(store: Reader, nic: NicEntity): Promise<Gone | undefined> {
+  const subnet = nic.networkInfo?.subnet?.extId
+  if (subnet !== undefined && (await store.get(Subnet, subnet)) === undefined) return { kind: 'subnet', id: subnet }
+  const { profileExtId: profile } = virtualFunctionOf(nic) ?? {}
+  if (profile !== undefined && (await store.get(NicProfile, profile)) === undefined)
+    return { kind: 'NIC profile', id: profile }
+  return undefined
+}
+
 /** Leases the given MAC address to the NIC, or a generated one. @throws ApiError 409 in use; 422 the subnet is full */
 export async function takeMac(
   ctx: { store: Transaction; ids: Ids; services: Services },
@@ -179,7 +226,7 @@ export async function takeMac(
     vmExtId,
     ...(subnetExtId === undefined ? {} : { subnetExtId }),
   })
-  return nicOf(nicExtId, { ...nic.backingInfo, macAddress }, nic.networkInfo)
+  return nicOf(nicExtId, { ...nic.backingInfo, macAddress }, nic.networkInfo, virtualFunctionOf(nic))
 }
 
 export const macInUse = (macAddress: string): ApiError =>
@@ -268,7 +315,8 @@ export async function withHeld(store: Reader, nic: EthernetNic): Promise<Etherne
     leases.filter((lease) => lease.kind === kind).map((lease) => formatAddress(addressOf(lease)))
   const [primary] = values('ASSIGNED')
   const secondary = values('ASSIGNED_SECONDARY')
-  if (primary === undefined && secondary.length === 0) return nicOf(nic.extId, nic.backingInfo, network)
+  if (primary === undefined && secondary.length === 0)
+    return nicOf(nic.extId, nic.backingInfo, network, virtualFunctionOf(nic))
   const shown = (value: string): { value: string; prefixLength: number } => ({
     value,
     prefixLength: (asked?.ipAddress?.value === value ? asked.ipAddress.prefixLength : undefined) ?? 32,
@@ -278,7 +326,7 @@ export async function withHeld(store: Reader, nic: EthernetNic): Promise<Etherne
     ...(primary === undefined ? {} : { ipAddress: shown(primary) }),
     ...(secondary.length === 0 ? {} : { secondaryIpAddressList: secondary.map(shown) }),
   }
-  return nicOf(nic.extId, nic.backingInfo, { ...network, ipv4Config })
+  return nicOf(nic.extId, nic.backingInfo, { ...network, ipv4Config }, virtualFunctionOf(nic))
 }
 
 export async function releaseNics(store: Transaction, vmExtId: string, nics: readonly NicEntity[]): Promise<void> {

@@ -7,7 +7,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { ListResult, TaskStarted } from '../../../../core/handlers.ts'
 import type { RequestInput } from '../../../../core/input/request-input.ts'
-import { listOf, notFound } from '../../../../core/standard.ts'
+import { itemWithId, listOf, notFound } from '../../../../core/standard.ts'
 import type { Step, TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -32,11 +32,8 @@ export function readsOf<F extends PartField>(resource: AnyResource, field: F, vi
   return {
     list: async (ctx: OfOneVm, request: Pick<RequestInput, 'query'>): Promise<ListResult<Part<F>>> =>
       listOf(await partsOf(ctx), request),
-    get: async (ctx: OfOneVm, { path }: { readonly path: { readonly extId: string } }): Promise<Part<F>> => {
-      const found = (await partsOf(ctx)).find(({ extId }) => extId === path.extId)
-      if (found === undefined) throw notFound(resource, resource.kind, path.extId, 'extId')
-      return found
-    },
+    get: async (ctx: OfOneVm, { path }: { readonly path: { readonly extId: string } }): Promise<Part<F>> =>
+      itemWithId(await partsOf(ctx), resource, path.extId),
   }
 }
 

@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { notFound } from '../../../../core/standard.ts'
+import { rowWithId } from '../../../../core/standard.ts'
 import type { DiskSnapshot } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
@@ -40,9 +40,7 @@ export async function captureOf(store: Reader, row: VmEntity, newId: () => strin
 
 /** @throws ApiError 404 when it was deleted since the request */
 export async function requirePoint(store: Reader, extId: string, attribute = 'extId'): Promise<Point> {
-  const point = await store.get(VmRecoveryPoint, extId)
-  if (point === undefined) throw notFound(VmRecoveryPoint, VmRecoveryPoint.kind, extId, attribute)
-  return point
+  return rowWithId(store, VmRecoveryPoint, extId, attribute)
 }
 
 /** The layers of the recovery point, with the files that they were taken of. */

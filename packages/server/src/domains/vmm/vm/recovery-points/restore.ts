@@ -1,6 +1,5 @@
 /** restoreVmRecoveryPoint: a new VM from a recovery point. Source: behaviour vmm.md 1.6 (restore). */
 import type { ValueOf } from '@hyperplane/contract'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { RestoreVmRecoveryPointParams } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll, withMessages } from '../../../../core/api-error.ts'
@@ -10,9 +9,11 @@ import type { WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { NicEntity, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
+import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { affectedVm, taskOf } from '../admission.ts'
 import { makingVm, type NewVm } from '../create/create.ts'
-import { deriveVm, nicLike } from '../create/derived-vm.ts'
+import { deriveVm, nicLike, withPair } from '../create/derived-vm.ts'
+import { type Gone, goneOf } from '../parts/nics.ts'
 import { nameFaults } from '../rules.ts'
 import { blueprintOf, type Point, requirePoint } from './captured.ts'
 import { requireNative } from './native.ts'
@@ -27,7 +28,7 @@ type NicOverride = NonNullable<NicSpec['nicOverrideList']>[number]
 interface Captured {
   readonly pointExtId: string
   readonly isStrict: boolean
-  /** Subnets of captured NICs that were deleted. */
+  /** Subnets and NIC profiles of captured NICs that were deleted. */
   readonly missing: readonly Missing[]
 }
 
@@ -35,9 +36,8 @@ interface Restore extends NewVm, Captured {
   readonly isWithoutTools?: boolean
 }
 
-export interface Missing {
+export interface Missing extends Gone {
   readonly nicExtId: string
-  readonly subnetExtId: string
 }
 
 /** A new VM has no attachments of volume groups in its guest, so that `shouldClearInGuestVolumeGroupAttachments` holds. @throws ApiError 501 */
@@ -116,16 +116,23 @@ async function atOverrides<T>(indexes: readonly number[], work: () => Promise<T>
 function nicSpecFaults({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): ApiError[] {
   const faultsOf = (path: string, extId: string): ApiError[] =>
     nics.some((nic) => nic.extId === extId) ? [] : [fault(path, 'the id of a NIC of the recovery point', extId)]
+  const sriov = new Set(nics.flatMap((nic) => (virtualFunctionOf(nic)?.type === 'SRIOV' ? nic.extId! : [])))
+  const placed = nicOverrideList.flatMap(({ nicExtId, nicNetworkInfo }, index) =>
+    nicNetworkInfo === undefined || !sriov.has(nicExtId)
+      ? []
+      : fault(`${nicSpecPath}/nicOverrideList[${index}]/nicNetworkInfo`, 'none for an SR-IOV NIC', nicNetworkInfo),
+  )
   const named = [...nicOverrideList.map(({ nicExtId }) => nicExtId), ...nicRemoveList]
   const paths = [
     ...nicOverrideList.map((_, index) => `${nicSpecPath}/nicOverrideList[${index}]/nicExtId`),
     ...nicRemoveList.map((_, index) => `${nicSpecPath}/nicRemoveList[${index}]`),
   ]
-  return named.flatMap((extId, index) => {
+  const misnamed = named.flatMap((extId, index) => {
     const path = paths[index] as string
     const first = named.indexOf(extId)
     return first === index ? faultsOf(path, extId) : [fault(path, `another NIC than ${paths[first]}`, extId)]
   })
+  return [...misnamed, ...placed]
 }
 
 /** The captured NICs with new MAC addresses and addresses, except where an override names them. */
@@ -139,7 +146,7 @@ function nicsWith({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: r
 function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntity {
   const { macAddress } = override?.nicBackingInfo ?? {}
   const { subnet, ipv4Config } = override?.nicNetworkInfo ?? {}
-  return {
+  return withPair(nic, {
     ...nic,
     backingInfo: { ...nic.backingInfo, ...(macAddress === undefined ? {} : { macAddress }) },
     networkInfo: {
@@ -147,7 +154,7 @@ function overridden(nic: NicEntity, override: NicOverride | undefined): NicEntit
       ...(subnet === undefined ? {} : { subnet }),
       ...(ipv4Config === undefined ? {} : { ipv4Config: { shouldAssignIp: true, ...ipv4Config } }),
     },
-  } as NicEntity
+  } as NicEntity)
 }
 
 function toolsAddressesOf(
@@ -161,16 +168,15 @@ function toolsAddressesOf(
   })
 }
 
-/** `kept`: the NICs whose subnets exist. */
+/** `kept`: the NICs whose subnets and NIC profiles exist. */
 export async function presentNics(
   store: Reader,
   nics: readonly NicEntity[],
 ): Promise<{ readonly kept: NicEntity[]; readonly missing: Missing[] }> {
   const missing: Missing[] = []
-  for (const { extId, networkInfo } of nics) {
-    const subnetExtId = networkInfo?.subnet?.extId
-    if (subnetExtId !== undefined && (await store.get(Subnet, subnetExtId)) === undefined)
-      missing.push({ nicExtId: extId, subnetExtId })
+  for (const nic of nics) {
+    const gone = await goneOf(store, nic)
+    if (gone !== undefined) missing.push({ nicExtId: nic.extId, ...gone })
   }
   return { kept: nics.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId)), missing }
 }
@@ -194,12 +200,11 @@ async function freeName(store: Reader, name: string): Promise<string> {
   return nameWith(free)
 }
 
-/** @throws ApiError 404 when the recovery point, or in strict mode a subnet of its VM, was deleted */
+/** @throws ApiError 404 when the recovery point, or in strict mode a subnet or NIC profile of its VM, was deleted */
 export async function requireCaptured(store: Reader, { isStrict, missing, pointExtId }: Captured): Promise<void> {
   await requirePoint(store, pointExtId)
   const faults = missing.map(
-    ({ nicExtId, subnetExtId }) =>
-      new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'subnet', id: subnetExtId, attribute: `vm/nics/${nicExtId}` }),
+    ({ nicExtId, kind, id }) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind, id, attribute: `vm/nics/${nicExtId}` }),
   )
   if (isStrict) refuseAll(faults)
 }
@@ -209,8 +214,8 @@ export const restoreVm = makingVm<Restore>('vmm.restore-vm-recovery-point', {
   stored: async (ctx, { vmExtId, missing, isWithoutTools }) => {
     if (isWithoutTools === true)
       ctx.warn('The VM of the recovery point has no guest tools, which would set the static addresses of its guest.')
-    for (const { nicExtId, subnetExtId } of missing)
-      ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the subnet ${subnetExtId}.`)
+    for (const { nicExtId, kind, id } of missing)
+      ctx.warn(`The NIC ${nicExtId} was left out: the service could not find the ${kind} ${id}.`)
     ctx.complete([{ name: 'vmExtIds', value: [vmExtId] }])
   },
 })

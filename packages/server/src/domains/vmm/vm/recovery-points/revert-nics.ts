@@ -1,5 +1,4 @@
 /** NICs of a VM that is reverted: MAC addresses and addresses are leased again. Source: behaviour vmm.md 1.6 (revert). */
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { ApiError } from '../../../../core/api-error.ts'
 import { canonicalJson } from '../../../../core/idempotency.ts'
 import type { RecordContext } from '../../../../core/tasks/define-task.ts'
@@ -8,12 +7,18 @@ import type { Transaction } from '../../../../store/store.ts'
 import { releaseHolder } from '../../../addressing/leases.ts'
 import type { NicEntity } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
-import { type EthernetNic, nicOf, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
+import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
+import { type EthernetNic, goneOf, nicOf, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
 
 type Recording = RecordContext<Drivers>
 
-const leasedBy = ({ backingInfo, networkInfo }: NicEntity): string =>
-  canonicalJson([backingInfo?.macAddress ?? null, networkInfo?.subnet?.extId ?? null, networkInfo?.ipv4Config ?? null])
+/** What the NIC holds of others. */
+function leasedBy(nic: NicEntity): string {
+  const { macAddress } = nic.backingInfo ?? {}
+  const { subnet, ipv4Config } = nic.networkInfo ?? {}
+  const { profileExtId } = virtualFunctionOf(nic) ?? {}
+  return canonicalJson([macAddress ?? null, subnet?.extId ?? null, ipv4Config ?? null, profileExtId ?? null])
+}
 
 /** Releases what the NICs hold, except those that hold the same as the captured ones. @returns those */
 export async function releaseChanged(
@@ -30,7 +35,7 @@ export async function releaseChanged(
   return nics.filter(isKept)
 }
 
-/** The captured NICs with their leases. One whose subnet was deleted is left out with a warning. */
+/** The captured NICs with their leases. One whose subnet or NIC profile was deleted is left out with a warning. */
 export async function takeCaptured(
   ctx: Recording,
   vmExtId: string,
@@ -39,11 +44,11 @@ export async function takeCaptured(
 ): Promise<NicEntity[]> {
   const nics: NicEntity[] = []
   for (const nic of captured as readonly EthernetNic[]) {
-    const subnetExtId = nic.networkInfo.subnet?.extId
-    if (kept.some(({ extId }) => extId === nic.extId)) nics.push(nic)
-    else if (subnetExtId !== undefined && (await ctx.store.get(Subnet, subnetExtId)) === undefined)
-      ctx.warn(`The NIC ${nic.extId} was left out: the subnet ${subnetExtId} was deleted.`)
-    else nics.push(await takeOne(ctx, vmExtId, nic))
+    const isKept = kept.some(({ extId }) => extId === nic.extId)
+    const gone = isKept ? undefined : await goneOf(ctx.store, nic)
+    if (isKept) nics.push(nic)
+    else if (gone === undefined) nics.push(await takeOne(ctx, vmExtId, nic))
+    else ctx.warn(`The NIC ${nic.extId} was left out: the ${gone.kind} ${gone.id} was deleted.`)
   }
   return nics
 }
@@ -57,17 +62,19 @@ async function takeOne(ctx: Recording, vmExtId: string, nic: EthernetNic): Promi
   const leased = await takeMac(
     ctx,
     vmExtId,
-    nicOf(nic.extId, isMacTaken ? backing : nic.backingInfo, {
-      ...network,
-      ipv4Config: { shouldAssignIp: ipAddress !== undefined },
-    }),
+    nicOf(
+      nic.extId,
+      isMacTaken ? backing : nic.backingInfo,
+      { ...network, ipv4Config: { shouldAssignIp: ipAddress !== undefined } },
+      virtualFunctionOf(nic),
+    ),
   )
   const wishes = [
     ...(ipAddress === undefined ? [] : [{ ipAddress }]),
     ...secondaryIpAddressList.map((each) => ({ secondaryIpAddressList: [each] })),
   ]
   for (const wish of wishes) {
-    const asking = nicOf(nic.extId, leased.backingInfo, { ...network, ipv4Config: wish })
+    const asking = nicOf(nic.extId, leased.backingInfo, { ...network, ipv4Config: wish }, virtualFunctionOf(nic))
     try {
       await takeAskedAddresses(ctx, asking, `vm/nics/${nic.extId}`)
     } catch (error) {

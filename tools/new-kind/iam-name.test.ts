@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { unbuiltName } from './unbuilt-names.ts'
+import { iamName } from './iam-name.ts'
 
 const cases: readonly (readonly [key: string, method: string, path: string, displayName: string, entity: string])[] = [
   ['networking.listFloatingIps', 'GET', '/config/floating-ips', 'View_Floating_Ip', 'floating_ip'],
@@ -38,5 +38,5 @@ const cases: readonly (readonly [key: string, method: string, path: string, disp
 
 for (const [key, method, path, displayName, entity] of cases) {
   test(`${method} ${path} is ${displayName}`, () =>
-    assert.deepEqual(unbuiltName(key, method, path), { displayName, entity }))
+    assert.deepEqual(iamName(key, method, path), { displayName, entity }))
 }

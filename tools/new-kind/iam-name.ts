@@ -1,6 +1,6 @@
-/** Names of IAM operations that are not built; an exception goes with the last operation that it names. Source: behaviour iam.md 7, operation-roles.tsv. */
+/** Names of IAM operations by method and path, with their exceptions. Source: behaviour iam.md 7. */
 
-export interface UnbuiltName {
+export interface IamName {
   readonly displayName: string
   readonly entity: string
 }
@@ -26,7 +26,7 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
 ]
 
 /** @param key `vmm.cloneVm` @param path without the version, `/ahv/config/vms/{extId}/$actions/clone` */
-export function unbuiltName(key: string, method: string, path: string): UnbuiltName {
+export function iamName(key: string, method: string, path: string): IamName {
   const namespace = key.slice(0, key.indexOf('.'))
   const [collectionPath = '', action] = path.split('/$actions/')
   const fixed = collectionPath.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'))

@@ -10,6 +10,7 @@ export interface DerValue {
 export const derTag = {
   integer: 0x02,
   bitString: 0x03,
+  octetString: 0x04,
   oid: 0x06,
   utcTime: 0x17,
   generalizedTime: 0x18,

@@ -1,0 +1,23 @@
+/** Tasks about one cluster. */
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { lockOf } from '../scheduling/switch-bridges.ts'
+
+interface Named {
+  readonly extId: string
+  readonly name: string
+}
+
+export const affectedCluster = ({ extId, name }: Named): AffectedEntity => ({ extId, name, rel: Cluster.rel as string })
+
+export const clusterTask = (operation: string, cluster: Named) => ({
+  operation,
+  affected: [affectedCluster(cluster)],
+  clusterExtIds: [cluster.extId],
+})
+
+/** Waits for tasks that change the cluster, its switches or its hosts, and lets later ones wait. */
+export const topologyTask = (operation: string, cluster: Named) => ({
+  ...clusterTask(operation, cluster),
+  locks: [cluster.extId, lockOf(cluster.extId)],
+})

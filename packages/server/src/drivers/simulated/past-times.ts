@@ -1,0 +1,77 @@
+/** Times in which hosts and drives were down or slow, for statistics of the past. Source: behaviour clustermgmt.md 1.17. */
+import type { Collection, SimulatedWorld } from './world.ts'
+
+/** Milliseconds since 1970; without `to` it lasts. */
+export interface Period {
+  readonly from: number
+  readonly to?: number
+}
+
+export interface SlowPeriod extends Period {
+  readonly factor: number
+}
+
+/** Oldest first. */
+export interface DowntimeFact {
+  readonly times: readonly Period[]
+}
+
+/** Oldest first. */
+interface SlownessFact {
+  readonly times: readonly SlowPeriod[]
+}
+
+/** By host. */
+export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
+/** By host. */
+export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
+
+export const rememberedTimes = 200
+
+const holds = ({ from, to = Number.POSITIVE_INFINITY }: Period, time: number): boolean => from < time && time <= to
+
+export const wasDown = (fact: DowntimeFact | undefined, time: number): boolean =>
+  fact?.times.some((period) => holds(period, time)) === true
+
+export const slowdownIn = (fact: SlownessFact | undefined, time: number): number =>
+  fact?.times.find((period) => holds(period, time))?.factor ?? 1
+
+/** @param factor 1 ends the slowness */
+export function withSlowness(times: readonly SlowPeriod[], factor: number, now: number): readonly SlowPeriod[] {
+  const before = ended(times, now)
+  return (factor === 1 ? before : [...before, { from: now, factor }]).slice(-rememberedTimes)
+}
+
+/** The same times where this is noted already; what was up for no time was not up. */
+export function withDowntime(times: readonly Period[], isDown: boolean, now: number): readonly Period[] {
+  const last = times.at(-1)
+  if (isDown === (last !== undefined && last.to === undefined)) return times
+  if (!isDown) return ended(times, now)
+  const next = last?.to === now ? [...times.slice(0, -1), { from: last.from }] : [...times, { from: now }]
+  return next.slice(-rememberedTimes)
+}
+
+/** A period without length goes. */
+const ended = <P extends Period>(times: readonly P[], now: number): readonly P[] =>
+  times.flatMap((time): P | [] => {
+    if (time.to !== undefined) return time
+    return time.from < now ? { ...time, to: now } : []
+  })
+
+/** @param factor 1 ends the slowness */
+export const noteSlowness = (world: SimulatedWorld, hostExtId: string, factor: number): Promise<void> =>
+  noted(slownessFacts(world), hostExtId, (times) => withSlowness(times, factor, world.clock.now()))
+
+/** Does nothing where this is noted already. */
+export const noteDowntime = (world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> =>
+  noted(downtimeFacts(world), hostExtId, (times) => withDowntime(times, isDown, world.clock.now()))
+
+async function noted<P>(
+  facts: Collection<{ readonly times: readonly P[] }>,
+  hostExtId: string,
+  change: (times: readonly P[]) => readonly P[],
+): Promise<void> {
+  const times = facts.get(hostExtId)?.times ?? []
+  const next = change(times)
+  if (next !== times) await facts.put(hostExtId, { times: next })
+}
