@@ -15,7 +15,7 @@ import { startApp, type TestApp } from '../support/start-app.ts'
 
 const golden = `${import.meta.dirname}/../golden/fields-not-read-back.txt`
 /** The list only shrinks: these follow it down, and are never raised. A wider line may not take the place of a narrow one. */
-const allowed = { lines: 146, fields: 515 }
+const allowed = { lines: 146, fields: 509 }
 const isLast = ({ key }: Operation): boolean => key === 'clustermgmt.updateClusterById'
 /** The settings of a cluster come last, because others of its operations depend on them. */
 const operations = contract

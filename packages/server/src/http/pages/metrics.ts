@@ -30,70 +30,63 @@ export class Metrics {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
       registers,
     })
+    this.#gauge(
+      'rendered_texts_bytes',
+      'Size of the rendered entities that are kept for further answers.',
+      () => renderedTexts.bytes,
+    )
+    this.#gauge(
+      'cached_bodies_bytes',
+      'Size of the answers that are kept for clients that poll.',
+      () => cachedBodies.bytes,
+    )
+    this.#gauge('tasks_running', 'Tasks that run or wait.', runningTasks)
+    this.#counter(
+      'rendered_texts_total',
+      'kept',
+      'Entities in answers, by whether their text was kept from an earlier answer.',
+      () => ({ yes: renderedTexts.hits, no: renderedTexts.misses }),
+    )
+    this.#counter(
+      'cached_bodies_total',
+      'kept',
+      'Answers to reads, by whether their body was kept from an earlier answer.',
+      () => ({ yes: cachedBodies.hits, no: cachedBodies.misses }),
+    )
+    this.#counter(
+      'syslog_lines_total',
+      'outcome',
+      'Lines for rsyslog servers, sent or lost from full queues.',
+      () => syslogLines,
+    )
+    this.#counter(
+      'flow_messages_total',
+      'outcome',
+      'Messages with flow records for IPFIX collectors, sent or lost.',
+      () => flowMessages,
+    )
+  }
+
+  #gauge(name: string, help: string, value: () => number): void {
     new Gauge({
-      name: 'hyperplane_rendered_texts_bytes',
-      help: 'Size of the rendered entities that are kept for further answers.',
-      registers,
+      name: `hyperplane_${name}`,
+      help,
+      registers: [this.#registry],
       collect() {
-        this.set(renderedTexts.bytes)
+        this.set(value())
       },
     })
+  }
+
+  #counter(name: string, label: string, help: string, counts: () => Readonly<Record<string, number>>): void {
     new Counter({
-      name: 'hyperplane_rendered_texts_total',
-      help: 'Entities in answers, by whether their text was kept from an earlier answer.',
-      labelNames: ['kept'],
-      registers,
+      name: `hyperplane_${name}`,
+      help,
+      labelNames: [label],
+      registers: [this.#registry],
       collect() {
         this.reset()
-        this.inc({ kept: 'yes' }, renderedTexts.hits)
-        this.inc({ kept: 'no' }, renderedTexts.misses)
-      },
-    })
-    new Gauge({
-      name: 'hyperplane_cached_bodies_bytes',
-      help: 'Size of the answers that are kept for clients that poll.',
-      registers,
-      collect() {
-        this.set(cachedBodies.bytes)
-      },
-    })
-    new Counter({
-      name: 'hyperplane_cached_bodies_total',
-      help: 'Answers to reads, by whether their body was kept from an earlier answer.',
-      labelNames: ['kept'],
-      registers,
-      collect() {
-        this.reset()
-        this.inc({ kept: 'yes' }, cachedBodies.hits)
-        this.inc({ kept: 'no' }, cachedBodies.misses)
-      },
-    })
-    new Counter({
-      name: 'hyperplane_syslog_lines_total',
-      help: 'Lines for rsyslog servers, sent or lost from full queues.',
-      labelNames: ['outcome'],
-      registers,
-      collect() {
-        this.reset()
-        for (const [outcome, count] of Object.entries(syslogLines)) this.inc({ outcome }, count)
-      },
-    })
-    new Counter({
-      name: 'hyperplane_flow_messages_total',
-      help: 'Messages with flow records for IPFIX collectors, sent or lost.',
-      labelNames: ['outcome'],
-      registers,
-      collect() {
-        this.reset()
-        for (const [outcome, count] of Object.entries(flowMessages)) this.inc({ outcome }, count)
-      },
-    })
-    new Gauge({
-      name: 'hyperplane_tasks_running',
-      help: 'Tasks that run or wait.',
-      registers,
-      collect() {
-        this.set(runningTasks())
+        for (const [value, count] of Object.entries(counts())) this.inc({ [label]: value }, count)
       },
     })
   }

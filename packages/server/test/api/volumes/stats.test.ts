@@ -112,17 +112,22 @@ test('33. at least two hosts serve a load-balanced group, which the statistics o
   )
   const group = seedId('volume-group/vg-app-shared')
   const disks = (await app.call('GET', `/volumes/v4.2/config/volume-groups/${group}/disks`)).data
-  const served = new Set<string>()
+  const served = new Map<string, number>()
   let operations = 0
   for (const { extId, index } of disks) {
     const ref = { extId, index, volumeGroupExtId: group, isFlash: false }
     const [parts = []] = await app.drivers.telemetry.readBlockDisk(ref, hosts, [beginning])
     for (const { hostExtId, reading } of parts) {
-      served.add(hostExtId)
-      operations += reading.readIops + reading.writeIops
+      const own = reading.readIops + reading.writeIops
+      served.set(hostExtId, (served.get(hostExtId) ?? 0) + own)
+      operations += own
     }
   }
   assert.ok(served.size >= 2, `${served.size} hosts`)
   const [own] = valuesOf((await read(`${stats}/${group}`, during(30))).controllerNumIOPS)
   assert.equal(own, operations)
+  for (const [extId, part] of served) {
+    const host = await read(`/clustermgmt/v4.2/stats/clusters/${clusterId}/hosts/${extId}`, during(30))
+    assert.ok(part > 0 && (valuesOf(host.controllerNumIops)[0] as number) >= part, `${extId} serves ${part}`)
+  }
 })

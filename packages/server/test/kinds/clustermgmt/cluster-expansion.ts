@@ -1,4 +1,6 @@
 /** Requests by which suites that cover every kind add nodes to a cluster, and remove them. */
+import { type NodeFact, nodeFacts } from '../../../src/drivers/simulated/nodes.ts'
+import type { SimulatedWorld } from '../../../src/drivers/simulated/world.ts'
 import { type Asked, completed } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
 import { clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'
@@ -12,6 +14,21 @@ const remove = `${clustermgmt}/clusters/${ids.native}/$actions/remove-node`
 const expansion = (...letters: ('a' | 'b' | 'c')[]): object => ({
   nodeParams: { nodeList: letters.map((letter) => ({ nodeUuid: nodeId(letter) })) },
 })
+/** What a discovery says of the node, said again. */
+function described(world: SimulatedWorld): object {
+  const { block, position, interfaceName, hypervisor, softwareVersion } = nodeFacts(world).get(nodeId('a')) as NodeFact
+  const node = {
+    nodeUuid: nodeId('a'),
+    blockId: block.serialNumber,
+    model: block.model,
+    nodePosition: position,
+    hypervisorVersion: hypervisor.version,
+    nosVersion: softwareVersion,
+    currentNetworkInterface: interfaceName,
+  }
+  const blockList = [{ blockId: block.serialNumber, rackName: 'rack-1' }]
+  return { nodeParams: { nodeList: [node], blockList } }
+}
 const asked = (path: string, body: object): Asked => ({ method: 'POST', path, body })
 const removal = { nodeUuids: [hostId('hp-n01-b')] }
 
@@ -27,7 +44,10 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
 }
 
 export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
-  'clustermgmt.expandCluster': [at(expand, { ...expansion('a'), shouldSkipAddNode: true })],
+  'clustermgmt.expandCluster': [
+    at(expand, { ...expansion('a'), shouldSkipAddNode: true }),
+    async ({ world }) => ({ path: expand, body: { ...described(world), shouldSkipAddNode: true } }),
+  ],
   'clustermgmt.removeNode': [at(remove, { ...removal, shouldSkipRemove: true })],
 }
 

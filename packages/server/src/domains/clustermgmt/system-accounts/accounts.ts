@@ -19,6 +19,8 @@ type HostRow = EntityOf<typeof Host>
 type BmcRow = EntityOf<typeof BmcInfo>
 type UserRow = EntityOf<typeof User>
 
+/** Accounts of a native hypervisor. */
+const nativeNames = ['root', 'admin'] as const
 const validMillis = 90 * 86_400_000
 export const adminId = seedId('user/admin')
 
@@ -94,10 +96,11 @@ function accountsOfCluster(cluster: ClusterRow, user: UserRow | undefined): read
 }
 
 function accountsOfHost(cluster: ClusterRow, host: HostRow, bmc: BmcRow | undefined): readonly Account[] {
-  const root = host.hypervisor?.type === 'AHV' ? [{ ...named('AHV', host.extId, 'root'), cluster, host }] : []
+  const native = host.hypervisor?.type === 'AHV' ? nativeNames : []
+  const own = native.map((name) => ({ ...named('AHV', host.extId, name), cluster, host }))
   // One account of the BMC, whatever its name is now.
   const ipmi = { ...named('IPMI', host.extId, ''), username: bmc?.credential?.username ?? 'ADMIN', cluster, host }
-  return bmc === undefined ? root : [...root, { ...ipmi, bmc }]
+  return bmc === undefined ? own : [...own, { ...ipmi, bmc }]
 }
 
 const named = (systemType: SystemType, ownerExtId: string, username: string) => ({
@@ -118,7 +121,7 @@ export async function keptOf(store: Reader, account: Account): Promise<AccountRo
 
 /** Accounts of a host that leaves its cluster. */
 export async function forgetAccounts(store: Transaction, hostExtId: string): Promise<void> {
-  const ids = [accountId('AHV', hostExtId, 'root'), accountId('IPMI', hostExtId, '')]
+  const ids = [...nativeNames.map((name) => accountId('AHV', hostExtId, name)), accountId('IPMI', hostExtId, '')]
   for (const { extId } of await store.getMany(SystemAccount, ids)) await store.remove(SystemAccount, extId)
 }
 
