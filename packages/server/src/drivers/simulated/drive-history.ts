@@ -20,11 +20,12 @@ export function workNoted<F extends DriveHistory>(fact: F, works: boolean, now: 
   return next === outages ? fact : { ...fact, outages: next }
 }
 
-/** Fillings that begin at the same time replace each other. */
-export const withFilling = <F extends DriveHistory>(fact: F, filling: Filling): F => ({
-  ...fact,
-  fillings: [...fillingsBefore(fact, filling.since), filling].slice(-rememberedTimes),
-})
+/** Replaces one that begins at the same time and has not ended. */
+export function withFilling<F extends DriveHistory>(fact: F, filling: Filling): F {
+  const { since } = filling
+  const before = (fact.fillings ?? []).filter((other) => other.since < since || other.until <= since)
+  return { ...fact, fillings: [...before, filling].slice(-rememberedTimes) }
+}
 
 /** The drive keeps the data that it has. An evacuation that moved nothing leaves no trace. */
 export function staying<F extends DriveHistory>(fact: F, now: number): F {
@@ -38,15 +39,17 @@ export function staying<F extends DriveHistory>(fact: F, now: number): F {
 
 /** Out of the pool. A drive that was in the pool for no time has no history of it. */
 export function unpooled<F extends DriveHistory>(fact: F, now: number): F {
-  if (fact.outages?.at(-1)?.to !== now) return workNoted(fact, false, now)
-  const { outages = [], ...rest } = workNoted(withFillings(fact, fillingsBefore(fact, now)), false, now)
-  return (outages.length === 1 && outages[0]?.from === 0 ? rest : { ...rest, outages }) as F
+  const last = fact.fillings?.at(-1)
+  const isNew = last?.since === now && !empties(last)
+  const left = isNew ? withFillings(fact, fact.fillings?.slice(0, -1)) : fact
+  const { outages = [], ...rest } = workNoted(left, false, now)
+  return (outages[0]?.from === 0 && outages.length === 1 ? rest : { ...rest, outages }) as F
 }
 
 const fillingsBefore = ({ fillings = [] }: DriveHistory, time: number): readonly Filling[] =>
   fillings.filter(({ since }) => since < time)
 
-function withFillings<F extends DriveHistory>({ fillings: _, ...fact }: F, fillings: readonly Filling[]): F {
+function withFillings<F extends DriveHistory>({ fillings: _, ...fact }: F, fillings: readonly Filling[] = []): F {
   return (fillings.length === 0 ? fact : { ...fact, fillings }) as F
 }
 
