@@ -3,12 +3,11 @@
  * a bare node:https server, the store's own commits. Prints Markdown; `docs/benchmarks.md` holds a run.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir, totalmem } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
 import { contract } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { drawsFrom } from '../src/core/ids/draws.ts'
@@ -17,19 +16,19 @@ import { tablesOf } from '../src/store/tables.ts'
 import { hostileRequests } from '../test/support/hostile.ts'
 import { measureDecisions } from './authorization.ts'
 import { measureCategories } from './categories.ts'
+import { disksOfHost, measureClusters, moreHosts } from './clusters.ts'
 import { measureFaults } from './faults.ts'
-import { basic, Connection, load, type Measured, requestBytes, type Target } from './load.ts'
+import { basic, Connection, load, type Measured, requestBytes } from './load.ts'
 import { measureMachines } from './machines.ts'
 import { measureNetworks } from './networks.ts'
 import { measurePlacement } from './placement.ts'
 import { measureRecording } from './recording.ts'
+import { call, ended, password, type Service, start } from './service.ts'
 import { sideBySide } from './side-by-side.ts'
 import { bigWorld, manyWorlds, type Times } from './worlds.ts'
 import { hasWrk, wrkLatency } from './wrk.ts'
 
 const quick = process.argv.includes('--quick')
-const password = 'Bench.Passw0rd!'
-const sourceFolder = resolve(import.meta.dirname, '../src')
 const work = mkdtempSync(join(tmpdir(), 'hyperplane-bench-'))
 const rows: string[] = []
 const seconds = quick ? 1 : 5
@@ -46,85 +45,11 @@ const percent = (share: number, { rounds }: { readonly rounds: number }): string
   `${Math.round(share * 100)} %, median of ${rounds} rounds`
 const mib = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MiB`
 
-interface Service {
-  readonly target: Target
-  readonly readyMilliseconds: number
-  memory(): number
-  /** Milliseconds; the longest since the previous call. */
-  loopDelay(): Promise<number>
-  stop(): Promise<void>
-}
-
-async function start(data: string, seed: string): Promise<Service> {
-  const began = performance.now()
-  const child = spawn(
-    process.execPath,
-    [
-      '--disable-warning=ExperimentalWarning',
-      '--max-semi-space-size=8',
-      '--import',
-      join(sourceFolder, 'boot/node-version.js'),
-      '--import',
-      join(import.meta.dirname, 'loop-delay.ts'),
-      join(sourceFolder, 'main.ts'),
-      '--data',
-      data,
-      '--port',
-      '0',
-      '--seed',
-      seed,
-      '--rate-limits',
-      'off',
-    ],
-    { env: { ...process.env, HYPERPLANE_ADMIN_PASSWORD: password }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
-  )
-  const url = await new Promise<string>((found, fail) => {
-    createInterface({ input: child.stdout as Readable }).on('line', (line) => {
-      const match = /^Ready in .*(https:\S+)/.exec(line)
-      if (match !== null) found(match[1] as string)
-    })
-    child.once('exit', (code) => fail(new Error(`the service ended with ${code}`)))
-  })
-  const target = { host: '127.0.0.1', port: Number(new URL(url).port) }
-  const first = await Connection.open(target)
-  await first.send(requestBytes('GET', '/health/ready', password))
-  first.close()
-  return {
-    target,
-    readyMilliseconds: performance.now() - began,
-    memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
-    loopDelay: () =>
-      new Promise((told) => {
-        child.once('message', (delay) => told(delay as number))
-        child.send('longest delay')
-      }),
-    stop: () => ended(child),
-  }
-}
-
-const ended = (child: ChildProcess): Promise<void> =>
-  new Promise((done) => {
-    child.once('exit', () => done())
-    child.kill('SIGTERM')
-  })
 const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds))
 const seedFile = (name: string, vms: number): string => {
   const path = join(work, `${name}.yaml`)
   writeFileSync(path, `extends: demo\nvms: ${vms}\n`)
   return path
-}
-
-async function call(
-  connection: Connection,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers?: Record<string, string>,
-): Promise<any> {
-  const { status, body: text } = await connection.send(requestBytes(method, path, password, body, headers))
-  const parsed = text.length === 0 ? undefined : JSON.parse(text.toString())
-  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text.toString().slice(0, 500)}`)
-  return parsed
 }
 
 async function startUps(): Promise<void> {
@@ -473,6 +398,21 @@ async function networks(): Promise<void> {
   row('a VPC with 500 subnets, after a change of the store', '<= 20 ms', both(vpc), vpc.p99 <= 20)
 }
 
+async function clusters(): Promise<void> {
+  const { hosts, disks, memory, ...times } = await measureClusters(join(work, 'clusters'), 64)
+  const what = `64 hosts with ${disksOfHost} disks each`
+  const both = ({ p50, p99 }: { readonly p50: number; readonly p99: number }): string =>
+    `p50 ${ms(p50)}, p99 ${ms(p99)}`
+  row(`${what}: start to first answer`, '< 2 s', ms(times.start), times.start < 2000)
+  row(`${what}: page of 50 hosts, after a change of the store`, 'p99 <= 10 ms', both(hosts), hosts.p99 <= 10)
+  row(`${what}: page of 50 disks, after a change of the store`, 'p99 <= 10 ms', both(disks), disks.p99 <= 10)
+  row(`${what}: ${moreHosts} nodes join, with the task`, '-', ms(times.expansion), undefined)
+  const { whole } = times
+  row(`${what}: statistics of the cluster for 24 h, median of 9`, '<= 200 ms', ms(whole), whole <= 200)
+  row(`${what}: statistics of each host for 24 h, one after another`, '-', ms(times.each), undefined)
+  row(`${what}: memory after it`, '<= 220 MiB', mib(memory), memory <= 220 * 1024 ** 2)
+}
+
 async function faults(): Promise<void> {
   const service = await start(join(work, 'faults'), 'empty')
   const connection = await Connection.open(service.target)
@@ -616,6 +556,7 @@ try {
   if (!quick) await placement()
   if (!quick) await machines()
   if (!quick) await networks()
+  await clusters()
   await manyVms(10_000, 180, 2000)
   if (!quick) await manyVms(100_000, 600, undefined)
   worlds()

@@ -36,8 +36,8 @@ export interface Drive {
   readonly ledEngagedUntil?: number
   /** Size of the drive that was in the slot before. */
   readonly replacedBytes?: number
-  /** Absent: the drive has its fair share of the data of the pool. */
-  readonly filling?: Filling
+  /** Oldest first; absent: the drive has always had its fair share of the data of the pool. */
+  readonly fillings?: readonly Filling[]
 }
 
 /** Part of its fair share of the pool's data that a drive has, between two times in milliseconds since 1970. */
@@ -48,11 +48,12 @@ export interface Filling {
   readonly until: number
 }
 
-export function shareAt({ filling }: Pick<Drive, 'filling'>, at: number): number {
+export function shareAt({ fillings = [] }: Pick<Drive, 'fillings'>, at: number): number {
+  const filling = fillings.findLast(({ since }) => since <= at) ?? fillings[0]
   if (filling === undefined) return 1
   const { from, to, since, until } = filling
-  if (at >= until) return to
-  return from + ((to - from) * Math.max(0, at - since)) / (until - since)
+  if (at < since) return from
+  return at >= until ? to : from + ((to - from) * (at - since)) / (until - since)
 }
 
 export interface Evacuation {

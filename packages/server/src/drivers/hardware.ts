@@ -148,8 +148,11 @@ export interface Hardware
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */
   probeBmc(access: BmcAccess): Promise<BmcStatus>
-  /** Returns the end of the watch. A backend without notifications calls `changed` at its polling interval. */
-  watch(changed: () => void): () => void
+  /**
+   * Returns the end of the watch. A backend without notifications calls `changed` at its polling interval.
+   * @param changed receives the ids of the clusters, hosts and drives; undefined: any may have changed
+   */
+  watch(changed: (ids?: readonly string[]) => void): () => void
   /** As far as the cluster knows. */
   isHostUp(hostExtId: string): boolean
   conditionOf(hostExtId: string): HostCondition

@@ -7,6 +7,8 @@ export interface Nodes {
   unconfiguredNodes(seconds: number): readonly NodeView[]
   /** Also of a cluster; undefined for an unknown node, and for one that does not answer. */
   nodeOf(nodeUuid: string): NodeView | undefined
+  /** When the host joined its cluster: milliseconds since 1970, infinite before `admitNodes`. */
+  memberSince(hostExtId: string): number
   /** What new members are imaged with; undefined while no member of the cluster answers. */
   imageOf(clusterExtId: string): NodeBundle | undefined
   /**

@@ -16,9 +16,12 @@ export interface Telemetry {
     hostExtIds: readonly string[],
     times: readonly number[],
   ): Promise<readonly (readonly ServedReading[])[]>
-  /** Load of the hypervisor and the controller VM; undefined while the host was down. */
+  /** Load of the hypervisor and the controller VM; undefined while the host was down or not yet in its cluster. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
-  /** Drives of storage pools that worked, in the order of their slots; one list for each time. */
+  /**
+   * Drives of storage pools that worked, in the order of their slots; none while the host was down. One list for each
+   * time: the same object while nothing changes.
+   */
   readDrives(hostExtId: string, times: readonly number[]): Promise<readonly (readonly DriveState[])[]>
   /**
    * Traffic between a load balancer and its targets, also those that have left. A target whose VM `measured` does not
@@ -42,6 +45,8 @@ export interface DriveState extends Pick<Drive, 'extId' | 'sizeBytes' | 'tier'> 
   readonly slowdown: number
   /** Part of its fair share of the pool's data. */
   readonly share: number
+  /** Its data is moving to other drives; the pool does not count its capacity. */
+  readonly isLeaving: boolean
 }
 
 export interface BlockDiskRef extends MeasuredDisk {

@@ -30,13 +30,10 @@ import { Victims } from './victims.ts'
 
 /** What stays all the same, and why. */
 const stays: Readonly<Record<string, string>> = {
-  'clustermgmt.add-disk': 'the drive keeps its partition, and statistics the moment in which it worked',
   'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
   'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
-  'clustermgmt.create-cluster': 'statistics keep the moment in which the drives worked',
   'clustermgmt.enter-esx-host-maintenance': 'the management remembers where the VMs ran meanwhile',
   'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
-  'clustermgmt.expand-cluster': 'statistics keep the moment in which the drives worked',
   'clustermgmt.reconfigure-controller-vms': 'controller VMs that were resized stay so',
   'clustermgmt.remove-disk': 'data that has moved stays where it is',
   'clustermgmt.remove-nodes': 'data that has moved stays where it is',

@@ -9,6 +9,7 @@ import { blocksOfCluster, readBlocks } from './blocks.ts'
 import { figureSeries, sampledBuckets, type TimeValue, timesOf } from './figure-series.ts'
 import { maximumPoints, spanOf } from './grid.ts'
 import { bucketsWithin, spanParameters, subjectsOf } from './host-series.ts'
+import { type DriveSums, driveSumsOf } from './host-storage.ts'
 import { type Io, ioFigures, ioOf, noIo, sumOf } from './io.ts'
 import { isPresent } from './series.ts'
 import { type Container, type StorageOver, storageOver } from './storage-over.ts'
@@ -106,12 +107,15 @@ export async function containerStatistics(
   const loads = await loadsOf(ctx, clusterExtId, extId, times)
   const storage = await storageOver(ctx, clusterExtId, times)
   const reserved = new Map(storage.containers.map((one) => [one.extId, physicallyReserved(one, ctx.drivers)]))
-  const at = new Map(times.map((time, index) => [time, loads[index]]))
+  const drives = await driveSumsOf(ctx, await hostsOf(ctx.store, clusterExtId), times)
+  const indexes = new Map(times.map((time, index) => [time, index]))
   const sampled = await sampledBuckets(buckets, (some) =>
     some.flatMap((time): ContainerSums | [] => {
-      const load = at.get(time)
+      const index = indexes.get(time) as number
+      const load = loads[index]
       if (load === undefined || time <= since) return []
-      return { ...load, ...spaceOf(storage, container, time, reserved), health: healthAt(time) }
+      const { capacityBytes } = drives[index] as DriveSums
+      return { ...load, ...spaceOf(storage, capacityBytes, container, time, reserved), health: healthAt(time) }
     }),
   )
   const series: Record<string, readonly TimeValue[]> = {}
@@ -124,7 +128,8 @@ export async function containerStatistics(
 }
 
 function spaceOf(
-  { containers, capacityBytes, at }: StorageOver,
+  { containers, at }: StorageOver,
+  capacityBytes: number,
   container: Container,
   time: number,
   reservedOf: ReadonlyMap<string, number>,

@@ -1,14 +1,40 @@
-/** Storage of hosts. Source: behaviour clustermgmt.md 1.17. */
+/** Storage of hosts in the course of time. Source: behaviour clustermgmt.md 1.17. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
+import type { DriveState } from '../../drivers/telemetry.ts'
 import type { ReadContext } from '../context.ts'
-import { hostCapacity, hostsOf } from '../storage-space/capacity.ts'
-import { heldBytes, workingDrives } from '../storage-space/drive-usage.ts'
+import { hostsOf, usableBytes } from '../storage-space/capacity.ts'
 import { added, noData } from '../storage-space/stored-data.ts'
-import type { StorageOfHosts } from './host-sums.ts'
+import { noStorage, type StorageOfHosts } from './host-sums.ts'
 import { storageOver } from './storage-over.ts'
 
 type HostEntity = EntityOf<typeof Host>
+
+export interface DriveSums {
+  /** Physical, without drives whose data is moving away. */
+  readonly capacityBytes: number
+  /** By which the data of the pool is spread. */
+  readonly weightBytes: number
+}
+
+/** Sums over the drives that worked, one for each time. */
+export async function driveSumsOf(
+  { drivers }: Pick<ReadContext, 'drivers'>,
+  hosts: readonly HostEntity[],
+  times: readonly number[],
+): Promise<readonly DriveSums[]> {
+  const lists = await Promise.all(hosts.map(({ extId }) => drivers.telemetry.readDrives(extId, times)))
+  let sums: DriveSums = { capacityBytes: 0, weightBytes: 0 }
+  return times.map((_, index) => {
+    const isSame = index > 0 && lists.every((list) => list[index] === list[index - 1])
+    return isSame ? sums : (sums = sumsOf(lists.flatMap((list) => list[index] as readonly DriveState[])))
+  })
+}
+
+const sumsOf = (states: readonly DriveState[]): DriveSums => ({
+  capacityBytes: states.reduce((sum, { sizeBytes, isLeaving }) => sum + (isLeaving ? 0 : usableBytes(sizeBytes)), 0),
+  weightBytes: states.reduce((sum, { sizeBytes, share }) => sum + usableBytes(sizeBytes) * share, 0),
+})
 
 /** A host has the share of its drives. @param times milliseconds since 1970, ascending */
 export async function storageOfHosts(
@@ -17,24 +43,26 @@ export async function storageOfHosts(
   hosts: readonly HostEntity[],
   times: readonly number[],
 ): Promise<(time: number) => StorageOfHosts> {
-  const { hardware } = ctx.drivers
-  const all = await hostsOf(ctx.store, clusterExtId)
-  const [ownDrives, allDrives] = [workingDrives(hardware, hosts), workingDrives(hardware, all)]
-  const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host, hardware), 0)
+  const own = await driveSumsOf(ctx, hosts, times)
+  const all = await driveSumsOf(ctx, await hostsOf(ctx.store, clusterExtId), times)
+  const indexes = new Map(times.map((time, index) => [time, index]))
   const { containers, at } = await storageOver(ctx, clusterExtId, times)
   return (time) => {
-    const held = heldBytes(allDrives, time)
-    const part = held === 0 ? 0 : heldBytes(ownDrives, time) / held
+    const index = indexes.get(time)
+    if (index === undefined) return noStorage
+    const { capacityBytes, weightBytes } = own[index] as DriveSums
+    const whole = (all[index] as DriveSums).weightBytes
+    const part = whole === 0 ? 0 : weightBytes / whole
     const sums = at(time)
-    const whole = containers.map(({ extId }) => sums.get(extId) ?? noData).reduce(added, noData)
-    const physicalBytes = Math.round(part * whole.physicalBytes)
+    const data = containers.map(({ extId }) => sums.get(extId) ?? noData).reduce(added, noData)
+    const physicalBytes = Math.round(part * data.physicalBytes)
     return {
       capacityBytes,
       usageBytes: physicalBytes,
       physicalBytes,
-      logicalBytes: Math.round(part * whole.logicalBytes),
-      copiedBytes: Math.round(part * whole.copiedBytes),
-      reclaimableBytes: Math.round(part * whole.reclaimableBytes),
+      logicalBytes: Math.round(part * data.logicalBytes),
+      copiedBytes: Math.round(part * data.copiedBytes),
+      reclaimableBytes: Math.round(part * data.reclaimableBytes),
     }
   }
 }

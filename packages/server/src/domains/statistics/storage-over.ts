@@ -2,15 +2,13 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { ReadContext } from '../context.ts'
-import { hostCapacity, storageHostsOf } from '../storage-space/capacity.ts'
+import { storageHostsOf } from '../storage-space/capacity.ts'
 import { added, type DataSums, noData, type StoredData, storedData, sumsOfData } from '../storage-space/stored-data.ts'
 
 export type Container = EntityOf<typeof StorageContainer>
 
 export interface StorageOver {
   readonly containers: readonly Container[]
-  /** Physical. */
-  readonly capacityBytes: number
   /** By container id. @param time milliseconds since 1970 */
   at(time: number): ReadonlyMap<string, DataSums>
 }
@@ -28,34 +26,41 @@ export async function storageOver(
   clusterExtId: string,
   times: readonly number[],
 ): Promise<StorageOver> {
-  const hosts = await storageHostsOf(ctx.store, clusterExtId)
+  const joined = (await storageHostsOf(ctx.store, clusterExtId)).map(({ extId }) =>
+    ctx.drivers.hardware.memberSince(extId),
+  )
+  const hostsAt = (time: number): number => joined.filter((since) => since < time).length
   const containers = await ctx.store.findWhere(StorageContainer, { clusterExtId })
   const byId = new Map(containers.map((container) => [container.extId, container]))
   const [first, last] = [(times[0] ?? 0) / dayMillis, (times.at(-1) ?? 0) / dayMillis]
   const step = Math.ceil((last - first + 1) / maximumSamples)
   const sampleBefore = (day: number): number => Math.floor(day / step) * step
-  const samples = new Map<number, Sample>()
+  const samples = new Map<number, readonly StoredData[]>()
   for (let day = sampleBefore(first); day < last + step; day += step) {
-    const now = day * dayMillis
-    const data = await storedData(ctx, clusterExtId, containers, now)
-    const sumsOf = (one: StoredData): DataSums =>
-      sumsOfData(byId.get(one.containerExtId) as Container, { hosts: hosts.length, now }, one)
-    samples.set(
-      day,
-      new Map(data.map((one) => [`${one.containerExtId}/${one.extId}`, { data: one, sums: sumsOf(one) }])),
-    )
+    samples.set(day, await storedData(ctx, clusterExtId, containers, day * dayMillis))
     await new Promise(setImmediate)
   }
-  const spans = new Map<number, Span>()
-  for (const day of samples.keys())
-    if (samples.has(day + step))
-      spans.set(day, spanOf(samples.get(day)!, samples.get(day + step)!, day * dayMillis, (day + step) * dayMillis))
+  /** Erasure coding depends on the number of hosts. */
+  const sampleOf = (day: number, hosts: number): Sample => {
+    const around = { hosts, now: day * dayMillis }
+    const sumsOf = (data: StoredData): DataSums => sumsOfData(byId.get(data.containerExtId) as Container, around, data)
+    return new Map(
+      samples.get(day)?.map((data) => [`${data.containerExtId}/${data.extId}`, { data, sums: sumsOf(data) }]),
+    )
+  }
+  const spans = new Map<string, Span>()
   return {
     containers,
-    capacityBytes: hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0),
     at(time) {
       const day = sampleBefore(time / dayMillis)
-      const span = spans.get(day)
+      const hosts = hostsAt(time)
+      const key = `${day}/${hosts}`
+      let span = spans.get(key)
+      if (span === undefined && samples.has(day) && samples.has(day + step)) {
+        const end = (day + step) * dayMillis
+        span = spanOf(sampleOf(day, hosts), sampleOf(day + step, hosts), day * dayMillis, end)
+        spans.set(key, span)
+      }
       return span === undefined ? new Map() : sumsAt(span, time, (time / dayMillis - day) / step)
     },
   }

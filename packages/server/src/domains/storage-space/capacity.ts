@@ -137,6 +137,12 @@ export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Pro
   }
 }
 
+/** Physical. Reads every disk of the cluster. */
+export async function usedBytes(ctx: CapacityContext, clusterExtId: string): Promise<number> {
+  const { containers } = await poolUsage(ctx, clusterExtId)
+  return [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0)
+}
+
 /** Logical bytes that can still be written to the container. */
 export function containerFree(pool: PoolUsage, container: Container): number {
   const { physicalBytes, reservedBytes } = pool.containers.get(container.extId) ?? {

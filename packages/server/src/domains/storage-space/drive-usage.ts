@@ -2,29 +2,25 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { type Drive, shareAt } from '../../drivers/drives.ts'
-import { type CapacityContext, isWorking, poolUsage, storageHostsOf, usableBytes } from './capacity.ts'
+import { type Drive, type Evacuation, shareAt } from '../../drivers/drives.ts'
+import { type CapacityContext, isWorking, storageHostsOf, usableBytes, usedBytes } from './capacity.ts'
 import { copiedBytesPerSecond } from './fault-tolerance.ts'
 
 interface DriveContext extends CapacityContext {
   readonly drivers: Drivers
 }
 
-interface OfPool {
+interface Pool {
   readonly drives: readonly Drive[]
   readonly usedBytes: number
   readonly hosts: number
 }
 
-async function poolOf(ctx: DriveContext, clusterExtId: string): Promise<OfPool> {
+async function poolOf(ctx: DriveContext, clusterExtId: string): Promise<Pool> {
   const { hardware } = ctx.drivers
   const hosts = (await storageHostsOf(ctx.store, clusterExtId)).filter(({ extId }) => hardware.isHostUp(extId))
-  const { containers } = await poolUsage(ctx, clusterExtId)
-  return {
-    drives: workingDrives(hardware, hosts),
-    usedBytes: [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0),
-    hosts: hosts.length,
-  }
+  const drives = workingDrives(hardware, hosts)
+  return { drives, usedBytes: await usedBytes(ctx, clusterExtId), hosts: hosts.length }
 }
 
 const weightAt = (drive: Drive, at: number): number => usableBytes(drive.sizeBytes) * shareAt(drive, at)
@@ -49,25 +45,36 @@ export const workingDrives = (
     .flatMap(({ extId }) => hardware.drivesOf(extId))
     .filter(isWorking)
 
-/** For a lost drive, the bytes that other drives have not copied yet. Reads every guest of the cluster. */
-export async function bytesToMove(
+/**
+ * One for each drive; for a lost drive, the bytes that other drives have not copied yet. Reads every guest of the
+ * cluster.
+ */
+export async function evacuationsOf(
   ctx: DriveContext,
   clusterExtId: string,
+  drives: readonly Drive[],
+): Promise<readonly Evacuation[]> {
+  const pool = await poolOf(ctx, clusterExtId)
+  return drives.map((drive) => evacuationOf(ctx, pool, drive))
+}
+
+function evacuationOf(
+  { clock, drivers }: DriveContext,
+  { drives, usedBytes: used, hosts }: Pool,
   drive: Drive,
-): Promise<{ readonly bytes: number; readonly bytesPerSecond?: number }> {
-  const { drives, usedBytes, hosts } = await poolOf(ctx, clusterExtId)
-  const now = ctx.clock.now()
-  const isHostUp = ctx.drivers.hardware.isHostUp(drive.hostExtId)
-  if (isWorking(drive) && isHostUp) return { bytes: Math.round(usedBytes * partOf(drive, drives, now)) }
-  const since = drive.fault?.since ?? ctx.drivers.hardware.conditionOf(drive.hostExtId).silentSince ?? now
-  const lost = usedBytes * partOf(drive, [...drives, drive], since)
+): Evacuation {
+  const now = clock.now()
+  const { isUp, silentSince } = drivers.hardware.conditionOf(drive.hostExtId)
+  if (isWorking(drive) && isUp) return { bytes: Math.round(used * partOf(drive, drives, now)) }
+  const since = drive.fault?.since ?? silentSince ?? now
+  const lost = used * partOf(drive, [...drives, drive], since)
   const bytesPerSecond = copiedBytesPerSecond * Math.max(1, hosts)
   return { bytes: Math.max(0, Math.round(lost - (bytesPerSecond * (now - since)) / 1000)), bytesPerSecond }
 }
 
 /** Fair share of a drive that is new in the pool. */
 export async function fairBytes(ctx: DriveContext, clusterExtId: string, drive: Drive): Promise<number> {
-  const { drives, usedBytes } = await poolOf(ctx, clusterExtId)
+  const { drives, usedBytes: used } = await poolOf(ctx, clusterExtId)
   const whole = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)
-  return Math.round((usedBytes * usableBytes(drive.sizeBytes)) / whole)
+  return Math.round((used * usableBytes(drive.sizeBytes)) / whole)
 }

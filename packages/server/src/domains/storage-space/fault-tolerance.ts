@@ -8,7 +8,7 @@ import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Drive } from '../../drivers/drives.ts'
-import { type CapacityContext, hostCapacity, isWorking, poolUsage, usableBytes } from './capacity.ts'
+import { type CapacityContext, hostCapacity, isWorking, usableBytes, usedBytes } from './capacity.ts'
 
 type HostRow = EntityOf<typeof Host>
 type Level = NonNullable<
@@ -132,8 +132,3 @@ function remaining(hardware: Hardware, hosts: readonly HostRow[], level: Level):
 
 const pooledBytes = (drives: readonly Drive[]): number =>
   drives.reduce((sum, { isInPool, sizeBytes }) => (isInPool ? sum + usableBytes(sizeBytes) : sum), 0)
-
-async function usedBytes(ctx: CapacityContext, clusterExtId: string): Promise<number> {
-  const { containers } = await poolUsage(ctx, clusterExtId)
-  return [...containers.values()].reduce((sum, { physicalBytes }) => sum + physicalBytes, 0)
-}

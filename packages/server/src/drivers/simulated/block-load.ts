@@ -4,6 +4,7 @@ import { beginningOf, type ObservedUse, useHistory } from './block-use.ts'
 import { diskReading } from './disk-load.ts'
 import { type History, holdsAt, periodAt } from './flows/history.ts'
 import { guestKey, loadAt, type Profile, profileOf } from './guest-load.ts'
+import { memberSince } from './nodes.ts'
 import { keyOf } from './noise.ts'
 import { type DowntimeFact, downtimeFacts, wasDown } from './past-times.ts'
 import type { SimulatedWorld } from './world.ts'
@@ -37,6 +38,7 @@ export function createBlockReadings(
     if (history === undefined) return times.map(() => [])
     const hosts = hostExtIds.toSorted().map((extId) => ({
       extId,
+      since: memberSince(world, extId),
       down: downtimes.get(extId),
       maintenance: maintenance.get(extId),
     }))
@@ -59,12 +61,14 @@ export function createBlockReadings(
 
 interface ServingHost {
   readonly extId: string
+  /** Milliseconds since 1970, when it joined the cluster. */
+  readonly since: number
   readonly down?: DowntimeFact | undefined
   readonly maintenance?: History<true> | undefined
 }
 
-const serves = ({ down, maintenance }: ServingHost, time: number): boolean =>
-  !wasDown(down, time) && maintenance?.periods.some((period) => holdsAt(period, time)) !== true
+const serves = ({ since, down, maintenance }: ServingHost, time: number): boolean =>
+  since < time && !wasDown(down, time) && maintenance?.periods.some((period) => holdsAt(period, time)) !== true
 
 function consumersOf(world: SimulatedWorld, use: ObservedUse, time: number): readonly Consumer[] {
   const vms = use.vms.flatMap(({ vmExtId, name, hostExtId, from }): Consumer | [] => {

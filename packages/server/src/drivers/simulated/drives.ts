@@ -7,16 +7,15 @@ import {
   type Drives,
   type DriveTier,
   type Evacuation,
-  type Filling,
   type PartitionType,
   shareAt,
 } from '../drives.ts'
+import { type DriveHistory, isForgotten, staying, unpooled, withFilling, workNoted } from './drive-history.ts'
 import type { RequireAnswer } from './hardware-faults.ts'
-import { driveDowntimes, driveSlowness, noteDriveWork } from './past-times.ts'
 import { type Collection, type SimulatedWorld, viewsByHost } from './world.ts'
 
 /** Times in milliseconds since 1970. */
-export interface DriveFact {
+export interface DriveFact extends DriveHistory {
   readonly hostExtId: string
   readonly slot: number
   readonly serialNumber: string
@@ -28,7 +27,6 @@ export interface DriveFact {
   readonly isBootDrive?: true
   readonly isInPool?: true
   readonly partition?: PartitionType
-  readonly filling?: Filling
   /** With the share that the drive had when it began. */
   readonly evacuation?: Evacuation & { readonly share: number }
   readonly fault?: { readonly kind: DriveFault; readonly since: number }
@@ -45,6 +43,10 @@ const emptiedSlots = (world: SimulatedWorld): Collection<Pick<DriveFact, 'sizeBy
 export const bytesPulledFrom = (world: SimulatedWorld, hostExtId: string, slot: number): number | undefined =>
   emptiedSlots(world).get(`${hostExtId}/${slot}`)?.sizeBytes
 
+/** Drives that have left the world, for statistics of the past. */
+export const formerDrives = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.former-drives')
+
+export const slotsOfHost = 24
 const bytesPerSecondOfDrive = 250 * 1024 ** 2
 const bytesPerSecondOfHost = 800 * 1024 ** 2
 const reportEveryMillis = 10_000
@@ -94,7 +96,7 @@ export const drivesIn = viewsByHost('hardware.drives', (facts: ReadonlyMap<strin
 )
 
 function driveOf(extId: string, fact: DriveFact): Drive {
-  const { partition: _, evacuation, ...shown } = fact
+  const { partition: _, outages: __, slowTimes: ___, evacuation, ...shown } = fact
   return {
     slowdown: 1,
     ...shown,
@@ -131,8 +133,7 @@ export function createDrives(world: SimulatedWorld, isInstant: boolean, requireA
       if (fact.isInPool === true) return
       const until = clock.now() + (isInstant ? 0 : Math.ceil((1000 * bytes) / bytesPerSecondOfDrive))
       const filling = { from: 0, to: 1, since: clock.now(), until }
-      await noteDriveWork(world, driveExtId, true)
-      await facts.put(driveExtId, { ...fact, isInPool: true, filling })
+      await facts.put(driveExtId, withFilling({ ...workNoted(fact, true, clock.now()), isInPool: true }, filling))
     },
 
     async unpoolDrive(clusterExtId, driveExtId) {
@@ -166,7 +167,7 @@ function createEvacuations(
       }
       for (;;) {
         const fact = present(clusterExtId, driveExtId, 'evacuateDrive')
-        const left = (fact.filling?.until ?? 0) - clock.now()
+        const left = (fact.fillings?.at(-1)?.until ?? 0) - clock.now()
         const { share } = fact.evacuation ?? { share: 0 }
         const isOver = left < clockMillis
         await report(isOver || share === 0 ? 1 : 1 - shareAt(fact, clock.now()) / share)
@@ -178,9 +179,7 @@ function createEvacuations(
     async stopEvacuation(clusterExtId, driveExtId) {
       if (facts.get(driveExtId)?.evacuation === undefined) return
       const { evacuation: _, ...fact } = present(clusterExtId, driveExtId, 'stopEvacuation')
-      const [share, now] = [shareAt(fact, clock.now()), clock.now()]
-      const filling = { from: share, to: share, since: now, until: now }
-      await shareBandwidth(world, fact.hostExtId, [driveExtId, { ...fact, filling }])
+      await shareBandwidth(world, fact.hostExtId, [driveExtId, staying(fact, clock.now())])
     },
   }
 }
@@ -200,7 +199,7 @@ async function shareBandwidth(
     const { bytes, share, bytesPerSecond = usual } = fact.evacuation as NonNullable<DriveFact['evacuation']>
     const from = shareAt(fact, now)
     const until = now + Math.ceil((1000 * bytes * (from / share)) / bytesPerSecond)
-    return [extId, { ...fact, filling: { from, to: 0, since: now, until } }]
+    return [extId, withFilling(fact, { from, to: 0, since: now, until })]
   })
   if (changed.length + planned.length > 0) await driveFacts(world).putAll(new Map([...changed, ...planned]))
 }
@@ -216,8 +215,12 @@ function createHostPools(
     async poolDrivesOf(clusterExtId, hostExtId) {
       requireAnswer(clusterExtId, 'poolDrivesOf')
       const outside = drivesWhere((fact) => fact.hostExtId === hostExtId && fact.isInPool !== true && !fact.fault)
-      for (const extId of outside.keys()) await noteDriveWork(world, extId, true)
-      if (outside.size > 0) await facts.putAll(pooled(outside))
+      const now = world.clock.now()
+      const whole = { from: 1, to: 1, since: now, until: now }
+      const noted = [...outside].map(
+        ([extId, fact]) => [extId, withFilling(workNoted(fact, true, now), whole)] as const,
+      )
+      if (outside.size > 0) await facts.putAll(pooled(new Map(noted)))
     },
 
     async unpoolDrivesOf(clusterExtId, hostExtId) {
@@ -233,20 +236,26 @@ function createHostPools(
 export const pooled = (drives: ReadonlyMap<string, DriveFact>): ReadonlyMap<string, DriveFact> =>
   new Map([...drives].map(([extId, fact]) => [extId, { ...fact, isInPool: true, partition: 'EXT4' }]))
 
-/** With its history. */
-export async function removeDrive(world: SimulatedWorld, driveExtId: string): Promise<void> {
-  const fact = driveFacts(world).get(driveExtId)
-  if (fact !== undefined) await emptiedSlots(world).put(`${fact.hostExtId}/${fact.slot}`, { sizeBytes: fact.sizeBytes })
-  for (const facts of [driveFacts(world), driveDowntimes(world), driveSlowness(world)]) await facts.remove(driveExtId)
+/** A drive that has worked stays among the former drives while statistics can show it. */
+export async function removeDrives(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
+  const former = [...formerDrives(world).all(), ...[...drives].filter(([, { outages }]) => outages !== undefined)]
+  const now = world.clock.now()
+  await emptiedSlots(world).putAll(
+    new Map([...drives.values()].map(({ hostExtId, slot, sizeBytes }) => [`${hostExtId}/${slot}`, { sizeBytes }])),
+  )
+  // A crash leaves the drives in both collections, until the call is repeated.
+  await formerDrives(world).putAll(
+    new Map(former.map(([extId, fact]) => [extId, isForgotten(fact, now) ? undefined : fact])),
+  )
+  await driveFacts(world).putAll(new Map([...drives.keys()].map((extId) => [extId, undefined])))
 }
 
 /** Drives that are in a slot stay there, empty. */
 async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
-  const kept = new Map<string, DriveFact>()
-  for (const [extId, { isInPool: _, partition: __, filling: ___, evacuation: ____, ...fact }] of drives) {
-    await noteDriveWork(world, extId, false)
-    if (fact.fault?.kind === 'PULLED') await removeDrive(world, extId)
-    else kept.set(extId, fact)
-  }
+  const now = world.clock.now()
+  const [pulled, kept] = [new Map<string, DriveFact>(), new Map<string, DriveFact>()]
+  for (const [extId, { isInPool: _, partition: __, evacuation: ___, ...fact }] of drives)
+    (fact.fault?.kind === 'PULLED' ? pulled : kept).set(extId, unpooled(fact, now))
   if (kept.size > 0) await driveFacts(world).putAll(kept)
+  if (pulled.size > 0) await removeDrives(world, pulled)
 }

@@ -15,6 +15,8 @@ import type { Collection, SimulatedWorld } from './world.ts'
 export interface NodeFact extends NodeView {
   /** Devices of a node that is in no cluster; those of hosts are in `hardware.devices`. */
   readonly devices?: readonly HostDevice[]
+  /** Milliseconds since 1970; absent: since the world began. */
+  readonly memberSince?: number
   /** The calls of `holder` are not settled yet; absent: nothing can be taken back. */
   readonly pending?: { readonly holder: string; readonly before: NodeView }
 }
@@ -22,17 +24,22 @@ export interface NodeFact extends NodeView {
 /** By the id of the node, which is also that of its host. */
 export const nodeFacts = (world: SimulatedWorld): Collection<NodeFact> => world.collection('hardware.nodes')
 
+/** From then on the host counts in statistics of its cluster; never before `admitNodes`. */
+export function memberSince(world: SimulatedWorld, hostExtId: string): number {
+  const node = nodeFacts(world).get(hostExtId)
+  return node?.pending === undefined ? (node?.memberSince ?? 0) : Number.POSITIVE_INFINITY
+}
+
 /** Seconds until a node answers a discovery. */
 const answerSeconds = [1, 8] as const
 
 export function createNodes(world: SimulatedWorld): Nodes {
   const nodes = nodeFacts(world)
-  const isSilent = (nodeUuid: string): boolean => isDown(world, nodeUuid)
   /** @throws DriverError when the node does not answer, or belongs to a cluster although it should not */
   const answering = (nodeUuid: string, call: keyof Nodes): NodeFact => {
     const node = nodes.get(nodeUuid)
     if (node === undefined) throw DriverError.final(`${call}: there is no node ${nodeUuid}`)
-    if (isSilent(nodeUuid)) throw DriverError.retryable(`${call}: the node ${nodeUuid} did not answer within 10 s`)
+    if (isDown(world, nodeUuid)) throw DriverError.retryable(`${call}: the node ${nodeUuid} did not answer within 10 s`)
     return node
   }
   const change = async (node: NodeFact, changes: Partial<NodeView>, holder: string): Promise<void> => {
@@ -56,20 +63,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
       if (hostExtId === nodeUuid) await bridgeFacts(world).remove(key)
   }
   return {
-    unconfiguredNodes: (seconds) =>
-      [...nodes.all().values()]
-        .filter(({ clusterExtId, nodeUuid }) => clusterExtId === undefined && !isSilent(nodeUuid))
-        .filter(({ nodeUuid }) => answersAfter(world, nodeUuid) <= seconds)
-        .map(viewOf)
-        .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)),
-    nodeOf(nodeUuid) {
-      const node = nodes.get(nodeUuid)
-      return node === undefined || isSilent(nodeUuid) ? undefined : viewOf(node)
-    },
-    imageOf: (clusterExtId) =>
-      bundleOf(
-        [...nodes.all().values()].find((node) => node.clusterExtId === clusterExtId && !isSilent(node.nodeUuid)),
-      ),
+    ...createDiscovery(world),
     imageNode: async (nodeUuid, { hypervisor, softwareVersion }, holder) =>
       change(answering(nodeUuid, 'imageNode'), { hypervisor, softwareVersion }, holder),
     async joinNode(nodeUuid, { clusterExtId, addresses }, holder) {
@@ -82,7 +76,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
         if (pending?.holder !== holder) continue
         const { clusterExtId = '' } = node as NodeFact
         await deviceFacts(world).putAll(new Map(devices.map((device) => [device.extId, { ...device, clusterExtId }])))
-        await nodes.put(nodeUuid, node as NodeFact)
+        await nodes.put(nodeUuid, { ...(node as NodeFact), memberSince: world.clock.now() })
       }
     },
     async takeBackNode(nodeUuid, holder) {
@@ -100,7 +94,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
     async detachNode(nodeUuid) {
       const fact = nodes.get(nodeUuid)
       if (fact?.clusterExtId === undefined) return
-      const { clusterExtId, pending: _, ...node } = fact
+      const { clusterExtId, pending: _, memberSince: __, ...node } = fact
       const owned = [...deviceFacts(world).all().values()].filter(({ hostExtId }) => hostExtId === nodeUuid)
       // Devices are in both collections after a crash here, and the repeated call finds the rest of them.
       const devices = new Map([...(node.devices ?? []), ...owned].map((device) => [device.extId, device]))
@@ -116,6 +110,28 @@ export function createNodes(world: SimulatedWorld): Nodes {
   }
 }
 
+/** Silent nodes are not found. */
+function createDiscovery(
+  world: SimulatedWorld,
+): Pick<Nodes, 'imageOf' | 'memberSince' | 'nodeOf' | 'unconfiguredNodes'> {
+  const answeringNodes = (): readonly NodeFact[] =>
+    [...nodeFacts(world).all().values()].filter(({ nodeUuid }) => !isDown(world, nodeUuid))
+  return {
+    memberSince: (hostExtId) => memberSince(world, hostExtId),
+    unconfiguredNodes: (seconds) =>
+      answeringNodes()
+        .filter(({ clusterExtId }) => clusterExtId === undefined)
+        .filter(({ nodeUuid }) => answersAfter(world, nodeUuid) <= seconds)
+        .map(viewOf)
+        .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)),
+    nodeOf(nodeUuid) {
+      const node = nodeFacts(world).get(nodeUuid)
+      return node === undefined || isDown(world, nodeUuid) ? undefined : viewOf(node)
+    },
+    imageOf: (clusterExtId) => bundleOf(answeringNodes().find((node) => node.clusterExtId === clusterExtId)),
+  }
+}
+
 function bundleOf(node: NodeView | undefined): NodeBundle | undefined {
   if (node === undefined) return undefined
   const { hypervisor, softwareVersion } = node
@@ -128,7 +144,7 @@ function placeOf({ addresses: { cvm } }: NodeView): string {
   return address === undefined ? cvm : toSortable(address)
 }
 
-const viewOf = ({ devices: _, pending: __, ...view }: NodeFact): NodeView => view
+const viewOf = ({ devices: _, pending: __, memberSince: ___, ...view }: NodeFact): NodeView => view
 
 const answersAfter = (world: SimulatedWorld, nodeUuid: string): number =>
   drawnFrom(`${world.seed} discovery ${nodeUuid}`, answerSeconds)

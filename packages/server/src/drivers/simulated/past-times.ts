@@ -2,9 +2,13 @@
 import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Milliseconds since 1970; without `to` it lasts. */
-interface Period {
+export interface Period {
   readonly from: number
   readonly to?: number
+}
+
+export interface SlowPeriod extends Period {
+  readonly factor: number
 }
 
 /** Oldest first. */
@@ -14,21 +18,15 @@ export interface DowntimeFact {
 
 /** Oldest first. */
 interface SlownessFact {
-  readonly times: readonly (Period & { readonly factor: number })[]
+  readonly times: readonly SlowPeriod[]
 }
 
 /** By host. */
 export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
 /** By host. */
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
-/** By drive: times outside the pool, or without work; a drive without a fact has always worked. */
-export const driveDowntimes = (world: SimulatedWorld): Collection<DowntimeFact> =>
-  world.collection('hardware.drive-downtimes')
-/** By drive. */
-export const driveSlowness = (world: SimulatedWorld): Collection<SlownessFact> =>
-  world.collection('hardware.drive-slowness')
 
-const rememberedTimes = 200
+export const rememberedTimes = 200
 
 const holds = ({ from, to = Number.POSITIVE_INFINITY }: Period, time: number): boolean => from < time && time <= to
 
@@ -39,33 +37,41 @@ export const slowdownIn = (fact: SlownessFact | undefined, time: number): number
   fact?.times.find((period) => holds(period, time))?.factor ?? 1
 
 /** @param factor 1 ends the slowness */
-export async function noteSlowness(
-  facts: Collection<SlownessFact>,
-  extId: string,
-  factor: number,
-  now: number,
-): Promise<void> {
-  const times: SlownessFact['times'] = facts.get(extId)?.times ?? []
-  const ended = times.map((time) => ({ ...time, to: time.to ?? now }))
-  const next = factor === 1 ? ended : [...ended, { from: now, factor }]
-  await facts.put(extId, { times: next.slice(-rememberedTimes) })
+export function withSlowness(times: readonly SlowPeriod[], factor: number, now: number): readonly SlowPeriod[] {
+  const before = ended(times, now)
+  return (factor === 1 ? before : [...before, { from: now, factor }]).slice(-rememberedTimes)
 }
+
+/** The same times where this is noted already; what was up for no time was not up. */
+export function withDowntime(times: readonly Period[], isDown: boolean, now: number): readonly Period[] {
+  const last = times.at(-1)
+  if (isDown === (last !== undefined && last.to === undefined)) return times
+  if (!isDown) return ended(times, now)
+  const next = last?.to === now ? [...times.slice(0, -1), { from: last.from }] : [...times, { from: now }]
+  return next.slice(-rememberedTimes)
+}
+
+/** A period without length goes. */
+const ended = <P extends Period>(times: readonly P[], now: number): readonly P[] =>
+  times.flatMap((time): P | [] => {
+    if (time.to !== undefined) return time
+    return time.from < now ? { ...time, to: now } : []
+  })
+
+/** @param factor 1 ends the slowness */
+export const noteSlowness = (world: SimulatedWorld, hostExtId: string, factor: number): Promise<void> =>
+  noted(slownessFacts(world), hostExtId, (times) => withSlowness(times, factor, world.clock.now()))
 
 /** Does nothing where this is noted already. */
-export async function noteDowntime(
-  facts: Collection<DowntimeFact>,
-  extId: string,
-  isDown: boolean,
-  now: number,
-  timesBefore: DowntimeFact['times'] = [],
-): Promise<void> {
-  const times = facts.get(extId)?.times ?? timesBefore
-  const last = times.at(-1)
-  if (isDown === (last !== undefined && last.to === undefined)) return
-  const next = isDown ? [...times, { from: now }] : times.map((time) => ({ ...time, to: time.to ?? now }))
-  await facts.put(extId, { times: next.slice(-rememberedTimes) })
-}
+export const noteDowntime = (world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> =>
+  noted(downtimeFacts(world), hostExtId, (times) => withDowntime(times, isDown, world.clock.now()))
 
-/** In the same tick as the change of the drive. A new drive did not work before. */
-export const noteDriveWork = (world: SimulatedWorld, driveExtId: string, works: boolean): Promise<void> =>
-  noteDowntime(driveDowntimes(world), driveExtId, !works, world.clock.now(), works ? [{ from: 0 }] : [])
+async function noted<P>(
+  facts: Collection<{ readonly times: readonly P[] }>,
+  hostExtId: string,
+  change: (times: readonly P[]) => readonly P[],
+): Promise<void> {
+  const times = facts.get(hostExtId)?.times ?? []
+  const next = change(times)
+  if (next !== times) await facts.put(hostExtId, { times: next })
+}

@@ -11,9 +11,10 @@ import {
 import { readBalancer } from './balancer-traffic.ts'
 import { createBlockReadings } from './block-load.ts'
 import { diskReading } from './disk-load.ts'
-import { driveStates } from './drive-history.ts'
+import { readDrives } from './drive-readings.ts'
 import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
+import { memberSince } from './nodes.ts'
 import { keyOf, noise, smooth } from './noise.ts'
 import { downtimeFacts, slowdownIn, slownessFacts, wasDown } from './past-times.ts'
 import { readStretch } from './stretch-traffic.ts'
@@ -57,12 +58,12 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
     readBlockDisk: createBlockReadings(world, slowdownAt),
     readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
     readStretch: (stretchExtId, members, times) => readStretch(world, read, stretchExtId, members, times),
-    readDrives: async (hostExtId, times) =>
-      times.map((time) => driveStates(world, hostExtId, time, slowdownAt(hostExtId, time))),
+    readDrives: async (hostExtId, times) => readDrives(world, hostExtId, times),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
       const down = downtimes.get(hostExtId)
-      return times.map((time) => (wasDown(down, time) ? undefined : hostReadingOf(key, time / 1000)))
+      const since = memberSince(world, hostExtId)
+      return times.map((time) => (time <= since || wasDown(down, time) ? undefined : hostReadingOf(key, time / 1000)))
     },
   }
 }

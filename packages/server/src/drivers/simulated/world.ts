@@ -44,8 +44,8 @@ export interface SimulatedWorld {
   /** Equal seeds give equal worlds. */
   readonly seed: string
   collection<T>(name: string): Collection<T>
-  /** The returned function ends the watch. */
-  watch(collections: readonly string[], changed: () => void): () => void
+  /** `changed` receives the ids of the facts. The returned function ends the watch. */
+  watch(collections: readonly string[], changed: (ids: readonly string[]) => void): () => void
   /** The same world, writing in a transaction that is already open (seeding). */
   through(store: FactWriter): SimulatedWorld
   /** Number of staged facts whose commit failed. */
@@ -82,7 +82,7 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
     return values
   }
   for (const fact of await store.load()) valuesOf(fact.collection).set(fact.id, fact.value)
-  const watchers = new Map<string, Set<() => void>>()
+  const watchers = new Map<string, Set<(ids: readonly string[]) => void>>()
   const log = createLog()
   let lost = 0
   let whyLost: unknown
@@ -106,7 +106,7 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
           if (value === undefined) values.delete(id)
           else values.set(id, value)
         }
-        for (const changed of watchers.get(name) ?? []) changed()
+        for (const changed of watchers.get(name) ?? []) changed([...facts.keys()])
       }
       /** `undefined` removes. */
       const change = async (facts: ReadonlyMap<string, T | undefined>): Promise<void> => {

@@ -19,6 +19,7 @@ import type { DeclaredCluster } from '../format.ts'
 import { eachOf } from '../numbered.ts'
 import { bodyOf } from '../readable.ts'
 import { fillContainers } from './containers.ts'
+import { drivesOf } from './drives.ts'
 import type { Filling } from './filling.ts'
 
 const usualHosts = 3
@@ -111,6 +112,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
     ...(categories.length === 0 ? {} : { more: { categories } }),
   })
   if (item.settings !== undefined) filling.settings.set(cluster.extId, settings)
+  const { drives } = drivesOf(filling, item.hostDrives, `${path}.hostDrives`)
   const hosts: (SeedHost & { readonly extId: string })[] = []
   for (const [index, host] of described.entries()) {
     const hostPath = `${path}.hosts[${index}]`
@@ -126,6 +128,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
         ? { bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`) }
         : {}),
       ...defined({ gpuList: host.gpuList, pcieDevices: host.pcieDevices, nics: host.nics, memoryGiB }),
+      ...drivesOf(filling, host.drives, `${hostPath}.drives`, drives),
       ...(hostCategories.length === 0 ? {} : { categoryExtIds: hostCategories }),
     })
   }

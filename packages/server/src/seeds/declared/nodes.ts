@@ -2,6 +2,7 @@ import { defined } from '../../core/defined.ts'
 import { hostClasses, type SeedNode, seedUnconfiguredNodes } from '../demo/hosts.ts'
 import type { Declared, DeclaredNode } from '../format.ts'
 import { addressesIn, type Taken, takeAddress } from './clusters.ts'
+import { drivesOf } from './drives.ts'
 import type { Filling } from './filling.ts'
 
 export async function fillNodes(filling: Filling, nodes: Declared['unconfiguredNodes']): Promise<void> {
@@ -28,5 +29,6 @@ function nodeOf(filling: Filling, item: DeclaredNode, path: string, taken: Taken
     cvmAddress,
     ...defined({ bmcAddress, extId, hypervisorVersion, softwareVersion, memoryGiB, rackName }),
     ...defined({ gpuList, pcieDevices, nics }),
+    ...drivesOf(filling, item.drives, `${path}.drives`),
   }
 }

@@ -82,6 +82,8 @@ export interface SeedHost {
   readonly nics?: readonly NicModelId[]
   /** Default: the memory of its class. */
   readonly memoryGiB?: number
+  /** Default: the drives of its class. */
+  readonly drives?: readonly NewDrive[]
   readonly categoryExtIds?: readonly string[]
 }
 
@@ -98,7 +100,8 @@ export async function seedHosts(
     await nodeFacts(ctx.world).put(extId, node)
     const row = hostRowOf(node, { tenantId: ctx.tenantId, cluster, hostName: host.hostName, bootedAt })
     await ctx.store.insert(Host, { ...row, ...(categoryExtIds && { categories: [...categoryExtIds] }) })
-    await driveFacts(ctx.world).putAll(pooled(drivesFor(extId, hostClass.drives, idOfDrive(host))))
+    const drives = drivesFor(extId, host.drives ?? hostClass.drives, idOfDrive(host))
+    await driveFacts(ctx.world).putAll(pooled(drives))
     await recordDisks(ctx.store, extId, drivesIn(ctx.world, extId))
     for (const device of devicesOf({ ...host, extId, clusterExtId: cluster.extId }))
       await deviceFacts(ctx.world).put(device.extId, device)
@@ -142,7 +145,7 @@ export async function seedUnconfiguredNodes(
     const node = nodeOf(hostClass, host, { name: block, slot }, described)
     const devices = devicesOf({ ...described, extId, clusterExtId: '' })
     await nodeFacts(ctx.world).put(extId, { ...node, ...(devices.length > 0 && { devices }) })
-    await driveFacts(ctx.world).putAll(drivesFor(extId, hostClass.drives, idOfDrive(host)))
+    await driveFacts(ctx.world).putAll(drivesFor(extId, host.drives ?? hostClass.drives, idOfDrive(host)))
     await seedParts(ctx, hostClass, host, { name: block, slot })
   }
 }

@@ -2,6 +2,7 @@ import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text, 
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { slotsOfHost } from '../../drivers/simulated/drives.ts'
 import { nicModelIds } from '../../drivers/simulated/nic-models.ts'
 import { allOptional, written } from '../readable.ts'
 import { about, address, categories, description, GiB, largestCount, name, named, names, prefix } from './words.ts'
@@ -18,6 +19,19 @@ export const settings = written(
   'smtpServer',
   'snmpConfig',
 )
+
+const Drive = object('', {
+  tier: enumeration(['SSD_PCIE', 'SSD_SATA', 'DAS_SATA', 'SSD_MEM_NVME']),
+  count: optional(about('So many of them.', integer({ minimum: 1, maximum: slotsOfHost }))),
+  sizeBytes: optional(
+    about(
+      'Default: 3.84 TB of SSD_PCIE, 1.92 TB of SSD_SATA, 4 TB of DAS_SATA, 750 GB of SSD_MEM_NVME.',
+      integer({ minimum: 1_000_000_000, maximum: 1_000_000_000_000_000 }),
+    ),
+  ),
+})
+
+const drives = arrayOf(Drive, { minItems: 1, maxItems: slotsOfHost })
 
 const Host = object('', {
   name: name(63),
@@ -36,6 +50,7 @@ const Host = object('', {
       arrayOf(enumeration(nicModelIds), { minItems: 1, maxItems: 32 }),
     ),
   ),
+  drives: optional(about('In the order of their slots. Default: hostDrives of the cluster.', drives)),
   categories: categories(),
 })
 
@@ -56,6 +71,7 @@ export const Node = object('', {
   gpuList: Host.fields.gpuList,
   pcieDevices: Host.fields.pcieDevices,
   nics: Host.fields.nics,
+  drives: optional(about('In the order of their slots. Default: as hosts of a native cluster.', drives)),
 })
 
 const DataStore = object('', {
@@ -119,6 +135,12 @@ export const Cluster = object('', {
     ),
   ),
   hostMemoryGiB: optional(about('Memory of hosts that say nothing else. Default 768.', GiB(16_384))),
+  hostDrives: optional(
+    about(
+      'Drives of hosts that say nothing else, in the order of their slots. Default: two SSD_SATA and four DAS_SATA; in a cloud, four SSD_PCIE.',
+      drives,
+    ),
+  ),
   containers: optional(
     about('Storage containers beside the one called default.', arrayOf(oneOf(name(75), Container), { maxItems: 64 })),
   ),

@@ -119,7 +119,7 @@ test('a VM that names the host that joined runs there', async () => {
   )
 })
 
-test('13. a removal is checked without being made, and removes the host when it is', async () => {
+test('13. a removal is checked without being made, and removes the host when it is', async (t) => {
   const checked = await succeeded(remove([nodeId('a')], { shouldSkipRemove: true }))
   assert.deepEqual(
     checked.entitiesAffected.map(({ rel }: any) => rel),
@@ -128,8 +128,11 @@ test('13. a removal is checked without being made, and removes the host when it 
   assert.equal(await numberOfNodes(), 5)
   // Its next cluster finds a controller VM of the default size.
   await controllerVmFacts(app.world).put(nodeId('a'), { numVcpus: 12, memorySizeBytes: 2 ** 36, isRunning: true })
+  const find = t.mock.method(app.store, 'findWhere')
   const task = await succeeded(remove([nodeId('a')]))
   assert.equal(task.operation, 'Remove Node')
+  const poolReads = find.mock.calls.filter(({ arguments: [kind] }) => kind === StorageContainer).length
+  assert.ok(poolReads > 0 && poolReads <= 4, `${poolReads} reads of the pool for 6 disks`)
   assert.equal(await numberOfNodes(), 4)
   assert.equal((await app.call('GET', `${cluster}/hosts/${nodeId('a')}`)).status, 404)
   assert.equal((await discovered()).length, 3)

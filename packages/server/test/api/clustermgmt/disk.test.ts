@@ -87,7 +87,8 @@ test('22: a removed disk migrates at its rate, is detachable, and goes; added ag
   assert.equal((await read(disk, slow)).status, 'DATA_MIGRATION_INITIATED')
   await reached(slow, started, 6)
   assert.equal(await capacity(slow), whole - physicalCapacityBytes)
-  const { evacuation, filling } = driveFacts(slow.world).get(disk) as any
+  const { evacuation, fillings } = driveFacts(slow.world).get(disk) as any
+  const filling = fillings.at(-1)
   assert.equal(Math.round((filling.until - filling.since) / 1000), Math.round(evacuation.bytes / (250 * 1024 ** 2)))
   await slow.clock.advance((filling.since + filling.until) / 2 - slow.clock.now() + 10_000)
   const half = (await slow.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)).data.progressPercentage
@@ -107,6 +108,24 @@ test('22: a removed disk migrates at its rate, is detachable, and goes; added ag
   assert.equal(await refusal(add(serialNumber, undefined, { at: slow })), '409 DISK_ALREADY_IN_USE')
 })
 
+test('the service reads only the disks of a host whose hardware has changed', async (t) => {
+  const [disk, sibling, other] = [dataDisk('b', 3), dataDisk('b', 4), dataDisk('c', 3)]
+  await happen(app, { type: 'DISK_SLOWS', disk })
+  await app.clock.advance(20_000)
+  const find = t.mock.method(app.store, 'find')
+  await happen(app, { type: 'HOST_FAILS', host: hostId('hp-n01-b') })
+  await app.clock.advance(20_000)
+  const isOnline = async (extId: string): Promise<boolean> => (await read(extId)).diskAdvanceConfig.isOnline
+  assert.deepEqual(await Promise.all([disk, sibling, other].map(isOnline)), [false, false, true])
+  const queries = find.mock.calls.filter(({ arguments: [kind] }) => kind === Disk)
+  assert.ok(queries.length > 0 && queries.every(({ arguments: [, query] }) => query?.filter !== undefined))
+  await happen(app, { type: 'HOST_RETURNS', host: hostId('hp-n01-b') })
+  await happen(app, { type: 'DISK_SPEEDS_UP', disk })
+  await app.clock.advance(20_000)
+  assert.deepEqual(await Promise.all([disk, sibling].map(isOnline)), [true, true])
+  assert.equal((await read(disk)).diskAdvanceConfig.isSuspectedUnhealthy, false)
+})
+
 test('23: a boot disk stays, and of two removals at once one is accepted', async () => {
   assert.equal(await refusal(remove(dataDisk('a', 1))), '409 DISK_REQUIRED')
   const disk = dataDisk('a', 3)
@@ -124,7 +143,7 @@ test('a client cancels a removal: moved data stays where it is', async () => {
   const { status, diskAdvanceConfig } = await read(disk, slow)
   assert.deepEqual([status, diskAdvanceConfig.isMarkedForRemoval], ['NORMAL', false])
   assert.equal(await capacity(slow), whole)
-  const { filling } = driveFacts(slow.world).get(disk) as any
+  const filling = driveFacts(slow.world).get(disk)?.fillings?.at(-1) as any
   assert.ok(filling.from === filling.to && filling.to > 0.3 && filling.to < 0.7, JSON.stringify(filling))
 })
 
@@ -151,7 +170,8 @@ test('disks of one host leave together and share its bandwidth; those of another
   assert.equal((busy.errors?.[0] as any).argumentsMap.taskExtId, started[0]?.data.extId)
   for (const task of started) await reached(slow, task, 6)
   const facts = leaving.map((disk) => driveFacts(slow.world).get(disk) as any)
-  for (const { filling, evacuation } of facts) {
+  for (const { fillings, evacuation } of facts) {
+    const filling = fillings.at(-1)
     const rate = (evacuation.bytes * filling.from) / evacuation.share / ((filling.until - filling.since) / 1000)
     assert.ok(Math.abs(rate / 1024 ** 2 - 200) < 1, String(rate))
   }
@@ -167,12 +187,12 @@ test('after a restart the migration continues with the bytes that have not moved
   const disk = dataDisk('a', 5)
   const started = await remove(disk, first)
   await reached(first, started, 40)
-  const { filling } = driveFacts(first.world).get(disk) as any
+  const filling = driveFacts(first.world).get(disk)?.fillings?.at(-1) as any
   await first.close()
   const second = await startApp({ folder, config, startAt: first.clock.now() })
   try {
     await reached(second, started, 45)
-    assert.deepEqual((driveFacts(second.world).get(disk) as any).filling, filling)
+    assert.deepEqual(driveFacts(second.world).get(disk)?.fillings?.at(-1), filling)
     assert.equal((await driven(second, second.task(started.data.extId))).status, 'SUCCEEDED')
     assert.ok(second.clock.now() < filling.until + 30_000)
     assert.equal((await read(disk, second)).status, 'DETACHABLE')

@@ -243,3 +243,11 @@ backupTargets:
     ],
   )
 })
+
+test('a host with more drives than slots is refused', async () => {
+  const faults = await faultsOf(`extends: empty
+clusters:
+  - { name: a, hostDrives: [{ tier: SSD_SATA, count: 20 }, { tier: DAS_SATA, count: 5 }] }
+`)
+  assert.deepEqual(faults, ['3:28 clusters[0].hostDrives: expected at most 24 drives, one for each slot, found 25'])
+})

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { driveFacts } from '../../../src/drivers/simulated/drives.ts'
 import { issue } from '../../support/authorities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { changed } from '../../support/native-cluster.ts'
@@ -160,6 +161,22 @@ examples('Storage', (app, list) => {
       'store',
       'store',
     ])
+  })
+
+  test('hosts of a cluster and machines outside have the described drives', async () => {
+    const disks = await list('/clustermgmt/v4.2/config/disks', "hostName eq 'west-2'")
+    assert.deepEqual(
+      disks
+        .map(({ storageTier, diskSizeBytes, location }) => [location, storageTier, diskSizeBytes])
+        .sort((a, b) => a[0] - b[0]),
+      Array.from({ length: 12 }, (_, index) => [
+        index + 1,
+        index < 4 ? 'SSD_PCIE' : 'DAS_SATA',
+        index < 4 ? 3.84e12 : 8e12,
+      ]),
+    )
+    const drives = [...driveFacts(app().world).all().values()]
+    assert.equal(drives.filter(({ hostExtId }) => hostExtId === seedId('node/spare')).length, 12)
   })
 
   test('volume groups have their disks, and attachments at the described indices', async () => {

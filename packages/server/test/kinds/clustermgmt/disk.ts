@@ -55,8 +55,7 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
 /** Drives of the simulated world are there without a row, too: those outside the pool. */
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.drives': 'nobody',
-  'hardware.drive-downtimes': 'nobody',
-  'hardware.drive-slowness': 'nobody',
+  'hardware.former-drives': 'nobody',
   'hardware.emptied-slots': 'nobody',
 }
 

@@ -7,7 +7,7 @@ import type { Transaction } from '../../../store/store.ts'
 import { defineTask, type StepContext } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
-import { bytesToMove } from '../../storage-space/drive-usage.ts'
+import { evacuationsOf } from '../../storage-space/drive-usage.ts'
 import { removeHosts } from '../topology/membership.ts'
 import { refuseWith } from '../topology/nodes.ts'
 import { bondFaults, checkRemoval, type Removal } from './removal-checks.ts'
@@ -124,10 +124,9 @@ async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void>
 type Migration = Readonly<Record<string, Evacuation>>
 
 async function planMigration(ctx: StepContext, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {
-  const plan: Record<string, Evacuation> = {}
-  for (const drive of hostExtIds.flatMap((host) => ctx.drivers.hardware.drivesOf(host)))
-    if (drive.isInPool) plan[drive.extId] = await bytesToMove(ctx, clusterExtId, drive)
-  return plan
+  const drives = hostExtIds.flatMap((host) => ctx.drivers.hardware.drivesOf(host)).filter(({ isInPool }) => isInPool)
+  const evacuations = await evacuationsOf(ctx, clusterExtId, drives)
+  return Object.fromEntries(drives.map(({ extId }, index) => [extId, evacuations[index] as Evacuation]))
 }
 
 async function migrateData(ctx: StepContext, { clusterExtId }: Removal): Promise<void> {

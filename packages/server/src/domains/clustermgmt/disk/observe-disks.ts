@@ -1,43 +1,78 @@
 /** Health of disks, and the end of removed ones. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { pathOf } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import { equals } from '../../../odata/index.ts'
+import { anyOf, equals } from '../../../odata/index.ts'
+import type { Reader } from '../../../store/store.ts'
 import { type DiskRow, healthOf } from '../../storage-space/disks.ts'
 
 type Context = ScheduleContext<Drivers>
 
+/** Ids of clusters, hosts and drives that changed since the last run; absent: any may have changed. */
+const changedIds = new WeakMap<Drivers, Set<string>>()
+
 export const observeDisks = {
   name: 'clustermgmt.observe-disks',
   everySeconds: 10,
-  watch: ({ drivers }: Context, changed: () => void): (() => void) => drivers.hardware.watch(changed),
-  async run({ drivers, store }: Context): Promise<void> {
-    const { hardware } = drivers
-    const changesOf = (disk: DiskRow): Pick<DiskRow, 'diskAdvanceConfig'> | undefined => {
-      // Disks of an unreachable cluster keep their last known state.
-      if (!hardware.isReachable(disk.clusterExtId ?? '')) return undefined
-      const host = disk.nodeExtId ?? ''
-      const drive = hardware.drivesOf(host).find(({ extId }) => extId === disk.extId)
-      const health = Object.entries(healthOf(drive, hardware.isHostUp(host)))
-      const shown: Readonly<Record<string, unknown>> = disk.diskAdvanceConfig ?? {}
-      if (health.every(([name, value]) => shown[name] === value)) return undefined
-      return { diskAdvanceConfig: { ...shown, ...Object.fromEntries(health) } }
-    }
-    const news = (await store.find(Disk)).filter((disk) => changesOf(disk) !== undefined)
-    if (news.length === 0) return
-    await store.transaction(async (transaction) => {
-      // Read again: a task may have written the state of the disk meanwhile.
-      for (const disk of await transaction.getMany(
-        Disk,
-        news.map(({ extId }) => extId),
-      )) {
-        const changes = changesOf(disk)
-        if (changes !== undefined) await transaction.observe(Disk, disk.extId, changes)
-      }
+  watch({ drivers }: Context, changed: () => void): () => void {
+    changedIds.delete(drivers)
+    return drivers.hardware.watch((ids) => {
+      if (ids === undefined) changedIds.delete(drivers)
+      for (const id of ids ?? []) changedIds.get(drivers)?.add(id)
+      changed()
     })
   },
+  async run({ drivers, store }: Context): Promise<void> {
+    const ids = changedIds.get(drivers)
+    const next = new Set<string>()
+    changedIds.set(drivers, next)
+    try {
+      const disks = ids === undefined ? await store.find(Disk) : await disksAt(store, [...ids])
+      const found = new Set(disks.flatMap(({ extId, nodeExtId, clusterExtId }) => [extId, nodeExtId, clusterExtId]))
+      // The drive may have its row later.
+      for (const id of ids ?? []) if (!found.has(id)) next.add(id)
+      await observe(drivers, store, disks)
+    } catch (error) {
+      changedIds.delete(drivers)
+      throw error
+    }
+  },
+}
+
+/** @param ids of clusters, hosts and drives */
+async function disksAt(store: Reader, ids: readonly string[]): Promise<readonly DiskRow[]> {
+  const disks = [
+    ...(await store.getMany(Disk, ids)),
+    ...(await store.find(Disk, { filter: anyOf(pathOf(Disk, 'nodeExtId'), ids) })),
+  ]
+  for (const { extId } of await store.getMany(Cluster, ids))
+    disks.push(...(await store.findWhere(Disk, { clusterExtId: extId })))
+  return disks
+}
+
+async function observe({ hardware }: Drivers, store: Context['store'], disks: readonly DiskRow[]): Promise<void> {
+  const changesOf = (disk: DiskRow): Pick<DiskRow, 'diskAdvanceConfig'> | undefined => {
+    // Disks of an unreachable cluster keep their last known state.
+    if (!hardware.isReachable(disk.clusterExtId ?? '')) return undefined
+    const host = disk.nodeExtId ?? ''
+    const drive = hardware.drivesOf(host).find(({ extId }) => extId === disk.extId)
+    const health = Object.entries(healthOf(drive, hardware.isHostUp(host)))
+    const shown: Readonly<Record<string, unknown>> = disk.diskAdvanceConfig ?? {}
+    if (health.every(([name, value]) => shown[name] === value)) return undefined
+    return { diskAdvanceConfig: { ...shown, ...Object.fromEntries(health) } }
+  }
+  const news = disks.filter((disk) => changesOf(disk) !== undefined)
+  if (news.length === 0) return
+  await store.transaction(async (transaction) => {
+    // Read again: a task may have written the state of the disk meanwhile.
+    for (const disk of await transaction.getMany(Disk, [...new Set(news.map(({ extId }) => extId))])) {
+      const changes = changesOf(disk)
+      if (changes !== undefined) await transaction.observe(Disk, disk.extId, changes)
+    }
+  })
 }
 
 const staysMillis = 60_000

@@ -13,7 +13,7 @@ import { requireReachable } from '../../registrations/reachability.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { isWorking, poolUsage } from '../../storage-space/capacity.ts'
 import type { DiskRow } from '../../storage-space/disks.ts'
-import { bytesToMove } from '../../storage-space/drive-usage.ts'
+import { evacuationsOf } from '../../storage-space/drive-usage.ts'
 
 export interface OfDisk {
   readonly diskExtId: string
@@ -105,7 +105,8 @@ export const removeDisk = defineTask<OfDisk>({
       progress: moveFrom,
       run: async (ctx, input): Promise<Evacuation> => {
         const drive = driveOf(ctx.drivers, input)
-        return drive === undefined ? { bytes: 0 } : bytesToMove(ctx, input.clusterExtId, drive)
+        const [evacuation] = await evacuationsOf(ctx, input.clusterExtId, drive === undefined ? [] : [drive])
+        return evacuation ?? { bytes: 0 }
       },
       record: async (ctx, { diskExtId }, evacuation: Evacuation) => {
         await changeDisk(ctx.store, diskExtId, { status: 'DATA_MIGRATION_INITIATED' })

@@ -1,12 +1,19 @@
 /** Drives that fail, slow down, and are pulled and inserted. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { DriveFault, DriveTier } from '../../drives.ts'
-import { bytesPulledFrom, type DriveFact, driveFacts, drivesIn, newDrive, removeDrive } from '../drives.ts'
-import { driveSlowness, noteDriveWork, noteSlowness } from '../past-times.ts'
+import { workNoted } from '../drive-history.ts'
+import {
+  bytesPulledFrom,
+  type DriveFact,
+  driveFacts,
+  drivesIn,
+  newDrive,
+  removeDrives,
+  slotsOfHost,
+} from '../drives.ts'
+import { withSlowness } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
-
-const slotsOfHost = 24
 
 const factOf = (world: SimulatedWorld, { extId, name }: Target): DriveFact => {
   const fact = driveFacts(world).get(extId)
@@ -22,8 +29,8 @@ export async function failDrive(
 ): Promise<boolean> {
   const fact = inSlot(factOf(world, disk), disk)
   if (fact.fault?.kind === kind || fact.fault?.kind === 'BROKEN') return false
-  if (fact.isInPool === true) await noteDriveWork(world, disk.extId, false)
-  await driveFacts(world).put(disk.extId, { ...fact, fault: { kind, since: world.clock.now() } })
+  const now = world.clock.now()
+  await driveFacts(world).put(disk.extId, { ...withWork(fact, false, now), fault: { kind, since: now } })
   return true
 }
 
@@ -31,16 +38,18 @@ export async function failDrive(
 export async function returnDrive(world: SimulatedWorld, disk: Target): Promise<boolean> {
   const { fault, ...fact } = factOf(world, disk)
   if (fault?.kind !== 'OFFLINE') return false
-  if (fact.isInPool === true) await noteDriveWork(world, disk.extId, true)
-  await driveFacts(world).put(disk.extId, fact)
+  await driveFacts(world).put(disk.extId, withWork(fact, true, world.clock.now()))
   return true
 }
+
+const withWork = (fact: DriveFact, works: boolean, now: number): DriveFact =>
+  fact.isInPool === true ? workNoted(fact, works, now) : fact
 
 export async function setDriveSlowness(world: SimulatedWorld, disk: Target, factor: number): Promise<boolean> {
   const { slowdown = 1, ...fact } = factOf(world, disk)
   if (slowdown === factor) return false
-  await noteSlowness(driveSlowness(world), disk.extId, factor, world.clock.now())
-  await driveFacts(world).put(disk.extId, factor === 1 ? fact : { ...fact, slowdown: factor })
+  const slowTimes = withSlowness(fact.slowTimes ?? [], factor, world.clock.now())
+  await driveFacts(world).put(disk.extId, { ...fact, slowTimes, ...(factor !== 1 && { slowdown: factor }) })
   return true
 }
 
@@ -48,9 +57,8 @@ export async function setDriveSlowness(world: SimulatedWorld, disk: Target, fact
 export async function pullDrive(world: SimulatedWorld, disk: Target): Promise<void> {
   const fact = inSlot(factOf(world, disk), disk)
   const fault = { kind: 'PULLED', since: fact.fault?.since ?? world.clock.now() } as const
-  if (fact.isInPool !== true) return removeDrive(world, disk.extId)
-  await noteDriveWork(world, disk.extId, false)
-  await driveFacts(world).put(disk.extId, { ...fact, fault })
+  if (fact.isInPool !== true) return removeDrives(world, new Map([[disk.extId, fact]]))
+  await driveFacts(world).put(disk.extId, { ...withWork(fact, false, world.clock.now()), fault })
 }
 
 /** @returns the serial number of the new drive, which is in the slot and not in the pool; undefined: the old one works */

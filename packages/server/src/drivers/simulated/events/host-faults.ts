@@ -1,6 +1,6 @@
 /** Faults of hosts and clusters, and the past downtimes of hosts. Source: behaviour clustermgmt.md 3. */
 import type { HardwareFault } from '../hardware-faults.ts'
-import { downtimeFacts, noteDowntime } from '../past-times.ts'
+import { noteDowntime } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { faultOf, setFault } from './event.ts'
 
@@ -13,8 +13,6 @@ export async function setHostFault(
   id: string,
   changes: { [K in keyof HardwareFault]?: HardwareFault[K] | undefined },
 ): Promise<void> {
-  const isDown = changes.isDown === true
-  if ('isDown' in changes && isDown !== (hostFault(world, id).isDown === true))
-    await noteDowntime(downtimeFacts(world), id, isDown, world.clock.now())
+  if ('isDown' in changes) await noteDowntime(world, id, changes.isDown === true)
   await setFault<HardwareFault>(world, hardware, id, changes)
 }

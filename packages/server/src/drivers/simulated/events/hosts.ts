@@ -3,7 +3,7 @@ import type { ManagementFault } from '../external-hypervisor.ts'
 import type { HardwareFault } from '../hardware-faults.ts'
 import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
 import { vcenterFacts } from '../management-extensions.ts'
-import { noteSlowness, slownessFacts } from '../past-times.ts'
+import { noteSlowness } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, setFlag } from './event.ts'
 import { hardware, hostFault, setHostFault } from './host-faults.ts'
@@ -45,7 +45,7 @@ export async function returnHost(
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {
   const { slowdown = 1 } = hostFault(world, hostExtId)
   if (slowdown === factor) return false
-  await noteSlowness(slownessFacts(world), hostExtId, factor, world.clock.now())
+  await noteSlowness(world, hostExtId, factor)
   await setHostFault(world, hostExtId, { slowdown: factor === 1 ? undefined : factor })
   return true
 }
