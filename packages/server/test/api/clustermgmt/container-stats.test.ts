@@ -1,9 +1,9 @@
-/** Statistics of storage containers. Source: behaviour clustermgmt.md 1.17, 3, acceptance 27, 28, 46 to 48. */
+/** Statistics of storage containers. Source: behaviour clustermgmt.md 1.17, 3, acceptance 27, 28, 29, 46 to 48. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { ids } from '../../support/clustermgmt.ts'
+import { clustermgmt, ids, putFresh } from '../../support/clustermgmt.ts'
 import { beginning, startApp, type TestApp } from '../../support/start-app.ts'
 import { aDisk, aGroup, GiB, goldId, onContainer } from '../../support/volumes.ts'
 
@@ -193,4 +193,27 @@ test('a container has no points before its creation, and an unknown one is 404',
   const data = await read(containerPath(task.entitiesAffected[0].extId), during(3600))
   assert.equal(data.controllerNumIops, undefined)
   assert.equal((await app.call('GET', `${containerPath(randomUUID())}?${during(60)}`)).status, 404)
+})
+
+test('29. erasure coding on four hosts lowers the physical usage two days after its delay, at equal logical usage', async () => {
+  const usageAfter = async (changes: object): Promise<{ physical: number; logical: number }> => {
+    const fresh = await startApp()
+    try {
+      const container = `${clustermgmt}/storage-containers/${goldId}`
+      const { name } = (await fresh.call('GET', container)).data
+      assert.equal((await fresh.task(await putFresh(fresh, container, { name, ...changes }))).status, 'SUCCEEDED')
+      await fresh.clock.advance((2 * day + 2 * 3600) * 1000)
+      const data = await read(containerPath(goldId), during(60, fresh.clock.now()), fresh)
+      const [physical, logical] = [data.storageUsageBytes, data.dataReductionOverallPreReductionBytes].map(
+        (points) => points.at(-1).value,
+      )
+      return { physical, logical }
+    } finally {
+      await fresh.close()
+    }
+  }
+  const plain = await usageAfter({ erasureCode: 'OFF' })
+  const coded = await usageAfter({ erasureCode: 'ON', erasureCodeDelaySecs: 3600 })
+  assert.ok(coded.physical < plain.physical, `${coded.physical} of ${plain.physical}`)
+  assert.equal(coded.logical, plain.logical)
 })
