@@ -41,9 +41,12 @@ interface Row {
   readonly document: string
 }
 
-/** Rows that tell of the work, and not of what came of it; users carry the time of their last sign-in. */
+/**
+ * Rows that tell of the work, and not of what came of it; users carry the time of their last sign-in. Alerts come with
+ * time, and a start may end before their watch has run.
+ */
 const journals =
-  /^(?:internal_core_remembered_answer|internal_core_audit_record|platform_config_task|internal_iam_\w+|iam_authn_user) /
+  /^(?:internal_core_remembered_answer|internal_core_audit_record|platform_config_task|internal_iam_\w+|iam_authn_user|internal_clustermgmt_(?:open_alert|alert_notice)) /
 const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 /** As JSON writes it. */
 const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
@@ -65,9 +68,9 @@ export function outcomeOf(
   const told = (line: string): string => line.replace(/^(internal_world_fact) v\d+/, '$1')
   if (traces) return outcome(snapshot.map(told), base.map(told))
   const plain = (line: string): string => line.replace(/^(\w+) v\d+/, '$1').replace(/"calls":\[.*?\],?(?="|})/, '')
-  // A topology lock whose task has ended holds nothing. Alerts come with time, which passes sooner or later after a start.
+  // A topology lock whose task has ended holds nothing.
   const empty =
-    /^networking_config_address_tally \{"assigned":0,.*"reserved":0\}$|^internal_clustermgmt_(topology_lock|open_alert|alert_notice) |"collection":"content\.urls"/
+    /^networking_config_address_tally \{"assigned":0,.*"reserved":0\}$|^internal_clustermgmt_topology_lock |"collection":"content\.urls"/
   const left = (lines: readonly string[]): readonly string[] => lines.map(plain).filter((line) => !empty.test(line))
   return outcome(left(snapshot), left(base))
 }
