@@ -1,14 +1,5 @@
 #!/usr/bin/env bash
-# The receiver of SNMP traps of the integration tests, from Debian. Its package would start one on port 162: the tests start their own.
+# The receiver of SNMP traps of the integration tests, from Debian.
 set -euo pipefail
 [ -x /usr/sbin/snmptrapd ] && exit 0
-policy=/usr/sbin/policy-rc.d
-# A policy that is there already is somebody's: it stays, and decides.
-if [ ! -e "$policy" ]; then
-  trap 'rm -f "$policy"' EXIT
-  printf '#!/bin/sh\nexit 101\n' > "$policy"
-  chmod +x "$policy"
-fi
-export DEBIAN_FRONTEND=noninteractive
-apt-get update --quiet=2
-apt-get install --quiet=2 --yes --no-install-recommends snmptrapd
+exec "$(dirname "$0")/install-without-start.sh" snmptrapd

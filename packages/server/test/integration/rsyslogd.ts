@@ -44,7 +44,7 @@ export class Rsyslogd {
     return server
   }
 
-  /** As it parsed them, in the order in which it got them. */
+  /** Parsed by rsyslogd, in the order of arrival. */
   messages(): readonly Message[] {
     const file = join(this.#folder, 'messages')
     if (!existsSync(file)) return []

@@ -13,7 +13,7 @@ export interface TrapUser {
   readonly authKey: string
   readonly privType: 'DES' | 'AES'
   readonly privKey: string
-  /** Of the sender, for traps. Informs use the engine of the receiver. */
+  /** Engine id of the sender of traps. Informs use that of the receiver. */
   readonly engineId?: string
 }
 
@@ -27,7 +27,7 @@ export interface Snmptrapd {
   readonly udpPort: number
   readonly tcpPort: number
   readonly traps: readonly PrintedTrap[]
-  /** What it printed beside traps, such as refusals. */
+  /** Output beside traps, such as refusals. */
   readonly lines: readonly string[]
   /** @throws Error with its output, if fewer arrive within 10 s */
   arrived(count: number): Promise<readonly PrintedTrap[]>
