@@ -13,7 +13,7 @@ type HostEntity = EntityOf<typeof Host>
 export interface DriveSums {
   /** Physical, without drives whose data is moving away. */
   readonly capacityBytes: number
-  /** By which the data of the pool is spread. */
+  /** The data of the pool is spread in proportion to it. */
   readonly weightBytes: number
 }
 
@@ -43,8 +43,9 @@ export async function storageOfHosts(
   hosts: readonly HostEntity[],
   times: readonly number[],
 ): Promise<(time: number) => StorageOfHosts> {
+  const members = await hostsOf(ctx.store, clusterExtId)
   const own = await driveSumsOf(ctx, hosts, times)
-  const all = await driveSumsOf(ctx, await hostsOf(ctx.store, clusterExtId), times)
+  const all = hosts.length === members.length ? own : await driveSumsOf(ctx, members, times)
   const indexes = new Map(times.map((time, index) => [time, index]))
   const { containers, at } = await storageOver(ctx, clusterExtId, times)
   return (time) => {

@@ -23,15 +23,12 @@ async function poolOf(ctx: DriveContext, clusterExtId: string): Promise<Pool> {
   return { drives, usedBytes: await usedBytes(ctx, clusterExtId), hosts: hosts.length }
 }
 
+/** The data of the pool is spread in proportion to it. @param at milliseconds since 1970 */
 const weightAt = (drive: Drive, at: number): number => usableBytes(drive.sizeBytes) * shareAt(drive, at)
-
-/** By which the data of the pool is spread. @param at milliseconds since 1970 */
-export const heldBytes = (drives: readonly Drive[], at: number): number =>
-  drives.reduce((sum, drive) => sum + weightAt(drive, at), 0)
 
 /** Part of the pool's data that the drive has, among the working drives of all hosts that are up. */
 export function partOf(drive: Drive, drives: readonly Drive[], at: number): number {
-  const all = heldBytes(drives, at)
+  const all = drives.reduce((sum, other) => sum + weightAt(other, at), 0)
   return all === 0 ? 0 : weightAt(drive, at) / all
 }
 
