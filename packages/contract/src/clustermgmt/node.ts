@@ -16,7 +16,7 @@ const DigitalCertificateMapReference = s.object('clustermgmt.v4.config.DigitalCe
   value: s.optional(s.text()),
 })
 
-/** As discovered; each must agree with the node. */
+/** Fields of a discovered node. Each that a request repeats must agree with the node. */
 export const described = {
   nodeUuid: s.optional(s.uuid()),
   blockId: s.optional(s.text()),

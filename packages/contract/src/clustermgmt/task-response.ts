@@ -1,4 +1,4 @@
-/** What a task has found out. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.3. */
+/** Results of tasks that read from nodes and clusters. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.3. */
 import { baseFields, perSecond, read } from '../operation.ts'
 import { Task } from '../platform/task.ts'
 import * as s from '../schema.ts'

@@ -84,7 +84,7 @@ const happenings = [
   happening('STORAGE_CLIENT_CONNECTS', { client: named }),
   happening('STORAGE_CLIENT_CHANGES_SECRET', {
     client: named,
-    /** Of a client with CHAP of its own: with this secret in the access list it can log in again. */
+    /** CHAP secret that the client sends from now on; it logs in when the access list has the same. */
     secret: s.secret(s.text({ minLength: 12, maxLength: 16 })),
   }),
   happening('STORAGE_CLIENT_RESTORES_SECRET', { client: named }),

@@ -11,7 +11,7 @@ export const VolumeGroupRecoveryPoint = resource(
     internal: {
       volumeGroupExtId: s.referenceTo('VolumeGroup'),
       creationTime: s.timestamp(),
-      /** Of the state before a revert, after it has succeeded. */
+      /** Set when a revert has succeeded, on the recovery point that keeps the state before it. */
       expirationTime: s.optional(s.timestamp()),
       disks: s.arrayOf(
         s.object('', {

@@ -44,7 +44,7 @@ export interface Services {
   publicUrl(): string
   readonly addressGuard: AddressGuard
   readonly registrationGuard: AddressGuard
-  /** Of receivers of traps, log lines and flows: only what `--allow-address` opens. */
+  /** Guards receivers of traps, log lines and flows: only addresses that `--allow-address` opens. */
   readonly receiverGuard: AddressGuard
   readonly snapshots: Snapshots
   readonly restores: Restores

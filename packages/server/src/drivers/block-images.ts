@@ -18,7 +18,7 @@ export interface BlockImages {
   /** Copies the images of its disks in the background; until then their contents are read from the images. */
   startHydration(volumeGroupExtId: string): Promise<void>
   stopHydration(volumeGroupExtId: string): Promise<void>
-  /** Of the last revert. @param at milliseconds since 1970, default: now; undefined: none had begun */
+  /** Progress of the last revert. @param at milliseconds since 1970, default: now; undefined: none had begun */
   hydrationOf(volumeGroupExtId: string, at?: number): BlockHydration | undefined
 }
 
@@ -37,7 +37,7 @@ export interface RevertedDisk {
   readonly sizeBytes: number
   readonly containerExtId: string
   readonly imageExtId: string
-  /** Of a disk that is made again; milliseconds since 1970, default: now. */
+  /** Milliseconds since 1970; default: now. A disk that a revert makes again keeps its time. */
   readonly createdAt?: number
 }
 

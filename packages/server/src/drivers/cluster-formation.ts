@@ -9,7 +9,7 @@ export interface NewCluster {
   readonly version: string
   /** At which managers reach it; IPv4 text. */
   readonly address: string
-  /** Of controller VMs, up to three. */
+  /** Addresses of up to three controller VMs. */
   readonly nodeAddresses: readonly string[]
   readonly managerExtId: string
 }

@@ -1,4 +1,4 @@
-/** What the maintenance of a host asks of an external management. Source: behaviour clustermgmt.md 1.4. */
+/** Calls to an external management (vCenter) during the maintenance of a host. Source: behaviour clustermgmt.md 1.4. */
 
 export interface ManagementAccess {
   readonly address: string

@@ -9,7 +9,7 @@ export interface Nodes {
   nodeOf(nodeUuid: string): NodeView | undefined
   /** When the host joined its cluster: milliseconds since 1970, infinite before `admitNodes`. */
   memberSince(hostExtId: string): number
-  /** What new members are imaged with; undefined while no member of the cluster answers. */
+  /** Hypervisor and software for imaging new members; undefined while no member of the cluster answers. */
   imageOf(clusterExtId: string): NodeBundle | undefined
   /**
    * Writes hypervisor and cluster software to the disks of the node. A repeated call with the same `holder` changes nothing.

@@ -17,7 +17,7 @@ export interface Receiver {
   readonly traps: readonly ReceivedTrap[]
   /** Messages that were refused: wrong community, unknown user, wrong key. */
   readonly refused: readonly Error[]
-  /** As they arrived, refused ones included. */
+  /** In the order of arrival, with refused ones. */
   readonly messages: readonly Buffer[]
   /** Waits for messages that are on the way. @returns all so far */
   settled(): Promise<readonly ReceivedTrap[]>

@@ -5,7 +5,7 @@ import { createdPath, named, once } from './field-bases.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
 export const nicProfiles = '/networking/v4.3/config/nic-profiles'
-/** Of eth5 of the hosts. */
+/** Profile of the demo: virtual functions of eth5 on each host. */
 export const sriovProfile = seedId('nic-profile/sriov-cx5')
 
 export const ofHostNic = (

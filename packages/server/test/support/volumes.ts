@@ -110,7 +110,7 @@ export const refusal = ({ status, errors }: CallResult): { status: number; group
 export const pathsOf = ({ errors }: CallResult): (string | undefined)[] =>
   errors.map(({ attributePath, argumentsMap }) => attributePath ?? argumentsMap?.['attributePath'])
 
-/** As the protection of the group would make it: of its disks as they are now. @returns its id */
+/** Inserts a recovery point of the group's disks as they are now; no operation makes one. @returns its id */
 export async function aRecoveryPoint(app: TestApp, groupId: string): Promise<string> {
   const [extId, disks] = [randomUUID(), await app.store.findWhere(VolumeDisk, { volumeGroupExtId: groupId })]
   const captured = disks.map(({ extId: diskExtId, index = 0, diskSizeBytes = 0, storageContainerId = '' }) => ({

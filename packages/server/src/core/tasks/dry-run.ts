@@ -4,7 +4,7 @@ import type { RunnerLog } from './runner-options.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
 
 interface DryRun {
-  /** Of the task's row. */
+  /** Fields of the task's row. */
   readonly changes: Record<string, unknown>
   readonly keep: Plan['keep']
 }

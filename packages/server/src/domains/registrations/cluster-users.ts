@@ -1,4 +1,4 @@
-/** What keeps a cluster with its manager. Source: behaviour platform.md 4 (unregister); clustermgmt.md 1.2 (delete). */
+/** Entities that prevent a cluster from leaving its manager. Source: behaviour platform.md 4 (unregister); clustermgmt.md 1.2 (delete). */
 import { contract } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Image } from '@hyperplane/contract/vmm/content/image'

@@ -14,13 +14,13 @@ import { type Io, ioFigures, ioOf, noIo, sumOf } from './io.ts'
 import { isPresent } from './series.ts'
 import { type Container, type StorageOver, storageOver } from './storage-over.ts'
 
-/** Of one container, in physical bytes unless they are logical. */
+/** Sums for one container: physical bytes, unless the name says logical. */
 interface ContainerSums extends Io, DataSums {
   readonly capacityBytes: number
   readonly freeBytes: number
   readonly copies: number
   readonly reservedBytes: number
-  /** What the other containers reserve, and what they use beyond that. */
+  /** Bytes that the other containers reserve, and bytes that they use beyond their reservations. */
   readonly otherReservedBytes: number
   readonly otherUnreservedBytes: number
   readonly health: number

@@ -24,7 +24,7 @@ export interface StoredData extends Data {
   readonly containerExtId: string
   /** Written by users; bytes that several volume disks share count for each of them. */
   readonly logicalBytes: number
-  /** What a thin disk could hold; default: what it holds. */
+  /** Capacity of a thin disk; default: the bytes that it holds. */
   readonly sizeBytes?: number
   /** Bytes that it would also take if clones, or snapshots, were copies. */
   readonly cloneBytes?: number

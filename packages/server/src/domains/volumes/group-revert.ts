@@ -28,7 +28,7 @@ import { defineTask, mayRefer, type StepContext, type WriteContext } from '../co
 interface Revert {
   readonly groupExtId: string
   readonly pointExtId: string
-  /** Of the recovery point that keeps the state before. */
+  /** Id of the recovery point that keeps the state before the revert. */
   readonly safetyExtId: string
 }
 

@@ -38,7 +38,7 @@ export interface TargetFact extends Omit<Target, 'chapSecret'> {
   /** Nobody reads or writes its disks. */
   readonly suspendedSince?: number
   readonly resumedAt?: number
-  /** Of the last revert. */
+  /** Progress of the last revert. */
   readonly hydration?: { readonly from: number; readonly totalBytes: number; readonly failedAt?: number }
 }
 

@@ -151,7 +151,7 @@ export async function seedUnconfiguredNodes(
 }
 
 interface Slot {
-  /** Of the block. */
+  /** Name of the block. */
   readonly name: string
   readonly slot: number
 }

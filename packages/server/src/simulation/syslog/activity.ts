@@ -24,7 +24,7 @@ type Audited = EntityOf<typeof AuditRecord>
 type TaskRow = EntityOf<typeof Task>
 
 export interface Activity {
-  /** What happens from now on is logged, if it is needed. */
+  /** For a change of the servers: logging begins when one needs lines, and ends when none does. */
   readonly look: () => void
   readonly stop: () => Promise<void>
 }

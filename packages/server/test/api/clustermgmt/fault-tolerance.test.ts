@@ -20,7 +20,7 @@ interface Wanted {
   readonly hosts: number
   readonly copies: 2 | 3
   readonly level: 'NODE' | 'DISK' | 'BLOCK'
-  /** Of each host. */
+  /** Block of each host. */
   readonly blocks?: readonly string[]
 }
 

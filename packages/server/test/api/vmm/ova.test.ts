@@ -375,7 +375,10 @@ test('a deployment is refused for an unknown OVA, a cluster without the file, an
   const $objectType = 'vmm.v4.ahv.config.SriovNic'
   const nic = { nicBackingInfo: { $objectType, sriovProfileReference: { extId: unknown } } }
   assert.equal((await deployOva(app, ova.extId, cluster.extId, { nics: [nic] })).status, 404)
-  const reference = { $objectType: 'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference', diskRecoveryPointExtId: unknown }
+  const reference = {
+    $objectType: 'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference',
+    diskRecoveryPointExtId: unknown,
+  }
   const drive = { backingInfo: { dataSource: { reference } } }
   assert.equal((await deployOva(app, ova.extId, cluster.extId, { nics: [], cdRoms: [drive] })).status, 501)
 })

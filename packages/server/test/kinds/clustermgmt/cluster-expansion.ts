@@ -14,7 +14,7 @@ const remove = `${clustermgmt}/clusters/${ids.native}/$actions/remove-node`
 const expansion = (...letters: ('a' | 'b' | 'c')[]): object => ({
   nodeParams: { nodeList: letters.map((letter) => ({ nodeUuid: nodeId(letter) })) },
 })
-/** What a discovery says of the node, said again. */
+/** An expansion that repeats every field of the discovered node. */
 function described(world: SimulatedWorld): object {
   const { block, position, interfaceName, hypervisor, softwareVersion } = nodeFacts(world).get(nodeId('a')) as NodeFact
   const node = {

@@ -7,7 +7,7 @@ import { at } from '../../support/field-bases.ts'
 import { ip } from '../../support/vpcs.ts'
 import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
-/** Of the demo. */
+/** Unconfigured nodes of the demo. */
 export const nodeId = (letter: 'a' | 'b' | 'c'): string => seedId(`node/hp-u01-${letter}`)
 
 const actions = `${clustermgmt}/clusters/${ids.native}/$actions`

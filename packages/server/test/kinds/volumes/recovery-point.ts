@@ -4,7 +4,7 @@ import { named } from '../../support/field-bases.ts'
 import { aDisk, aGroup, aRecoveryPoint, GiB, groups, postGroup, send, succeeded } from '../../support/volumes.ts'
 import type { FactOwner, FieldBase, RestartScenario } from '../kind.ts'
 
-/** Of a group as it was at its recovery point. */
+/** A revert of a group that has not changed since its recovery point. */
 export const aRevert: FieldBase = async (app) => {
   const group = await aGroup(app, { disks: [{ diskSizeBytes: GiB }] })
   const volumeGroupRecoveryPointExtId = await aRecoveryPoint(app, group.extId)

@@ -1,4 +1,4 @@
-/** What a request to expand asks for. Source: behaviour clustermgmt.md 1.3 (Expand). */
+/** Reads the body of an expansion. Source: behaviour clustermgmt.md 1.3 (Expand). */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ExpandClusterParams } from '@hyperplane/contract/clustermgmt/cluster-expansion'
@@ -19,7 +19,7 @@ type Item = Partial<NodeItem> & { readonly path: string; readonly hostType: Host
 /** A node that is to join, as the task stores it. */
 export interface JoiningNode {
   readonly nodeUuid: string
-  /** Of the item in the request. */
+  /** Path of the item in the request. */
   readonly path: string
   readonly given: GivenNode
   readonly hostName: string

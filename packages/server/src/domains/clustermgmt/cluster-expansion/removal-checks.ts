@@ -29,7 +29,7 @@ export interface Removal {
   readonly skips: NonNullable<ValueOf<typeof NodeRemovalParams>['extraParams']>
 }
 
-/** Of the capacity of the remaining hosts, in percent. */
+/** Percent of the capacity of the remaining hosts. */
 const mostFilledPercent = 90
 const upgrading: readonly unknown[] = ['PENDING', 'DOWNLOADING', 'QUEUED', 'PREUPGRADE', 'UPGRADING', 'SCHEDULED']
 
@@ -70,7 +70,7 @@ async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: read
   return [`The other hosts have room for ${most} bytes, and the cluster stores or reserves ${takenBytes}.`]
 }
 
-/** What is bound to the hosts, and cannot leave with their VMs. */
+/** Names entities that are bound to the hosts, and cannot leave with their VMs. */
 export async function bondFaults(
   { store }: { readonly store: Reader },
   { clusterExtId }: Removal,

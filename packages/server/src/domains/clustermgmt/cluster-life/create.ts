@@ -155,7 +155,7 @@ const switchOf = (ctx: StepContext | RecordContext, { cluster, nodes }: Creation
     owner: ctx.owner,
   })
 
-/** What has changed on the node since the request was accepted. */
+/** Names each change of the node since the request was accepted. */
 function changes({ hardware }: Drivers, { nodeUuid, path, addresses }: JoiningNode): string[] {
   const node = hardware.nodeOf(nodeUuid)
   if (node === undefined) return [`${path}: the node ${nodeUuid} does not answer`]
@@ -213,7 +213,7 @@ async function recordRegistration(ctx: RecordContext, { cluster, nodes }: Creati
   await releaseNodes(ctx.store, ctx.taskExtId)
 }
 
-/** What other entities have, all at once. */
+/** Names, addresses and nodes that others have or reserve, all at once. */
 async function obstacles(store: Reader, cluster: ClusterRow, nodes: readonly JoiningNode[]): Promise<ApiError[]> {
   const checks = [
     requireFreeName(store, cluster, cluster.name),

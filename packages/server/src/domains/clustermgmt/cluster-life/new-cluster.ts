@@ -1,4 +1,4 @@
-/** What a request to create a cluster asks for. Source: behaviour clustermgmt.md 1.2 (createCluster). */
+/** Reads the body of createCluster. Source: behaviour clustermgmt.md 1.2 (createCluster). */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { type ApiError, invalid, refuseAll } from '../../../core/api-error.ts'

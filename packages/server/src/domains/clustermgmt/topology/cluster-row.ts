@@ -1,4 +1,4 @@
-/** What a cluster says about its software. Source: behaviour clustermgmt.md 1.2. */
+/** Software fields of a cluster's row. Source: behaviour clustermgmt.md 1.2. */
 import { seedId } from '../../../core/ids/named-id.ts'
 
 const healthCheckVersion = '5.2'

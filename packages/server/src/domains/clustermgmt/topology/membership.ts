@@ -19,7 +19,7 @@ import { forgetAccounts } from '../system-accounts/accounts.ts'
 import { bmcRowOf, type HostType, hostRowOf } from './host-row.ts'
 import type { NodeUplinks } from './uplinks.ts'
 
-/** As in requests. */
+/** Item of `blockList` in a request. */
 interface BlockItem {
   /** Serial number. */
   readonly blockId?: string | undefined
@@ -87,7 +87,7 @@ export const racksOf = (
     ),
   )
 
-/** As a host of the virtual switch, on which its other hosts have the bridge `like`. */
+/** The entry of the node in a virtual switch. @param like entry of a host that has the same bridge */
 export const switchHostOf = (
   like: SwitchHost | undefined,
   nodeUuid: string,

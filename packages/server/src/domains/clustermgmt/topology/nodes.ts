@@ -12,7 +12,7 @@ import { requireReachable } from '../../registrations/reachability.ts'
 type ClusterRow = EntityOf<typeof Cluster>
 type Address = ValueOf<typeof IPAddress>
 
-/** What a request says about a node; every field that is given has to agree with the node. */
+/** Fields by which a request describes a node; each has to agree with the node. */
 export interface GivenNode {
   readonly nodeUuid?: string | undefined
   readonly cvmIp?: Address | undefined

@@ -86,7 +86,7 @@ export function planUplinks(
   return { uplinks: [added, ...uplinks], faults }
 }
 
-/** As on the first host of the switch. */
+/** NICs with the names that the first host of the switch uses. */
 function defaultUplinks(
   { row }: SwitchNetworks,
   nics: readonly HostNicView[],

@@ -12,7 +12,7 @@ import { type EthernetNic, goneOf, nicOf, takeAskedAddresses, takeFreeAddress, t
 
 type Recording = RecordContext<Drivers>
 
-/** What the NIC holds of others. */
+/** Text that is equal for NICs with the same addresses, subnet and NIC profile. */
 function leasedBy(nic: NicEntity): string {
   const { macAddress } = nic.backingInfo ?? {}
   const { subnet, ipv4Config } = nic.networkInfo ?? {}
