@@ -1,7 +1,9 @@
 /** Several processes on one data folder. Source: behaviour networking.md 5 (2); decision standbys-forward-connections. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
+import { get } from 'node:http'
 import { Agent, request } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -155,4 +157,25 @@ test('when the active process is killed a standby takes over, and repeated reque
     .slice(0, 50)
     .map(async ({ id, task }) => assert.equal(await reserve(survivors[0]!, id), task))
   await Promise.all(repeated)
+})
+
+test('after the other processes were stopped, the last one answers', async () => {
+  assert.equal(await standbys[0].end('SIGTERM'), 0)
+  await clientOf(standbys[1]).platform.listCategories()
+  assert.equal(await standbys[1].end('SIGTERM'), 0)
+})
+
+test('with --http, a standby keeps its port when it takes over', async () => {
+  const data = newFolder()
+  const plain = { ...launched, argv: ['--http', '--standby', '--seed', 'empty'] }
+  const first = await start(data, plain)
+  const { url, end } = await start(data, plain, standbyLine)
+  const refused = async () => {
+    const [answer] = await once(get(`${url}/iam/v4.1.b2/authn/users`, { agent: false }), 'response')
+    assert.equal(answer.statusCode, 401)
+  }
+  await refused()
+  await first.end('SIGKILL')
+  await refused()
+  assert.equal(await end('SIGTERM'), 0)
 })

@@ -3,7 +3,6 @@ import { isIP, type Socket } from 'node:net'
 
 /** With the end of the line. */
 const maximumHeaderBytes = 107
-const silenceMillis = 3_000
 
 /** For a connection that the forwarding process opens for itself. */
 export const ownConnectionHeader = 'PROXY UNKNOWN\r\n'
@@ -38,10 +37,10 @@ export interface Receivers {
 }
 
 /** Closes connections that do not begin with a whole header at once. Only for sockets that no client can reach. */
-export function receive(socket: Socket, { forwarded, own }: Receivers): void {
+export function receive(socket: Socket, { forwarded, own }: Receivers, patienceMillis = 3_000): void {
   const close = (): void => void socket.destroy()
   socket.on('error', close)
-  socket.setTimeout(silenceMillis, close)
+  socket.setTimeout(patienceMillis, close)
   socket.once('data', (first: Buffer) => {
     socket.setTimeout(0, close)
     socket.pause()
