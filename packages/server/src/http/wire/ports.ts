@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
+import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 import type { HttpServers } from './http-servers.ts'
 import { receive } from './proxy-protocol.ts'
 import type { WorldPorts } from './world-ports.ts'
@@ -35,7 +36,10 @@ export class Ports {
     return opened
   }
 
-  /** @param path of a Unix socket. Call only with the lock of its folder: a socket of a killed process is replaced. */
+  /**
+   * @param path of a Unix socket, which replaces that of a killed process: call only with the lock of its folder
+   * @throws StartRefusal when the file system has no sockets
+   */
   async listenForStandbys(path: string): Promise<void> {
     rmSync(path, { force: true })
     const receivers = {
@@ -49,7 +53,9 @@ export class Ports {
     } finally {
       process.umask(mask)
     }
-    await once(this.#forStandbys, 'listening')
+    await once(this.#forStandbys, 'listening').catch((error: unknown) => {
+      throw new StartRefusal(`The socket ${path} cannot be made (${reasonOf(error)}): leave out --standby.`)
+    })
   }
 
   async listenFor(world: string, port: number): Promise<number> {
@@ -78,7 +84,7 @@ export class Ports {
   }
 
   async close(): Promise<void> {
-    const ports = [this.#main, ...this.#ofWorlds.values(), ...(this.#forStandbys ? [this.#forStandbys] : [])]
+    const ports = [this.#main, this.#forStandbys, ...this.#ofWorlds.values()].filter((each) => each !== undefined)
     const closed = Promise.all(ports.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))))
     this.#servers.close()
     destroyAll(this.#ofStandbys)
