@@ -54,15 +54,15 @@ async function start(): Promise<void> {
   const { refusalToListen } = await import('./app/refusal-to-listen.ts')
   const { giveBackMemory } = await import('./worlds/give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
+  const standby = config.standby ? new Standby(config, (line) => print([line])) : undefined
   let began = 0
   const open = () => {
-    began = standby?.server === undefined ? 0 : performance.now()
+    if (standby?.server !== undefined) began = performance.now()
     return createApp(config, {
       tell: (line) => print([line]),
       worldsGone: () => void giveBackMemory().catch(() => undefined),
     })
   }
-  const standby = config.standby ? new Standby(config, (line) => print([line])) : undefined
   const opening = standby === undefined ? open() : standby.open(open)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening, standby))
   const app = await opening

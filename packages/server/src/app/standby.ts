@@ -10,10 +10,13 @@ import { originAt } from '../http/origins.ts'
 import { headerFor, ownConnectionHeader } from '../http/wire/proxy-protocol.ts'
 import { refusalToListen } from './refusal-to-listen.ts'
 
-/** For connections that arrive while no process is active. */
-const waiting = { millis: 10_000, retryMillis: 100, connections: 1024 } as const
-/** After these failures to reach an active process, the lock is tried once a second. */
-const manyFailures = waiting.millis / waiting.retryMillis
+/** While no process is active. */
+const waiting = {
+  retryMillis: 100,
+  /** Then waiting connections are closed, and the lock is tried ten times less often. */
+  retries: 100,
+  connections: 1024,
+}
 /** The active process ends an answer before it has read the whole request (`Lingering`). */
 const lingerMillis = 30_000
 const stopping = { idleMillis: 300, drainMillis: 3_000 } as const
@@ -28,6 +31,7 @@ export class Standby {
   readonly #config: Config
   readonly #tell: (line: string) => void
   readonly #path: string
+  readonly #bounds: typeof waiting
   readonly #clients = new Set<Socket>()
   #server: Server | undefined
   #isWaiting = false
@@ -36,10 +40,11 @@ export class Standby {
   #failures = 0
 
   /** @throws StartRefusal when the folder can have no socket */
-  constructor(config: Config, tell: (line: string) => void) {
+  constructor(config: Config, tell: (line: string) => void, bounds = waiting) {
     this.#config = config
     this.#tell = tell
     this.#path = standbySocket(config)
+    this.#bounds = bounds
     if (process.platform === 'win32')
       throw new StartRefusal('--standby needs Unix sockets, which Node.js lacks on Windows: leave it out.')
     const excess = Buffer.byteLength(this.#path) - maximumSocketPath
@@ -109,12 +114,13 @@ export class Standby {
       await new Promise((resolve) => active.once('close', resolve))
       return
     }
+    const { retries, retryMillis } = this.#bounds
     this.#failures++
-    if (this.#failures === manyFailures)
+    if (this.#failures === retries)
       this.#tell(
-        `The process that holds ${this.#config.data} has taken no connection for 10 s: if it is not starting, start every process with --standby, and all or none with --http.`,
+        `The process that holds ${this.#config.data} has taken no connection for ${(retries * retryMillis) / 1000} s: if it is not starting, start every process with --standby, and all or none with --http.`,
       )
-    await sleep(this.#failures < manyFailures ? waiting.retryMillis : 1_000)
+    await sleep(this.#failures < retries ? retryMillis : 10 * retryMillis)
   }
 
   async #forward(client: Socket): Promise<void> {
@@ -137,12 +143,13 @@ export class Standby {
 
   /** undefined: no process became active in time, or too many connections wait. */
   async #reach(): Promise<Socket | undefined> {
-    for (let left = manyFailures; ; left--) {
+    const { retries, retryMillis, connections } = this.#bounds
+    for (let left = retries; ; left--) {
       const active = await this.#connect()
       if (active !== undefined) return active
-      if (left === 0 || this.#waitingClients >= waiting.connections) return undefined
+      if (left === 0 || this.#waitingClients >= connections) return undefined
       this.#waitingClients++
-      await sleep(waiting.retryMillis)
+      await sleep(retryMillis)
       this.#waitingClients--
     }
   }

@@ -22,6 +22,7 @@ export interface DataFolder {
   close(): void
 }
 
+/** Another process holds the lock. */
 export class FolderInUse extends StartRefusal {}
 
 const keyBytes = 32

@@ -63,14 +63,14 @@ function connectionsTo({ url }: Service, localAddress = '127.0.0.1') {
 const clientOf = (service: Service): Client => createClient(connectionsTo(service))
 
 /** A request whose connection breaks is repeated by `later`. @returns the id of the task */
-async function reserve(client: Client, requestId: string, later = client): Promise<string> {
+async function reserve(client: Client, requestId: string, later = client, repeats = 3): Promise<string> {
   const body = { reserveType: 'IP_ADDRESS_COUNT', count: 1 } as const
   try {
     const { data } = await client.networking.reserveIpsBySubnetId({ path: subnet, body, requestId })
     return data.extId as string
   } catch (error) {
-    if (error instanceof ApiRefusal) throw error
-    return reserve(later, requestId)
+    if (error instanceof ApiRefusal || repeats === 0) throw error
+    return reserve(later, requestId, later, repeats - 1)
   }
 }
 
