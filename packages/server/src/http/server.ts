@@ -89,7 +89,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   const ports = new Ports(host, servers, worldPorts)
 
   return {
-    async listen(open = undefined) {
+    async listen(open) {
       origins.port = await ports.listen(open ?? options.port)
       if (options.standbySocket !== undefined) await ports.listenForStandbys(options.standbySocket)
       return { url: originAt(scheme, host, origins.port) }
