@@ -9,7 +9,7 @@ import type { SpooledParts } from '../input/spooled-form.ts'
 import type { Call, Targets } from './call.ts'
 import { FaultSite, namesForFaultRules } from './fault-site.ts'
 import { readInput } from './input.ts'
-import { KeptReads, noteAgain } from './kept-reads.ts'
+import { KeptReads } from './kept-reads.ts'
 import type { Machinery } from './machinery.ts'
 import { mutate } from './mutate.ts'
 import { read } from './read.ts'
@@ -30,9 +30,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
 
   async function dispatch(request: ApiRequest): Promise<Outcome> {
     // The route is looked up first, but revealed only after authentication.
-    const key = keptReads.keyOf(request)
-    const kept = key === undefined ? undefined : keptReads.find(key, request)
-    const found = kept?.route ?? router.route(request.method, request.path)
+    const found = router.route(request.method, request.path)
     const { namespace } = found
     let operation: Operation | undefined
     let headers: RateHeaders = {}
@@ -53,9 +51,11 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       if (trace !== undefined) trace.operation = operation
       if (request.onBehalfOf === undefined) headers = limiter.count(operation, caller.extId)
       const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
-      if (kept?.caller === caller && possible === undefined) {
-        if (trace !== undefined && kept.trace !== undefined) noteAgain(trace, kept.trace)
-        return completed(kept.outcome, operation, caller, headers, undefined)
+      const key = possible === undefined ? keptReads.keyOf(request, caller) : undefined
+      const kept = key === undefined ? undefined : keptReads.find(key, caller, request)
+      if (kept !== undefined) {
+        calls++
+        return completed(kept, operation, caller, headers, undefined)
       }
       const begun = store.transactions
       const scope = await access.scope(caller, operation)
@@ -86,8 +86,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         : withFault(machinery, call, targets, fault, () => {
             isDone = true
           }))
-      if (key !== undefined && possible === undefined && followsStore(machinery, call))
-        keptReads.keep(key, begun, { route, caller, outcome, trace })
+      if (key !== undefined && followsStore(machinery, call)) keptReads.keep(key, begun, { caller, outcome, trace })
       return completed(outcome, operation, caller, headers, fault?.cut)
     } catch (error) {
       // The pipeline to which the request was forwarded has audited the refusal.
