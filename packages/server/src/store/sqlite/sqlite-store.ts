@@ -97,6 +97,7 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #betweenCommits: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
+  #transactions = 0
   #fault: string | undefined
   readonly #file: string
   readonly #isDurable: boolean
@@ -283,15 +284,21 @@ class SqliteStore extends SqliteReader implements Store {
       const notes = this.#alongside?.()
       if (notes !== undefined) this.setMetas(notes)
       database.exec('COMMIT')
+      this.#transactions++
       this.#forgetReads()
       this.#notifyWatchers()
     } catch (error) {
       this.#noteFault(error)
       this.#rollBack()
+      this.#transactions++
       for (const job of jobs) job.reject(error)
       return
     }
     for (const answer of settle) answer()
+  }
+
+  get transactions(): number {
+    return this.#transactions
   }
 
   get fault(): string | undefined {
