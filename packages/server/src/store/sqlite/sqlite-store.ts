@@ -9,7 +9,7 @@ import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
-import { ReadBefore } from './read-before.ts'
+import { hashOf, ReadBefore } from './read-before.ts'
 import { type FoundRow, SqliteReader } from './reader.ts'
 import { cacheSize, checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
@@ -152,7 +152,7 @@ class SqliteStore extends SqliteReader implements Store {
     const cached = this.#results.get(key)
     if (cached !== undefined) return cached
     const page = super.readPage(query)
-    if (this.#readBefore.note(key, sizeOf(page, key))) this.#results.set(key, page)
+    if (this.#readBefore.note(hashOf(key), sizeOf(page, key))) this.#results.set(key, page)
     return page
   }
 
