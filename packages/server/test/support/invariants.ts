@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
-import { contract } from '@hyperplane/contract'
+import { contract, type Resource } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -27,19 +27,31 @@ import { factOwners } from '../kinds/collected.ts'
 import type { EntityReader } from '../kinds/kind.ts'
 import { factsById } from './facts.ts'
 import type { TestApp } from './start-app.ts'
-import { storeFile } from './store-file.ts'
+import { databaseOf, rowsOf } from './store-file.ts'
 import { vpcFaults } from './vpcs.ts'
 
 type Faults = string[]
+type FactsById = Awaited<ReturnType<typeof factsById>>
+
+/** What several rules look at, read once. */
+interface Read {
+  readonly facts: FactsById
+  readonly entities: EntityReader
+}
 
 /** Reads this world's entities, with those on clusters that are not registered. */
-async function entityReader(app: TestApp): Promise<EntityReader> {
-  const inventories = [...((await factsById(app)).get('remotes.inventories')?.values() ?? [])]
+function entityReader(app: TestApp, facts: FactsById): EntityReader {
+  const inventories = [...(facts.get('remotes.inventories')?.values() ?? [])]
   const remoteRows = inventories.flatMap((rows) => rows as InventoryRow[])
-  const all: EntityReader['all'] = async (resource) => [
+  const read = new Map<Resource, Promise<any[]>>()
+  const readAll = async (resource: Resource): Promise<any[]> => [
     ...(await app.store.find(resource)),
     ...remoteRows.flatMap((row) => (row.kind === resource.kind ? row.entity : [])),
   ]
+  const all: EntityReader['all'] = (resource) => {
+    if (!read.has(resource)) read.set(resource, readAll(resource))
+    return read.get(resource)!
+  }
   return {
     all,
     async ids(kind) {
@@ -73,8 +85,10 @@ export async function checkInvariants(app: TestApp): Promise<void> {
     policiesCountTheirVms,
     vpcFaults,
   ]
+  const facts = await factsById(app)
+  const read = { facts, entities: entityReader(app, facts) }
   const faults: string[] = []
-  for (const rule of rules) for (const fault of await rule(app)) faults.push(`${rule.name}: ${fault}`)
+  for (const rule of rules) for (const fault of await rule(app, read)) faults.push(`${rule.name}: ${fault}`)
   assert.deepEqual(faults, [])
 }
 
@@ -97,41 +111,38 @@ export const entityTables = (database: DatabaseSync): string[] =>
   ).map(({ name }) => name)
 
 /** No row is pending. */
-function nothingIsPending({ folder }: TestApp): Faults {
+function nothingIsPending(app: TestApp): Faults {
   const pending = [...storeTables().values()].map(
     ({ name }) => `SELECT '${name} ' || ext_id AS row FROM ${name} WHERE published = 0`,
   )
-  return pending.flatMap((sql) => storeFile(folder).all(sql)).map(({ row }) => row)
+  return pending.flatMap((sql) => rowsOf(app, sql)).map(({ row }) => row)
 }
 
 /** Counters of referrers equal a recount. */
-function referencesAreCounted({ folder }: TestApp): readonly string[] {
-  const { database } = storeFile(folder)
+function referencesAreCounted(app: TestApp): readonly string[] {
+  const database = databaseOf(app)
   return [...miscounted(database, storeTables()), ...missummed(database, storeTables())]
 }
 
 /** Every declared reference has a source and a target. */
-function referencesNameSomething({ folder }: TestApp): Faults {
+function referencesNameSomething(app: TestApp): Faults {
   const tables = storeTables()
-  const file = storeFile(folder)
   const published = new Map<string, ReadonlySet<string>>()
   const exists = (kind: string, extId: string): boolean => {
     const table = tables.get(kind)
     if (table === undefined) return true
     let ids = published.get(kind)
     if (ids === undefined) {
-      const rows = file.all(`SELECT ext_id FROM ${table.name} WHERE published = 1`)
+      const rows = rowsOf(app, `SELECT ext_id FROM ${table.name} WHERE published = 1`)
       published.set(kind, (ids = new Set(rows.map(({ ext_id }) => ext_id))))
     }
     return ids.has(extId)
   }
-  return file
-    .all('SELECT * FROM reference')
-    .flatMap(({ to_kind, to_id, from_kind, from_id, path }) =>
-      [[to_kind, to_id] as const, [from_kind, from_id] as const]
-        .filter(([kind, extId]) => !exists(kind, extId))
-        .map(([kind, extId]) => `${from_kind} ${from_id} ${path} -> ${to_kind} ${to_id}: there is no ${kind} ${extId}`),
-    )
+  return rowsOf(app, 'SELECT * FROM reference').flatMap(({ to_kind, to_id, from_kind, from_id, path }) =>
+    [[to_kind, to_id] as const, [from_kind, from_id] as const]
+      .filter(([kind, extId]) => !exists(kind, extId))
+      .map(([kind, extId]) => `${from_kind} ${from_id} ${path} -> ${to_kind} ${to_id}: there is no ${kind} ${extId}`),
+  )
 }
 
 /** Content of servers outside, which belongs to no entity. */
@@ -142,11 +153,9 @@ const isOneOfMany = ({ extId, name, powerState }: VmEntity): boolean =>
   powerState === 'OFF' && /^vm-\d{7}$/.test(name) && extId === seedId(`vm/${name}`)
 
 /** Every fact of the simulated world belongs to an entity; VMs run on the hosts of their rows. */
-async function factsHaveOwners(app: TestApp): Promise<Faults> {
+async function factsHaveOwners(_: TestApp, { facts: factsOf, entities }: Read): Promise<Faults> {
   const faults: Faults = []
-  const entities = await entityReader(app)
   const vms = await entities.all(Vm)
-  const factsOf = await factsById(app)
   for (const [collection, facts] of factsOf) {
     const owner = serversOutside.test(collection) ? 'nobody' : factOwners[collection]
     if (owner === undefined)
@@ -189,8 +198,8 @@ function layersHoldTogether(app: TestApp): Faults {
 }
 
 /** A machine is a host of the cluster that it is a member of. Source: behaviour clustermgmt.md 3 (Invariants). */
-async function nodesAreHosts(app: TestApp): Promise<Faults> {
-  const hosts = new Map((await (await entityReader(app)).all(Host)).map((host) => [host.extId, host]))
+async function nodesAreHosts(app: TestApp, { entities }: Read): Promise<Faults> {
+  const hosts = new Map((await entities.all(Host)).map((host) => [host.extId, host]))
   return [...nodeFacts(app.world).all().values()].flatMap(({ nodeUuid, clusterExtId, pending }) => {
     const host = hosts.get(nodeUuid)
     if (pending !== undefined) return `the node ${nodeUuid} is still held by ${pending.holder}`

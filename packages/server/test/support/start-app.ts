@@ -139,8 +139,6 @@ async function checkAtRest(app: TestApp): Promise<void> {
   await checkInvariants(app)
 }
 
-import { closeStoreFile } from './store-file.ts'
-
 export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
   const { folder: given, isFilledAnew, unchecked, config, ...options } = settings
   const folder = given ?? mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
@@ -176,7 +174,6 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       try {
         if (isChecked) await checkAtRest(started)
       } finally {
-        closeStoreFile(folder)
         await app.close()
       }
       // Beside the next test: the file system takes longer than many a test.

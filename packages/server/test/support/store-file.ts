@@ -1,46 +1,19 @@
-/** Reads the store file of an app beside the running service. */
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+/** Reads the tables of an app's store, on the store's own connection: another one would read the schema of all tables anew. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { TestApp } from './start-app.ts'
 
-interface Opened {
-  readonly database: DatabaseSync
-  readonly statements: Map<string, StatementSync>
-  readonly inode: number
-}
+type Opened = Pick<TestApp, 'store'>
 
-/** By folder. Opening takes longer than most questions, because SQLite reads the schema of all tables. */
-const opened = new Map<string, Opened>()
+const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
-export function storeFile(folder: string): {
-  readonly database: DatabaseSync
-  all(sql: string): Record<string, any>[]
-} {
-  const { database, statements } = openedFile(folder)
-  return {
-    database,
-    all(sql) {
-      let statement = statements.get(sql)
-      if (statement === undefined) statements.set(sql, (statement = database.prepare(sql)))
-      return statement.all()
-    },
-  }
-}
+export const databaseOf = ({ store }: Opened): DatabaseSync =>
+  (store as unknown as { readonly database: DatabaseSync }).database
 
-/** To be called before the app closes its own connections, of which the last one removes the log of the store. */
-export function closeStoreFile(folder: string): void {
-  opened.get(folder)?.database.close()
-  opened.delete(folder)
-}
-
-function openedFile(folder: string): Opened {
-  const file = join(folder, 'world.sqlite')
-  const { ino: inode } = statSync(file)
-  const known = opened.get(folder)
-  if (known?.inode === inode) return known
-  // A reset or a restore has replaced the file.
-  closeStoreFile(folder)
-  const fresh = { database: new DatabaseSync(file, { readOnly: true }), statements: new Map(), inode }
-  opened.set(folder, fresh)
-  return fresh
+export function rowsOf(app: Opened, sql: string): Record<string, any>[] {
+  const database = databaseOf(app)
+  const statements = prepared.get(database) ?? new Map<string, StatementSync>()
+  prepared.set(database, statements)
+  const statement = statements.get(sql) ?? database.prepare(sql)
+  statements.set(sql, statement)
+  return statement.all()
 }
