@@ -109,10 +109,11 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
   return { dispatch }
 }
 
-/** Every part of the answer follows from the store alone. */
-function followsStore<D>({ handlers, presenters, computed }: Machinery<D>, { operation, parts }: Call): boolean {
+/** Every part of the answer follows from the store alone. Of expanded entities that is not known. */
+function followsStore<D>({ handlers, presenters, computed }: Machinery<D>, { operation, input, parts }: Call): boolean {
   const { verb, key, resource } = operation
   if ((verb !== 'get' && verb !== 'list') || resource === undefined || computed.has(resource.kind)) return false
+  if (input.query.expand.length > 0) return false
   return parts.followStore === (handlers.has(key) ? 1 : 0) + (presenters.get(resource.kind)?.length ?? 0)
 }
 
