@@ -20,6 +20,8 @@ export interface RateLimit {
   readonly xlarge?: number
 }
 
+const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
+
 const rate =
   (per: RateLimit['per']) =>
   (xsmall: number, small = xsmall, large = small, xlarge = large): RateLimit => ({ per, xsmall, small, large, xlarge })
@@ -34,7 +36,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly objectType: string
   /** Last part of `objectType`, unique among all kinds: `Category`. */
   readonly kind: string
-  /** Name in messages: `category`, `storage container`. */
+  /** Name in messages; default: the words of `kind`, `storage container`. */
   readonly title: string
   readonly schema: s.ObjectSchema<F> & {
     readonly is?: s.ObjectValue<F> & { readonly extId: string; readonly $objectType?: string }
@@ -43,10 +45,10 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly internal: I
   /** Entity name in authorization policies, with the paths of the attributes that a filter may use. */
   readonly iam?: IamEntity
-  /** Noun of its IAM operations, as in `Create_Volume_Group`; default: the words of `kind`. */
-  readonly iamNoun?: string
-  /** `rel` of this kind among a task's affected entities. */
-  readonly rel?: string
+  /** Noun of its IAM operations, as in `Create_Volume_Group`; default: the words of `title`. */
+  readonly iamNoun: string
+  /** `rel` of this kind among a task's affected entities; default: the words of `objectType`. */
+  readonly rel: string
   /** Its type among the associations of a category. Without one it is not counted there, and still prevents a deletion. */
   readonly associationType?: string
   /** Sets of field paths whose values together are unique, also among concurrent requests. */
@@ -57,7 +59,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly sparsePut?: true
   /** Paths that server code filters by; they get a column, like the paths that lists declare. */
   readonly indexed: readonly string[]
-  /** Error of the namespace for an unknown id; default ENTITY_NOT_FOUND. */
+  /** Error for an unknown id; default: that of the namespace, else ENTITY_NOT_FOUND. */
   readonly notFound?: string
   /** Error of the namespace for a stale tag; default INVALID_ETAG_HEADER. */
   readonly staleTag?: string
@@ -162,11 +164,39 @@ type Kept<D, S> = (D extends true ? { readonly derived: true } : unknown) &
   (S extends true ? { readonly singleton: true } : unknown)
 
 export interface ResourceOptions<I extends s.Fields>
-  extends Partial<Omit<Resource<s.Fields, I>, 'resource' | 'objectType' | 'schema'>> {
+  extends Partial<Omit<Resource<s.Fields, I>, 'resource' | 'objectType' | 'schema' | 'iam'>> {
+  /** Attributes of its entity in authorization policies. */
+  readonly iam?: IamEntity['attributes']
+  /** Name of that entity; default: `iamNoun` in lower case. */
+  readonly iamName?: string
   /** Name of the kind when another kind already has the last part of its type name (`ExternVm`). */
   readonly kind?: string
   /** Base fields are not added to the wire shape; the row has an id all the same. */
   readonly bare?: true
+}
+
+const acronyms: ReadonlySet<string> = new Set(
+  names('BGP, BMC, GPU, IP, IPFIX, NIC, SAML, SNMP, SSL, VM, VPC, VPN, VTEP'),
+)
+const wordsOf = (kind: string): string[] =>
+  kind.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4').split(' ')
+const titleOf = (kind: string): string =>
+  wordsOf(kind)
+    .map((word) => (acronyms.has(word.toUpperCase()) ? word.toUpperCase() : word.toLowerCase()))
+    .join(' ')
+
+/** `networking:config:bgp-session`. */
+function relOf(objectType: string): string {
+  const [namespace, , ...path] = objectType.split('.')
+  const joint = namespace === 'iam' || namespace === 'platform' ? '_' : '-'
+  const last = wordsOf(path.pop() ?? '')
+  return [namespace, ...path, last.join(joint).toLowerCase()].join(':')
+}
+
+const notFoundOf: Readonly<Record<string, string>> = {
+  networking: 'NETWORKING_ENTITY_NOT_FOUND',
+  vmm: 'VMM_ENTITY_NOT_FOUND',
+  volumes: 'VOLUME_UNKNOWN_ENTITY_ERROR',
 }
 
 /** Adds `baseFields`. */
@@ -182,20 +212,28 @@ export function resource<
 ): Resource<F & Omit<typeof baseFields, 'extId'>, I> & Kept<D, S> {
   const kind = options.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
   const schema: s.ObjectSchema = s.object(objectType, { ...(options.bare ? {} : baseFields), ...fields })
+  const title = options.title ?? titleOf(kind)
+  const iamNoun = options.iamNoun ?? title.split(/[ -]/).map(capitalized).join('_')
+  const { iam: attributes, iamName = iamNoun.toLowerCase() } = options
+  const notFound = options.notFound ?? notFoundOf[objectType.slice(0, objectType.indexOf('.'))]
   const declared: Resource = {
     resource: true,
     objectType,
     kind,
-    title: options.title ?? kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase(),
+    title,
     schema,
+    iamNoun,
+    rel: options.rel ?? relOf(objectType),
     internal: options.internal ?? {},
     unique: options.unique ?? [],
     indexed: options.indexed ?? [],
+    ...(attributes && { iam: { name: iamName, attributes } }),
+    ...(notFound && { notFound }),
     ...pick(
       options,
       names(`
-        iam, iamNoun, rel, associationType, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived,
-        singleton, counted, summed, gate, ofCluster
+        associationType, parent, sparsePut, staleTag, sharesTagOf, newestFirst, derived, singleton, counted, summed,
+        gate, ofCluster
       `),
     ),
   }
@@ -302,6 +340,7 @@ export interface OperationOptions
   /** Default: the name that `envelopeTypeOf` derives. */
   readonly envelope?: string
   readonly requestId?: 'required'
+  /** Default: required by a PUT. */
   readonly ifMatch?: 'required'
   readonly dryRun?: true
   readonly mutates?: false
@@ -557,6 +596,7 @@ export function namespace<
 interface Serving {
   readonly name: string
   readonly versions: readonly string[]
+  readonly conventions?: 'alpha'
   readonly taskEnvelope?: string
 }
 
@@ -594,7 +634,8 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
     deployments: declared.deployments ?? ['on-prem', 'cloud'],
     iamOperation: declared.iam ?? iamOperationOf(key, declared),
     requestId: declared.requestId ?? 'optional',
-    ifMatch: declared.ifMatch ?? 'optional',
+    ifMatch:
+      declared.ifMatch ?? (declared.method === 'PUT' && serving.conventions !== 'alpha' ? 'required' : 'optional'),
     dryRun: declared.dryRun ?? false,
     pathSchemas: declared.pathSchemas ?? {},
     paged: declared.paged ?? false,
@@ -616,7 +657,7 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
 export function envelopeTypeOf(serving: Serving, path: string, id: string, runs: 'sync' | 'async'): string {
   const [major] = serving.versions[0]?.split('.') ?? []
   const module = /^\/(\w+\/(?:config|policies|stats)|\w+)(?=\/)/.exec(path)?.[1]?.replace('/', '.')
-  const named = `${id.charAt(0).toUpperCase()}${id.slice(1).replace(/By\w*Id$/, '')}ApiResponse`
+  const named = `${capitalized(id).replace(/By\w*Id$/, '')}ApiResponse`
   return `${serving.name}.${major}.${module}.${(runs === 'async' ? serving.taskEnvelope : undefined) ?? named}`
 }
 
@@ -639,11 +680,7 @@ const iamVerbs = { list: 'View', get: 'View', read: 'View', create: 'Create', up
 function iamOperationOf(key: string, { verb, path, resource }: Declared): string {
   if (resource === undefined) throw new Error(`${key} has no kind, so that its IAM operation needs a name (iam)`)
   const words = verb === 'action' ? titled(path.slice(path.lastIndexOf('/') + 1)) : iamVerbs[verb]
-  return `${words}_${resource.iamNoun ?? resource.kind.replace(/([a-z])([A-Z])/g, '$1_$2')}`
+  return `${words}_${resource.iamNoun}`
 }
 
-const titled = (words: string): string =>
-  words
-    .split('-')
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('_')
+const titled = (words: string): string => words.split('-').map(capitalized).join('_')

@@ -20,8 +20,6 @@ export const BmcInfo = resource(
     status: s.readOnly(s.enumeration(['VALID', 'INVALID', 'UNAVAILABLE'])),
   },
   {
-    iamNoun: 'BMC_Info',
-    title: 'BMC info',
     bare: true,
     internal: { clusterExtId: s.uuid() },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
@@ -44,7 +42,6 @@ export const bmcInfoOperations = {
     roles: clusterAdmins,
     rateLimit: perSecond(1, 1, 5, 5),
     deployments: ['on-prem'],
-    ifMatch: 'required',
     requestId: 'required',
   }),
 }

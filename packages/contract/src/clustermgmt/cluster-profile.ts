@@ -41,8 +41,7 @@ export const ClusterProfile = resource(
     ntpServerConfigList: s.since('v4.2', s.optional(s.arrayOf(NtpServerConfig))),
   },
   {
-    iam: { name: 'cluster_profile', attributes: { name: 'name', owner_uuid: 'createdBy' } },
-    rel: 'clustermgmt:config:cluster-profile',
+    iam: { name: 'name', owner_uuid: 'createdBy' },
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_PROFILE_NAME_EXISTS' }],
     sparsePut: true,
     notFound: 'CLUSTER_PROFILE_NOT_FOUND',
@@ -79,7 +78,6 @@ export const clusterProfileOperations = {
   getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, view),
   updateClusterProfileById: update('/config/cluster-profiles/{extId}', ClusterProfile, {
     ...mutation,
-    ifMatch: 'required',
     dryRun: true,
   }),
   deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, mutation),

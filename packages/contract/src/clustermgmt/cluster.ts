@@ -158,9 +158,8 @@ export const Cluster = resource(
     backupEligibilityScore: s.readOnly(s.integer()),
   },
   {
-    iam: { name: 'cluster', attributes: { name: 'name', category_uuid: 'categories' } },
+    iam: { name: 'name', category_uuid: 'categories' },
     associationType: 'CLUSTER',
-    rel: 'clustermgmt:config:cluster',
     counted: true,
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
     internal: {
@@ -228,7 +227,6 @@ export const clusterOperations = {
   updateClusterById: update('/config/clusters/{extId}', Cluster, {
     roles: [...clusterAdmins, 'Backup Admin'],
     rateLimit: perSecond(1),
-    ifMatch: 'required',
   }),
   associateCategoriesToCluster: action('/config/clusters/{clusterExtId}/$actions/associate-categories', {
     ...mutation,

@@ -27,7 +27,6 @@ export const Cvm = resource(
     iamNoun: 'Cluster_Controller_VM',
     derived: true,
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-    rel: 'clustermgmt:config:cvm',
   },
 )
 

@@ -16,10 +16,9 @@ export const DataStore = resource(
     vmNames: s.readOnly(s.arrayOf(s.text(), { maxItems: 5000 })),
   },
   {
-    iamNoun: 'Datastore',
     title: 'datastore',
     internal: { clusterExtId: s.uuid(), isReadOnly: s.boolean(), targetPath: s.text() },
-    iam: { name: 'datastore', attributes: { name: 'datastoreName', cluster_uuid: 'clusterExtId' } },
+    iam: { name: 'datastoreName', cluster_uuid: 'clusterExtId' },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
     indexed: ['containerExtId', 'hostExtId', 'datastoreName'],
     unique: [{ fields: ['hostExtId', 'datastoreName'] }],

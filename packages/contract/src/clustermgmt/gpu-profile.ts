@@ -38,12 +38,12 @@ const allocatedVmExtIds = s.readOnly(s.arrayOf(s.text(), { maxItems: 1024 }))
 export const PhysicalGpuProfile = resource(
   'clustermgmt.v4.config.PhysicalGpuProfile',
   { physicalGpuConfig: s.readOnly(PhysicalGpuConfig), allocatedVmExtIds },
-  { title: 'physical GPU profile', ...ofCluster },
+  ofCluster,
 )
 export const VirtualGpuProfile = resource(
   'clustermgmt.v4.config.VirtualGpuProfile',
   { virtualGpuConfig: s.readOnly(VirtualGpuConfig), allocatedVmExtIds },
-  { title: 'virtual GPU profile', ...ofCluster },
+  ofCluster,
 )
 
 const view = { iam: 'View_Cluster_GPU_Profile', roles: deviceReaders, rateLimit: perSecond(5, 5, 10, 10) } as const

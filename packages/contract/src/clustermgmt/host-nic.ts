@@ -67,8 +67,6 @@ export const HostNic = resource(
     virtualNicExtIds: s.since('v4.2', s.readOnly(s.arrayOf(s.uuid()))),
   },
   {
-    title: 'host NIC',
-    iamNoun: 'Host_NIC',
     derived: true,
     parent: { param: 'hostExtId', kind: 'Host', field: 'nodeUuid' },
   },

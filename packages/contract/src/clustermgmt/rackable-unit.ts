@@ -35,7 +35,6 @@ export const RackableUnit = resource(
     ),
   },
   {
-    title: 'rackable unit',
     derived: true,
     internal: { clusterExtId: s.uuid() },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },

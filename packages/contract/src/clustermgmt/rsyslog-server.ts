@@ -8,7 +8,6 @@ export const RsyslogServer = resource(
   'clustermgmt.v4.config.RsyslogServer',
   { ...rsyslogServerFields, serverName: s.immutable(rsyslogServerFields.serverName) },
   {
-    title: 'rsyslog server',
     iamNoun: 'Cluster_Rsyslog_Server',
     internal: {
       clusterExtId: s.uuid(),
@@ -16,7 +15,6 @@ export const RsyslogServer = resource(
       receiver: s.text(),
     },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-    rel: 'clustermgmt:config:rsyslog-server',
     unique: [{ fields: ['clusterExtId', 'serverName'] }, { fields: ['clusterExtId', 'receiver'] }],
     ofCluster: { by: 'clusterExtId' },
   },
@@ -34,6 +32,6 @@ export const rsyslogServerOperations = {
   }),
   createRsyslogServer: create(path, RsyslogServer, mutation),
   getRsyslogServerById: get(`${path}/{extId}`, RsyslogServer, view),
-  updateRsyslogServerById: update(`${path}/{extId}`, RsyslogServer, { ...mutation, ifMatch: 'required' }),
+  updateRsyslogServerById: update(`${path}/{extId}`, RsyslogServer, mutation),
   deleteRsyslogServerById: remove(`${path}/{extId}`, RsyslogServer, mutation),
 }

@@ -21,7 +21,6 @@ export const SSLCertificate = resource(
     ),
   },
   {
-    title: 'SSL certificate',
     iamNoun: 'Cluster_SSL_Certificate',
     bare: true,
     internal: { clusterExtId: s.uuid() },
@@ -43,6 +42,5 @@ export const sslCertificateOperations = {
     versions: ['v4.2'],
     roles: clusterAdmins,
     rateLimit: perSecond(1),
-    ifMatch: 'required',
   }),
 }

@@ -54,10 +54,7 @@ export const StorageContainer = resource(
         }),
       ),
     },
-    iam: {
-      name: 'storage_container',
-      attributes: { name: 'name', cluster_uuid: 'clusterExtId', owner_uuid: 'ownerExtId' },
-    },
+    iam: { name: 'name', cluster_uuid: 'clusterExtId', owner_uuid: 'ownerExtId' },
     rel: 'clustermgmt:config:storage-containers',
     unique: [{ fields: ['clusterExtId', 'name'], ignoreCase: true, error: 'STORAGE_CONTAINER_NAME_EXISTS' }],
     ofCluster: { by: 'clusterExtId', keptByManager: ['ownerExtId'] },
@@ -105,7 +102,6 @@ export const storageContainerOperations = {
   updateStorageContainerById: update(`${path}/{extId}`, StorageContainer, {
     roles: [...storageContainerAdmins, 'Backup Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
-    ifMatch: 'required',
     requestId: 'required',
   }),
   deleteStorageContainerById: remove(`${path}/{extId}`, StorageContainer, {

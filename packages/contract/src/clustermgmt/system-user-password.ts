@@ -19,7 +19,6 @@ export const SystemUserPassword = resource(
     expiryTime: s.readOnly(s.timestamp()),
   },
   {
-    title: 'system user password',
     derived: true,
     rel: 'security:config:system-user-passwords',
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },

@@ -15,7 +15,6 @@ export const VcenterExtension = resource(
   {
     title: 'vCenter extension',
     iamNoun: 'Vcenter_Extension',
-    rel: 'clustermgmt:config:vcenter-extension',
     unique: [{ fields: ['clusterExtId'] }],
     ofCluster: { by: 'clusterExtId' },
   },

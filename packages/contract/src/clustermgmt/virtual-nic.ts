@@ -25,7 +25,6 @@ export const VirtualNic = resource(
     isDhcpEnabled: s.readOnly(s.boolean()),
   },
   {
-    title: 'virtual NIC',
     iamNoun: 'Host_Virtual_NIC',
     derived: true,
     internal: { clusterExtId: s.uuid() },

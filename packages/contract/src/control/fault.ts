@@ -115,7 +115,6 @@ export const FaultRule = resource(
     heldTaskExtIds: s.readOnly(s.arrayOf(s.taskId(), { maxItems: 100 })),
   },
   {
-    title: 'fault rule',
     internal: {
       /** Position in the order of creation. Part of the seed of random draws. */
       ordinal: s.integer({ minimum: 1 }),
@@ -142,7 +141,6 @@ export const faultOperations = {
   updateFaultRule: update('/worlds/{worldName}/faults/{extId}', FaultRule, {
     ...one,
     iam: 'Update_Fault_Rule',
-    ifMatch: 'required',
   }),
   deleteFaultRule: remove('/worlds/{worldName}/faults/{extId}', FaultRule, one),
   /** Deletes all rules of the world. */

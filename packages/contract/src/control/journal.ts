@@ -76,7 +76,6 @@ export const journalOperations = {
   updateJournal: update('/worlds/{worldName}/journal', Journal, {
     ...options,
     iam: 'Update_Journal',
-    ifMatch: 'required',
   }),
   clearJournal: action('/worlds/{worldName}/journal/$actions/clear', {
     ...options,

@@ -25,7 +25,7 @@ export const WorldEvent = resource(
     fault: s.readOnly(s.text()),
   },
   // Stored in the world's own store with the facts that events change: a fork copies both, a reset removes both.
-  { title: 'world event', derived: true },
+  { derived: true },
 )
 
 /** Without times, the event begins now and lasts until its counterpart happens. */

@@ -119,7 +119,6 @@ export const worldOperations = {
     ...controlled,
     envelope,
     iam: 'Update_World',
-    ifMatch: 'required',
   }),
   deleteWorld: remove('/worlds/{worldName}', World, { ...controlled, envelope }),
   forkWorld: action('/worlds/{worldName}/$actions/fork', {

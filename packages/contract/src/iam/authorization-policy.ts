@@ -46,14 +46,11 @@ export const AuthorizationPolicy = resource(
   },
   {
     iam: {
-      name: 'authorization_policy',
-      attributes: {
-        owner_uuid: 'createdBy',
-        displayName: 'displayName',
-        name: 'displayName',
-        role_uuid: 'role',
-        type: 'authorizationPolicyType',
-      },
+      owner_uuid: 'createdBy',
+      displayName: 'displayName',
+      name: 'displayName',
+      role_uuid: 'role',
+      type: 'authorizationPolicyType',
     },
     unique: [{ fields: ['displayName'], ignoreCase: true, error: 'AUTHORIZATION_POLICY_ALREADY_EXISTS' }],
     notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
@@ -86,7 +83,6 @@ export const authorizationPolicyOperations = {
   getAuthorizationPolicyById: get('/authz/authorization-policies/{extId}', AuthorizationPolicy, view),
   updateAuthorizationPolicyById: update('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
     ...mutation,
-    ifMatch: 'required',
     answer: Message,
   }),
   deleteAuthorizationPolicyById: remove('/authz/authorization-policies/{extId}', AuthorizationPolicy, {

@@ -34,7 +34,8 @@ const fields = {
 
 export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields, {
   title: 'certificate authentication provider',
-  iam: { name: 'cert_auth_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
+  iam: { owner_uuid: 'createdBy', name: 'name' },
+  iamNoun: 'Cert_Auth_Provider',
   unique: [{ fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' }],
   notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
 })
@@ -72,7 +73,6 @@ export const certAuthProviderOperations = {
   getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, view),
   updateCertAuthProviderById: update('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
     ...mutation,
-    ifMatch: 'required',
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,

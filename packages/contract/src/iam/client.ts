@@ -14,7 +14,7 @@ export const Client = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
-    iam: { name: 'client', attributes: { displayName: 'displayName', name: 'name' } },
+    iam: { displayName: 'displayName', name: 'name' },
     notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
     derived: true,
   },

@@ -58,8 +58,7 @@ export const DirectoryService = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
-    title: 'directory service',
-    iam: { name: 'directory_service', attributes: { owner_uuid: 'createdBy', name: 'name' } },
+    iam: { owner_uuid: 'createdBy', name: 'name' },
     unique: [
       { fields: ['name'], ignoreCase: true, error: 'DIRECTORY_SERVICE_ALREADY_EXISTS' },
       { fields: ['domainName'], ignoreCase: true, error: 'DIRECTORY_DOMAIN_ALREADY_EXISTS' },
@@ -105,10 +104,7 @@ export const directoryServiceOperations = {
   }),
   createDirectoryService: create('/authn/directory-services', DirectoryService, mutation),
   getDirectoryServiceById: get('/authn/directory-services/{extId}', DirectoryService, view),
-  updateDirectoryServiceById: update('/authn/directory-services/{extId}', DirectoryService, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateDirectoryServiceById: update('/authn/directory-services/{extId}', DirectoryService, mutation),
   deleteDirectoryServiceById: remove('/authn/directory-services/{extId}', DirectoryService, {
     ...mutation,
     ifMatch: 'required',

@@ -27,7 +27,7 @@ export const Entity = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
-    iam: { name: 'entity', attributes: { displayName: 'displayName', name: 'name' } },
+    iam: { displayName: 'displayName', name: 'name' },
     notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
     derived: true,
   },

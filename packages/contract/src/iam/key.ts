@@ -44,7 +44,7 @@ export const Key = resource(
     },
     indexed: ['apiKeyDigest', 'userExtId'],
     parent: { param: 'userExtId', kind: 'User', field: 'userExtId' },
-    iam: { name: 'user_key', attributes: { owner_uuid: 'userExtId', name: 'name' } },
+    iam: { owner_uuid: 'userExtId', name: 'name' },
     unique: [{ fields: ['userExtId', 'name'], error: 'KEY_ALREADY_EXISTS' }],
     notFound: 'USER_NOT_FOUND',
   },

@@ -11,7 +11,7 @@ export const LoginProvider = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  { title: 'login provider', derived: true, iam: { name: 'login_provider', attributes: { name: 'name' } } },
+  { derived: true, iam: { name: 'name' } },
 )
 
 export const loginProviderOperations = {

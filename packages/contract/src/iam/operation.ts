@@ -28,7 +28,7 @@ export const Operation = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
-    iam: { name: 'operation', attributes: { displayName: 'displayName', name: 'displayName' } },
+    iam: { displayName: 'displayName', name: 'displayName' },
     notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
     derived: true,
   },

@@ -27,7 +27,7 @@ export const Role = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
-    iam: { name: 'role', attributes: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'displayName' } },
+    iam: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'displayName' },
     unique: [{ fields: ['displayName'], ignoreCase: true, error: 'ROLE_ALREADY_EXISTS' }],
     notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
   },

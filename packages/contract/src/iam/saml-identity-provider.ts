@@ -47,13 +47,13 @@ export const SamlIdentityProvider = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
-    title: 'SAML identity provider',
+    iamNoun: 'Saml_Identity_Provider',
     internal: {
       metadataReadTime: s.timestamp(),
       /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
       metadataSigner: s.text(),
     },
-    iam: { name: 'saml_identity_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
+    iam: { owner_uuid: 'createdBy', name: 'name' },
     unique: [
       { fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
       { fields: ['idpMetadata/entityId'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
@@ -91,7 +91,6 @@ export const samlIdentityProviderOperations = {
   getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, view),
   updateSamlIdentityProviderById: update('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
     ...mutation,
-    ifMatch: 'required',
     maximumBodyBytes,
   }),
   deleteSamlIdentityProviderById: remove('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {

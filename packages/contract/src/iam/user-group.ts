@@ -18,13 +18,12 @@ export const UserGroup = resource(
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
-    title: 'user group',
     internal: {
       /** The normalised distinguished name, or the name. */
       identity: s.text(),
     },
     indexed: ['identity'],
-    iam: { name: 'user_group', attributes: { owner_uuid: 'createdBy', name: 'name' } },
+    iam: { owner_uuid: 'createdBy', name: 'name' },
     unique: [{ fields: ['idpId', 'identity'], error: 'USER_GROUP_ALREADY_EXISTS' }],
     notFound: 'USER_GROUP_NOT_FOUND',
   },

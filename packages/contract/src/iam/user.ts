@@ -75,7 +75,7 @@ export const User = resource(
       isInternal: s.boolean(),
     },
     indexed: ['isInternal'],
-    iam: { name: 'user', attributes: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'username' } },
+    iam: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'username' },
     unique: [{ fields: ['idpId', 'username'], ignoreCase: true, error: 'USER_ALREADY_EXISTS' }],
     notFound: 'USER_NOT_FOUND',
   },
@@ -104,7 +104,7 @@ export const userOperations = {
   }),
   createUser: create('/authn/users', User, { ...mutation, roles: [...userWriters, 'Project Admin'] }),
   getUserById: get('/authn/users/{extId}', User, { ...view, own: 'extId' }),
-  updateUserById: update('/authn/users/{extId}', User, { ...mutation, roles: userWriters, ifMatch: 'required' }),
+  updateUserById: update('/authn/users/{extId}', User, { ...mutation, roles: userWriters }),
   /** Only for the user's own password; the only operation that a user with a forced reset may call. */
   changeUserPassword: action('/authn/users/$actions/change-password', {
     of: User,

@@ -11,7 +11,7 @@ export const WelcomeBanner = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  { title: 'welcome banner', bare: true, singleton: true, iam: { name: 'welcome_banner', attributes: {} } },
+  { bare: true, singleton: true, iam: {} },
 )
 
 export const welcomeBannerOperations = {
@@ -23,6 +23,5 @@ export const welcomeBannerOperations = {
     roles: ['Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),
     runs: 'sync',
-    ifMatch: 'required',
   }),
 }

@@ -9,7 +9,6 @@ export const AddressLease = resource(
   'networking.v4.config.AddressLease',
   {},
   {
-    title: 'address lease',
     internal: {
       subnetExtId: s.uuid(),
       family: s.enumeration(['IPV4', 'IPV6']),

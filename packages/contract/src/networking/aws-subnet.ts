@@ -19,7 +19,6 @@ export const AwsSubnet = resource(
     /** Named by the header X-Cluster-Id. */
     internal: { clusterExtId: s.uuid() },
     indexed: ['clusterExtId'],
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterExtId' },
   },
 )

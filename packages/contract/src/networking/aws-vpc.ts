@@ -10,7 +10,7 @@ export const AwsVpc = resource(
     cloudType: s.enumeration(['AWS', 'AZURE']),
     annotation: s.optional(s.text()),
   },
-  { title: 'cloud VPC', derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' },
+  { title: 'cloud VPC', derived: true },
 )
 
 export const awsVpcOperations = {

@@ -26,11 +26,8 @@ export const BgpRoute = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    iamNoun: 'BGP_Route',
-    title: 'BGP route',
     derived: true,
     parent: { param: 'bgpSessionExtId', kind: 'BgpSession', field: 'bgpSessionReference' },
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
   },
 )
 

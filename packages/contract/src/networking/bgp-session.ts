@@ -38,8 +38,6 @@ export const BgpSession = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    iamNoun: 'BGP_Session',
-    title: 'BGP session',
     internal: {
       change: s.optional(
         changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
@@ -49,12 +47,7 @@ export const BgpSession = resource(
       { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
       { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
     ],
-    iam: {
-      name: 'bgp_session',
-      attributes: { ...ownAttributes },
-    },
-    rel: 'networking:config:bgp-session',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: ownAttributes,
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
     ofCluster: { stays: 'a session stays with its gateways' },
   },
@@ -78,9 +71,6 @@ export const bgpSessionOperations = {
   }),
   createBgpSession: create('/config/bgp-sessions', BgpSession, mutation),
   getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, view),
-  updateBgpSessionById: update('/config/bgp-sessions/{extId}', BgpSession, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateBgpSessionById: update('/config/bgp-sessions/{extId}', BgpSession, mutation),
   deleteBgpSessionById: remove('/config/bgp-sessions/{extId}', BgpSession, mutation),
 }

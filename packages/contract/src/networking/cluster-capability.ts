@@ -19,7 +19,7 @@ export const ClusterCapability = resource(
     ),
     metadata: s.optional(EntityMetadata),
   },
-  { title: 'cluster capability', derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' },
+  { derived: true },
 )
 
 export const clusterCapabilityOperations = {

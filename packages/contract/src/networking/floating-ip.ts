@@ -53,7 +53,7 @@ export const FloatingIp = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    title: 'floating IP',
+    iamNoun: 'Floating_Ip',
     internal: {
       change: s.optional(
         changeHolding({
@@ -67,12 +67,7 @@ export const FloatingIp = resource(
     },
     indexed: ['loadBalancerSessionReference', 'vmNicReference'],
     unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'floating_ip',
-      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    },
-    rel: 'networking:config:floating-ip',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
   },
 )
@@ -98,6 +93,6 @@ export const floatingIpOperations = {
   }),
   createFloatingIp: create('/config/floating-ips', FloatingIp, mutation),
   getFloatingIpById: get('/config/floating-ips/{extId}', FloatingIp, { ...view, rateLimit: getRate }),
-  updateFloatingIpById: update('/config/floating-ips/{extId}', FloatingIp, { ...mutation, ifMatch: 'required' }),
+  updateFloatingIpById: update('/config/floating-ips/{extId}', FloatingIp, mutation),
   deleteFloatingIpById: remove('/config/floating-ips/{extId}', FloatingIp, mutation),
 }

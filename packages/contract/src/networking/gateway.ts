@@ -164,12 +164,7 @@ export const Gateway = resource(
       /** Progress of the task that restarts the appliance on another host. */
       recovery: s.optional(State),
     },
-    iam: {
-      name: 'gateway',
-      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    },
-    rel: 'networking:config:gateway',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
     ofCluster: { stays: 'a gateway keeps the cluster that it names registered' },
   },
@@ -191,7 +186,7 @@ export const gatewayOperations = {
   }),
   createGateway: create('/config/gateways', Gateway, mutation),
   getGatewayById: get('/config/gateways/{extId}', Gateway, { ...view, rateLimit: getRate }),
-  updateGatewayById: update('/config/gateways/{extId}', Gateway, { ...mutation, ifMatch: 'required' }),
+  updateGatewayById: update('/config/gateways/{extId}', Gateway, mutation),
   deleteGatewayById: remove('/config/gateways/{extId}', Gateway, mutation),
   upgradeGatewayById: action('/config/gateways/{extId}/$actions/upgrade', {
     ...mutation,

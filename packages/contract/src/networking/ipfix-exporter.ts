@@ -31,8 +31,6 @@ export const IpfixExporter = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    title: 'IPFIX exporter',
-    iamNoun: 'IPFIX_Exporter',
     internal: {
       change: s.optional(
         changeHolding({
@@ -44,9 +42,7 @@ export const IpfixExporter = resource(
       ),
     },
     unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'ipfix_exporter', attributes: ownAttributes },
-    rel: 'networking:config:ipfix-exporter',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: ownAttributes,
     ofCluster: { stays: 'an exporter loses the scope of a cluster that leaves' },
   },
 )
@@ -64,6 +60,6 @@ export const ipfixExporterOperations = {
   }),
   createIpfixExporter: create('/config/ipfix-exporters', IpfixExporter, mutation),
   getIpfixExporterById: get(entity, IpfixExporter, { ...view, rateLimit: getRate }),
-  updateIpfixExporterById: update(entity, IpfixExporter, { ...mutation, ifMatch: 'required' }),
+  updateIpfixExporterById: update(entity, IpfixExporter, mutation),
   deleteIpfixExporterById: remove(entity, IpfixExporter, mutation),
 }

@@ -74,9 +74,7 @@ export const Layer2Stretch = resource(
       { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
       { fields: ['subnetExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
     ],
-    iam: { name: 'layer2_stretch', attributes: { ...ownAttributes } },
-    rel: 'networking:config:layer2-stretch',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: ownAttributes,
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
     ofCluster: { stays: 'a stretch stays with its gateways' },
   },
@@ -95,6 +93,6 @@ export const layer2StretchOperations = {
   }),
   createLayer2Stretch: create('/config/layer2-stretches', Layer2Stretch, mutation),
   getLayer2StretchById: get(entity, Layer2Stretch, { ...view, rateLimit: getRate }),
-  updateLayer2StretchById: update(entity, Layer2Stretch, { ...mutation, ifMatch: 'required' }),
+  updateLayer2StretchById: update(entity, Layer2Stretch, mutation),
   deleteLayer2StretchById: remove(entity, Layer2Stretch, mutation),
 }

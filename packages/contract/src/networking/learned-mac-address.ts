@@ -21,7 +21,6 @@ export const LearnedMacAddress = resource(
     derived: true,
     internal: { stretchExtId: s.uuid() },
     parent: { param: 'layer2StretchExtId', kind: 'Layer2Stretch', field: 'stretchExtId' },
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
   },
 )
 

@@ -65,7 +65,6 @@ export const LoadBalancerSession = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    title: 'load balancer session',
     internal: {
       createdAt: s.optional(s.timestamp()),
       change: s.optional(
@@ -77,12 +76,7 @@ export const LoadBalancerSession = resource(
       ),
     },
     unique: [{ fields: ['vpcReference', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'load_balancer_session',
-      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    },
-    rel: 'networking:config:load-balancer-session',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
   },
 )
@@ -105,6 +99,6 @@ export const loadBalancerSessionOperations = {
   }),
   createLoadBalancerSession: create('/config/load-balancer-sessions', LoadBalancerSession, mutation),
   getLoadBalancerSessionById: get(entity, LoadBalancerSession, { ...view, rateLimit: getRate, select: selectable }),
-  updateLoadBalancerSessionById: update(entity, LoadBalancerSession, { ...mutation, ifMatch: 'required' }),
+  updateLoadBalancerSessionById: update(entity, LoadBalancerSession, mutation),
   deleteLoadBalancerSessionById: remove(entity, LoadBalancerSession, mutation),
 }

@@ -29,12 +29,7 @@ export const NetworkController = resource(
       /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
       growth: s.optional(s.object('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) })),
     },
-    iam: {
-      name: 'network_controller',
-      attributes: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },
-    },
-    rel: 'networking:config:network-controller',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },
     gate: { product: 'FLOW_VIRTUAL_NETWORKING' },
   },
 )
@@ -46,9 +41,6 @@ export const networkControllerOperations = {
   listNetworkControllers: list('/config/controllers', NetworkController, { ...view, rateLimit: listRate }),
   createNetworkController: create('/config/controllers', NetworkController, mutation),
   getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, { ...view, rateLimit: getRate }),
-  updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, mutation),
   deleteNetworkControllerById: remove('/config/controllers/{extId}', NetworkController, mutation),
 }

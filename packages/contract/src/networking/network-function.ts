@@ -46,7 +46,6 @@ export const NetworkFunction = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    title: 'network function',
     internal: {
       vmExtIds: machines(),
       change: s.optional(
@@ -54,9 +53,7 @@ export const NetworkFunction = resource(
       ),
     },
     unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'network_function', attributes: ownAttributes },
-    rel: 'networking:config:network-function',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: ownAttributes,
     gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
     ofCluster: { stays: 'its NIC pairs may be on several clusters' },
   },
@@ -84,6 +81,6 @@ export const networkFunctionOperations = {
   }),
   createNetworkFunction: create(functions, NetworkFunction, mutation),
   getNetworkFunctionById: get(one, NetworkFunction, { ...view, rateLimit: getRate }),
-  updateNetworkFunctionById: update(one, NetworkFunction, { ...mutation, ifMatch: 'required' }),
+  updateNetworkFunctionById: update(one, NetworkFunction, mutation),
   deleteNetworkFunctionById: remove(one, NetworkFunction, mutation),
 }

@@ -35,8 +35,6 @@ export const NicProfile = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    title: 'NIC profile',
-    iamNoun: 'NIC_Profile',
     internal: {
       associations: s.optional(
         s.arrayOf(s.object('', { hostNicExtId: s.uuid(), hostExtId: s.referenceTo('Host'), nicName: s.text() })),
@@ -45,9 +43,7 @@ export const NicProfile = resource(
       change: s.optional(changeHolding({ name: s.optional(s.text()), hostNicExtId: s.optional(s.uuid()) })),
     },
     unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'nic_profile', attributes: ownAttributes },
-    rel: 'networking:config:nic-profile',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: ownAttributes,
     ofCluster: { stays: 'a profile keeps the clusters of its host NICs registered' },
   },
 )
@@ -74,7 +70,7 @@ export const nicProfileOperations = {
   }),
   createNicProfile: create(profiles, NicProfile, mutation),
   getNicProfileById: get(one, NicProfile, { ...view, rateLimit: getRate }),
-  updateNicProfileById: update(one, NicProfile, { ...mutation, ifMatch: 'required' }),
+  updateNicProfileById: update(one, NicProfile, mutation),
   deleteNicProfileById: remove(one, NicProfile, mutation),
   associateHostNicToNicProfile: action(`${one}/$actions/associate-host-nic`, {
     ...mutation,

@@ -11,7 +11,7 @@ export const NodeSchedulableStatus = resource(
     /** The host only stores data. */
     isNeverSchedulable: s.readOnly(s.boolean()),
   },
-  { title: 'schedulable status of a node', derived: true },
+  { title: 'schedulable status of a node', iamNoun: 'Node_Schedulable_Status', derived: true },
 )
 
 export const nodeSchedulableStatusOperations = {

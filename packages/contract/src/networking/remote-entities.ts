@@ -73,7 +73,7 @@ export const RemoteVpnConnection = resource(
     advertisedPrefixes: s.optional(s.arrayOf(IPSubnet)),
     learnedPrefixes: s.optional(s.arrayOf(IPSubnet)),
   },
-  { ...notStored, iamNoun: 'Remote_VPN_Connection', title: 'remote VPN connection' },
+  { ...notStored },
 )
 
 export const RemoteVtepGateway = resource(
@@ -87,7 +87,7 @@ export const RemoteVtepGateway = resource(
     isLocal: s.optional(s.boolean()),
     highAvailabilityGroup: s.optional(HighAvailabilityGroup),
   },
-  { ...notStored, iamNoun: 'Remote_VTEP_Gateway', title: 'remote VTEP gateway' },
+  { ...notStored },
 )
 
 const compared = ['clusterReference', 'extId', 'name', 'vpcReference']

@@ -14,7 +14,6 @@ export const ReservedIp = resource(
     derived: true,
     internal: { subnetExtId: s.uuid() },
     parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
   },
 )
 

@@ -14,9 +14,8 @@ export const RouteTable = resource(
   {
     iamNoun: 'VPC_Route_Table',
     unique: [{ fields: ['vpcReference'] }],
-    iam: { name: 'route_table', attributes: { vpc_uuid: 'vpcReference' } },
-    rel: 'networking:config:route-table',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: { vpc_uuid: 'vpcReference' },
+    iamName: 'route_table',
   },
 )
 

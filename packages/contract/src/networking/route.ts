@@ -34,8 +34,6 @@ export const Route = resource(
     parent: { param: 'routeTableExtId', kind: 'RouteTable', field: 'routeTableReference' },
     unique: [{ fields: ['routeTableReference', 'destinationAndNexthop'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     indexed: ['vpcReference'],
-    rel: 'networking:config:route',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
   },
 )
@@ -61,9 +59,6 @@ export const routeOperations = {
     envelope: 'networking.v4.config.GetRouteApiResponse',
     rateLimit: getRate,
   }),
-  updateRouteForRouteTableById: update(`${routes}/{extId}`, Route, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateRouteForRouteTableById: update(`${routes}/{extId}`, Route, mutation),
   deleteRouteForRouteTableById: remove(`${routes}/{extId}`, Route, mutation),
 }

@@ -83,12 +83,7 @@ export const RoutingPolicy = resource(
       ),
     },
     unique: [{ fields: ['vpcExtId', 'priority'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'routing_policy',
-      attributes: { name: 'name', owner_uuid: 'metadata/ownerReferenceId', vpc_uuid: 'vpcExtId' },
-    },
-    rel: 'networking:config:routing-policy',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: { name: 'name', owner_uuid: 'metadata/ownerReferenceId', vpc_uuid: 'vpcExtId' },
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
   },
 )
@@ -118,10 +113,7 @@ export const routingPolicyOperations = {
   }),
   createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, mutation),
   getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, { ...view, rateLimit: getRate }),
-  updateRoutingPolicyById: update('/config/routing-policies/{extId}', RoutingPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateRoutingPolicyById: update('/config/routing-policies/{extId}', RoutingPolicy, mutation),
   deleteRoutingPolicyById: remove('/config/routing-policies/{extId}', RoutingPolicy, mutation),
   clearRoutingPolicyCounters: action('/stats/routing-policies/$actions/clear', {
     ...mutation,

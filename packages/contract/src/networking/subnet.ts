@@ -101,13 +101,8 @@ export const Subnet = resource(
       ),
     },
     unique: [{ fields: ['vni'] }],
-    iam: {
-      name: 'subnet',
-      attributes: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
-    },
+    iam: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
     associationType: 'SUBNET',
-    rel: 'networking:config:subnet',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
     ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
   },
@@ -141,6 +136,6 @@ export const subnetOperations = {
     rateLimit: mutationRate,
   }),
   getSubnetById: get('/config/subnets/{extId}', Subnet, { ...view, rateLimit: getRate }),
-  updateSubnetById: update('/config/subnets/{extId}', Subnet, { ...mutation, ifMatch: 'required' }),
+  updateSubnetById: update('/config/subnets/{extId}', Subnet, mutation),
   deleteSubnetById: remove('/config/subnets/{extId}', Subnet, mutation),
 }

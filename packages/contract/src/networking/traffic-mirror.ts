@@ -38,7 +38,6 @@ export const TrafficMirror = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    title: 'traffic mirror',
     internal: {
       createdAt: s.optional(s.timestamp()),
       hostExtId: s.uuid(),
@@ -54,9 +53,7 @@ export const TrafficMirror = resource(
     indexed: ['hostExtId'],
     // Requests compare all names. A cluster may bring a mirror with the name of another one.
     unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'traffic_mirror', attributes: ownAttributes },
-    rel: 'networking:config:traffic-mirror',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: ownAttributes,
     ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
     gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
   },
@@ -75,6 +72,6 @@ export const trafficMirrorOperations = {
   }),
   createTrafficMirror: create('/config/traffic-mirrors', TrafficMirror, mutation),
   getTrafficMirrorById: get(entity, TrafficMirror, { ...view, rateLimit: getRate }),
-  updateTrafficMirrorById: update(entity, TrafficMirror, { ...mutation, ifMatch: 'required' }),
+  updateTrafficMirrorById: update(entity, TrafficMirror, mutation),
   deleteTrafficMirrorById: remove(entity, TrafficMirror, mutation),
 }

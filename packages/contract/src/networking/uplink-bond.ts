@@ -23,7 +23,7 @@ export const UplinkBond = resource(
     lacpStatus: s.readOnly(s.enumeration(['CONFIGURED', 'NEGOTIATED', 'NIL'])),
     metadata: s.readOnly(EntityMetadata),
   },
-  { title: 'uplink bond', derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' },
+  { derived: true },
 )
 
 const view = { roles: switchReaders, deployments: ['on-prem'] } as const

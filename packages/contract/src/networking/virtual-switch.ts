@@ -77,13 +77,7 @@ export const VirtualSwitch = resource(
     },
     indexed: ['clusterExtId'],
     unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'virtual_switch',
-      attributes: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
-    },
-    title: 'virtual switch',
-    rel: 'networking:config:virtual-switch',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
     ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
   },
 )
@@ -116,9 +110,6 @@ export const virtualSwitchOperations = {
     clusterId: 'optional',
   }),
   createVirtualSwitch: create('/config/virtual-switches', VirtualSwitch, { ...mutation, iam: 'Add_Virtual_Switch' }),
-  updateVirtualSwitchById: update('/config/virtual-switches/{extId}', VirtualSwitch, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateVirtualSwitchById: update('/config/virtual-switches/{extId}', VirtualSwitch, mutation),
   deleteVirtualSwitchById: remove('/config/virtual-switches/{extId}', VirtualSwitch, mutation),
 }

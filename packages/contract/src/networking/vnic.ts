@@ -21,8 +21,6 @@ export const Vnic = resource(
     derived: true,
     internal: { subnetExtId: s.uuid() },
     parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
-    rel: 'networking:config:vnic',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
   },
 )
 

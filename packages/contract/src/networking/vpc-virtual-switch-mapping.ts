@@ -17,15 +17,13 @@ export const VpcVirtualSwitchMapping = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    title: 'VPC virtual switch mapping',
+    iamNoun: 'Vpc_Virtual_Switch_Mapping',
     internal: {
       clusterExtId: s.uuid(),
       /** The switch that a running update will set: it cannot be deleted meanwhile. */
       change: s.optional(changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) })),
     },
     unique: [{ fields: ['clusterExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    rel: 'networking:config:vpc-virtual-switch-mapping',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
     ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
   },

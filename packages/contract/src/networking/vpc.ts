@@ -56,8 +56,6 @@ export const Vpc = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    iamNoun: 'VPC',
-    title: 'VPC',
     internal: {
       change: s.optional(
         changeHolding({
@@ -67,13 +65,8 @@ export const Vpc = resource(
         }),
       ),
     },
-    iam: {
-      name: 'vpc',
-      attributes: { ...ownAttributes, type: 'vpcType' },
-    },
+    iam: { ...ownAttributes, type: 'vpcType' },
     associationType: 'VIRTUAL_NETWORK',
-    rel: 'networking:config:vpc',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },
   },
 )
@@ -95,6 +88,6 @@ export const vpcOperations = {
   }),
   createVpc: create('/config/vpcs', Vpc, mutation),
   getVpcById: get('/config/vpcs/{extId}', Vpc, { ...view, rateLimit: getRate }),
-  updateVpcById: update('/config/vpcs/{extId}', Vpc, { ...mutation, ifMatch: 'required' }),
+  updateVpcById: update('/config/vpcs/{extId}', Vpc, mutation),
   deleteVpcById: remove('/config/vpcs/{extId}', Vpc, mutation),
 }

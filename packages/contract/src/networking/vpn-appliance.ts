@@ -12,12 +12,9 @@ export const VpnAppliance = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    iamNoun: 'VPN_Appliance',
-    title: 'VPN appliance',
     derived: true,
     internal: { vpnConnectionExtId: s.uuid() },
     parent: { param: 'vpnConnectionExtId', kind: 'VpnConnection', field: 'vpnConnectionExtId' },
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
   },
 )
 

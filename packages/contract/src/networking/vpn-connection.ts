@@ -69,8 +69,6 @@ export const VpnConnection = resource(
     metadata: s.optional(EntityMetadata),
   },
   {
-    iamNoun: 'VPN_Connection',
-    title: 'VPN connection',
     internal: {
       interfacePrefix: interfacePrefix(),
       /** When statistics begin. */
@@ -81,12 +79,7 @@ export const VpnConnection = resource(
       { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
       { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
     ],
-    iam: {
-      name: 'vpn_connection',
-      attributes: { ...ownAttributes },
-    },
-    rel: 'networking:config:vpn-connection',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    iam: ownAttributes,
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
     ofCluster: { stays: 'a connection stays with its gateways' },
   },
@@ -104,9 +97,6 @@ export const vpnConnectionOperations = {
   }),
   createVpnConnection: create('/config/vpn-connections', VpnConnection, mutation),
   getVpnConnectionById: get('/config/vpn-connections/{extId}', VpnConnection, { ...view, rateLimit: getRate }),
-  updateVpnConnectionById: update('/config/vpn-connections/{extId}', VpnConnection, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateVpnConnectionById: update('/config/vpn-connections/{extId}', VpnConnection, mutation),
   deleteVpnConnectionById: remove('/config/vpn-connections/{extId}', VpnConnection, mutation),
 }

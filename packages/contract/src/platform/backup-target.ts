@@ -31,7 +31,7 @@ export const BackupTarget = resource(
       /** Paused until a client updates the target; no run starts before that. */
       isHeld: s.optional(s.boolean()),
     },
-    iam: { name: 'domain_manager_backup_target', attributes: {} },
+    iam: {},
     ofCluster: { stays: 'a backup target keeps its cluster registered' },
   },
 )
@@ -45,6 +45,6 @@ export const backupTargetOperations = {
   listBackupTargets: list(targets, BackupTarget, { ...view, paged: false }),
   createBackupTarget: create(targets, BackupTarget, mutation),
   getBackupTargetById: get(`${targets}/{extId}`, BackupTarget, view),
-  updateBackupTargetById: update(`${targets}/{extId}`, BackupTarget, { ...mutation, ifMatch: 'required' }),
+  updateBackupTargetById: update(`${targets}/{extId}`, BackupTarget, mutation),
   deleteBackupTargetById: remove(`${targets}/{extId}`, BackupTarget, { ...mutation, ifMatch: 'required' }),
 }

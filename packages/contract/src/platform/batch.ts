@@ -64,7 +64,7 @@ export const Batch = resource(
     /** Most roles see their own batches only. */
     internal: { ownerExtId: s.uuid() },
     indexed: ['ownerExtId'],
-    iam: { name: 'batch', attributes: { owner_uuid: 'ownerExtId', name: 'name' } },
+    iam: { owner_uuid: 'ownerExtId', name: 'name' },
     newestFirst: true,
   },
 )

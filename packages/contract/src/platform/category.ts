@@ -50,8 +50,7 @@ export const Category = resource(
     detailedAssociations: s.readOnly(s.arrayOf(AssociationDetail, { maxItems: 100 })),
   },
   {
-    iam: { name: 'category', attributes: { owner_uuid: 'ownerUuid' } },
-    rel: 'platform:config:category',
+    iam: { owner_uuid: 'ownerUuid' },
     unique: [{ fields: ['key', 'value'], error: 'CATEGORY_ALREADY_EXISTS' }],
     counted: true,
   },
@@ -96,7 +95,6 @@ export const categoryOperations = {
     roles: writers.filter((role) => role !== 'Management Connector'),
     rateLimit: perSecond(10),
     runs: 'sync',
-    ifMatch: 'required',
     answer: s.arrayOf(AppMessage),
   }),
   deleteCategoryById: remove('/config/categories/{extId}', Category, mutation),

@@ -82,8 +82,7 @@ export const domainManagerFields = {
 } as const
 
 export const DomainManager = resource('platform.v4.config.DomainManager', domainManagerFields, {
-  iam: { name: 'domain_manager', attributes: { cluster_uuid: 'hostingClusterExtId', name: 'config/name' } },
-  rel: 'platform:config:domain_manager',
+  iam: { cluster_uuid: 'hostingClusterExtId', name: 'config/name' },
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
   internal: {
     /** This instance; its row is never removed. */

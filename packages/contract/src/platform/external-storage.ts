@@ -38,7 +38,7 @@ export const ExternalStorage = resource(
     totalCapacityBytes: s.readOnly(s.integer()),
     freeCapacityBytes: s.readOnly(s.integer()),
   },
-  { iam: { name: 'external_storage', attributes: { name: 'name' } }, rel: 'platform:config:external_storage' },
+  { iam: { name: 'name' } },
 )
 
 export const externalStorageOperations = {

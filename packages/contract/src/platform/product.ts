@@ -40,8 +40,7 @@ export const Product = resource(
     iamNoun: 'Domain_Manager_Product',
     internal: { domainManagerExtId: s.referenceTo('DomainManager') },
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
-    iam: { name: 'domain_manager_product', attributes: { name: 'name' } },
-    rel: 'platform:management:product',
+    iam: { name: 'name' },
     unique: [{ fields: ['domainManagerExtId', 'name'] }],
     ofCluster: { stays: 'a product only notes for which cluster it was enabled' },
   },
@@ -66,7 +65,6 @@ export const productOperations = {
   updateProductById: update(`${path}/{extId}`, Product, {
     roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),
-    ifMatch: 'required',
     dryRun: true,
   }),
 }

@@ -7,7 +7,7 @@ import { backupReaders } from './restore-source.ts'
 export const RestorableDomainManager = resource('platform.v4.management.RestorableDomainManager', domainManagerFields, {
   internal: { restoreSourceExtId: s.uuid() },
   parent: { param: 'restoreSourceExtId', kind: 'RestoreSource', field: 'restoreSourceExtId' },
-  iam: { name: 'restorable_domain_manager', attributes: { name: 'config/name' } },
+  iam: { name: 'config/name' },
   derived: true,
 })
 

@@ -22,7 +22,7 @@ export const RestorePoint = resource(
       kind: 'RestorableDomainManager',
       field: 'restorableDomainManagerExtId',
     },
-    iam: { name: 'restorable_domain_manager_restore_point', attributes: {} },
+    iam: {},
     newestFirst: true,
     derived: true,
   },

@@ -12,7 +12,7 @@ export const RestoreSource = resource(
     /** Creation or last read; the source is removed 24 h later. */
     internal: { lastUsedTime: s.timestamp() },
     indexed: ['lastUsedTime'],
-    iam: { name: 'restore_source', attributes: {} },
+    iam: {},
   },
 )
 

@@ -76,7 +76,7 @@ export const Task = resource(
       /** JSON of completion details that only the owner of the task sees; nobody else sees any of its details. */
       ownerDetails: s.secret(s.text({ multiline: true })),
     },
-    iam: { name: 'task', attributes: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' } },
+    iam: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' },
     notFound: 'TASK_NOT_FOUND',
     indexed: ['parentTask/extId', 'rootTask/extId'],
     newestFirst: true,

@@ -29,7 +29,6 @@ export const VolumeGroupAttachment = resource(
   'volumes.v4.config.VolumeGroupAttachment',
   {},
   {
-    title: 'volume group attachment',
     internal: {
       volumeGroupExtId: s.referenceTo('VolumeGroup'),
       vmExtId: s.optional(s.referenceTo('Vm')),

@@ -43,15 +43,13 @@ export const IscsiClient = resource(
       unusedSince: s.timestamp(),
     },
     indexed: ['unusedSince'],
-    iam: { name: 'external_iscsi_client', attributes: { cluster_uuid: 'clusterReference' } },
-    rel: 'volumes:config:iscsi-client',
+    iam: { cluster_uuid: 'clusterReference' },
     unique: [
       { fields: ['clusterReference', 'iscsiInitiatorName'], ignoreCase: true },
       { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv4/value'] },
       { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv6/value'], ignoreCase: true },
       { fields: ['clusterReference', 'iscsiInitiatorNetworkId/fqdn/value'], ignoreCase: true },
     ],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
     ofCluster: { by: 'clusterReference' },
   },
 )
@@ -90,7 +88,7 @@ export const iscsiClientOperations = {
     expandedType: 'volumes.v4.config.IscsiClientProjection',
   }),
   getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, { ...view, deployments: ['on-prem'] }),
-  updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, { ...mutation, ifMatch: 'required' }),
+  updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, mutation),
   attachIscsiClient: action('/config/volume-groups/{extId}/$actions/attach-iscsi-client', {
     ...mutation,
     of: VolumeGroup,

@@ -18,10 +18,8 @@ export const NvmfClient = resource(
   {
     iamNoun: 'External_NVMF_Client',
     title: 'NVMe-TCP client',
-    iam: { name: 'external_nvmf_client', attributes: { cluster_uuid: 'clusterReference' } },
-    rel: 'volumes:config:nvmf-client',
+    iam: { cluster_uuid: 'clusterReference' },
     unique: [{ fields: ['clusterReference', 'nvmfInitiatorName'] }],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
     ofCluster: { by: 'clusterReference' },
   },
 )

@@ -7,7 +7,6 @@ export const VolumeGroupRecoveryPoint = resource(
   'volumes.v4.config.VolumeGroupRecoveryPoint',
   {},
   {
-    title: 'volume group recovery point',
     internal: {
       volumeGroupExtId: s.referenceTo('VolumeGroup'),
       creationTime: s.timestamp(),
@@ -29,7 +28,6 @@ export const VolumeGroupRecoveryPoint = resource(
       rows: s.optional(s.anything()),
     },
     indexed: ['volumeGroupExtId'],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
     ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
   },
 )

@@ -6,7 +6,6 @@ import { VolumeGroup } from './volume-group.ts'
 
 /** Read from the `attachments` of the group. Source: catalogue volumes.json; behaviour volumes-storage.md 1.4, 2. */
 export const VmAttachment = resource('volumes.v4.config.VmAttachment', vmAttachmentFields, {
-  title: 'VM attachment',
   bare: true,
   derived: true,
   internal: { volumeGroupExtId: s.uuid() },

@@ -30,7 +30,6 @@ export const VolumeDisk = resource(
     rel: 'volumes:config:volume-group:disk',
     parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
     unique: [{ fields: ['volumeGroupExtId', 'index'], error: 'INDEX_IN_USE' }],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
     ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
   },
 )
@@ -50,6 +49,6 @@ export const volumeDiskOperations = {
   }),
   createVolumeDisk: create(path, VolumeDisk, mutation),
   getVolumeDiskById: get(`${path}/{extId}`, VolumeDisk, view),
-  updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, { ...mutation, ifMatch: 'required' }),
+  updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, mutation),
   deleteVolumeDiskById: remove(`${path}/{extId}`, VolumeDisk, mutation),
 }

@@ -56,22 +56,18 @@ export const VolumeGroup = resource(
       createdAt: s.timestamp(),
     },
     iam: {
-      name: 'volume_group',
-      attributes: {
-        name: 'name',
-        cluster_uuid: 'clusterReference',
-        category_uuid: 'categoryIds',
-        owner_uuid: 'ownerReferenceId',
-      },
+      name: 'name',
+      cluster_uuid: 'clusterReference',
+      category_uuid: 'categoryIds',
+      owner_uuid: 'ownerReferenceId',
     },
+    iamName: 'volume_group',
     associationType: 'VOLUMEGROUP',
-    rel: 'volumes:config:volume-group',
     unique: [
       { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },
       { fields: ['clusterReference', 'targetName'] },
     ],
     sparsePut: true,
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
     ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
   },
 )
@@ -130,7 +126,6 @@ export const volumeGroupOperations = {
   updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, {
     ...mutation,
     roles: volumeEditors,
-    ifMatch: 'required',
   }),
   deleteVolumeGroupById: remove(`${path}/{extId}`, VolumeGroup, {
     ...mutation,

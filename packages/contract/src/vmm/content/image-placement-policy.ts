@@ -25,12 +25,9 @@ export const ImagePlacementPolicy = resource(
   },
   {
     kind: 'ImagePlacementPolicy',
-    title: 'image placement policy',
-    iam: { name: 'image_placement_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
+    iam: { name: 'name', owner_uuid: 'ownerExtId' },
     associationType: 'IMAGE_PLACEMENT_POLICY',
-    rel: 'vmm:images:config:placement-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 

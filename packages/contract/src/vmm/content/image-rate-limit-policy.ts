@@ -22,19 +22,16 @@ export const ImageRateLimitPolicy = resource(
   },
   {
     kind: 'ImageRateLimitPolicy',
-    title: 'image rate limit policy',
-    iam: { name: 'image_rate_limit_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
+    iam: { name: 'name', owner_uuid: 'ownerExtId' },
     associationType: 'IMAGE_RATE_LIMIT',
-    rel: 'vmm:images:config:rate-limit-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 
 export const EffectiveRateLimitPolicy = resource(
   'vmm.v4.images.config.EffectiveRateLimitPolicy',
   { clusterExtId: s.readOnly(s.uuid()), rateLimitExtId: s.readOnly(s.uuid()) },
-  { title: 'effective rate limit policy', derived: true },
+  { derived: true },
 )
 
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin']
@@ -58,7 +55,6 @@ export const imageRateLimitPolicyOperations = {
   }),
   updateRateLimitPolicyById: update('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
     ...mutation,
-    ifMatch: 'required',
     requestId: 'required',
   }),
   deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, mutation),

@@ -61,19 +61,14 @@ export const Image = resource(
   },
   {
     iam: {
-      name: 'image',
-      attributes: {
-        category_uuid: 'categoryExtIds',
-        cluster_uuid: 'clusterLocationExtIds',
-        name: 'name',
-        owner_uuid: 'ownerExtId',
-        type: 'type',
-      },
+      category_uuid: 'categoryExtIds',
+      cluster_uuid: 'clusterLocationExtIds',
+      name: 'name',
+      owner_uuid: 'ownerExtId',
+      type: 'type',
     },
     associationType: 'IMAGE',
-    rel: 'vmm:content:image',
     internal: { placementRetry: s.optional(s.object('', placementRetry)) },
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
   },
 )
@@ -116,7 +111,6 @@ export const imageOperations = {
   updateImageById: update('/content/images/{extId}', Image, {
     roles: editors,
     rateLimit: mutationRate,
-    ifMatch: 'required',
     requestId: 'required',
   }),
   deleteImageById: remove('/content/images/{extId}', Image, {

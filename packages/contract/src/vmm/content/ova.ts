@@ -49,16 +49,11 @@ export const Ova = resource(
     ),
   },
   {
-    iam: {
-      name: 'ova',
-      attributes: { cluster_uuid: 'clusterLocationExtIds', name: 'name', owner_uuid: 'createdBy/extId' },
-    },
+    iam: { cluster_uuid: 'clusterLocationExtIds', name: 'name', owner_uuid: 'createdBy/extId' },
     internal: {
       /** File in the archive of each disk of `vmConfig`. */
       diskFiles: s.optional(s.arrayOf(s.text())),
     },
-    rel: 'vmm:content:ova',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { stays: 'an OVA keeps the clusters of its files registered' },
   },
 )
@@ -105,7 +100,7 @@ export const ovaOperations = {
   }),
   createOva: create('/content/ovas', Ova, mutation),
   getOvaById: get(one, Ova, { ...view, rateLimit: getRate }),
-  updateOvaById: update(one, Ova, { ...mutation, body: ChangedOva, ifMatch: 'required' }),
+  updateOvaById: update(one, Ova, { ...mutation, body: ChangedOva }),
   deleteOvaById: remove(one, Ova, mutation),
   deployOva: action('/content/ovas/{extId}/$actions/deploy', { ...mutation, of: Ova, body: OvaDeploymentSpec }),
   getFileByOvaId: read('/content/ovas/{ovaExtId}/file', s.anything(), {

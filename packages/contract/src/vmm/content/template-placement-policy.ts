@@ -26,12 +26,9 @@ export const TemplatePlacementPolicy = resource(
     updatedBy: s.readOnly(s.text()),
   },
   {
-    title: 'template placement policy',
-    iam: { name: 'template_placement_policy', attributes: { name: 'name', owner_uuid: 'createdBy' } },
+    iam: { name: 'name', owner_uuid: 'createdBy' },
     associationType: 'TEMPLATE_PLACEMENT_POLICY',
-    rel: 'vmm:config:template-placement-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 
@@ -53,10 +50,11 @@ export const templatePlacementPolicyOperations = {
     ...view,
     rateLimit: getRate,
   }),
-  updateTemplatePlacementPolicyById: update('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateTemplatePlacementPolicyById: update(
+    '/config/template-placement-policies/{extId}',
+    TemplatePlacementPolicy,
+    mutation,
+  ),
   deleteTemplatePlacementPolicyById: remove(
     '/config/template-placement-policies/{extId}',
     TemplatePlacementPolicy,

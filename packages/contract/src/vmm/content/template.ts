@@ -79,7 +79,6 @@ export const TemplateVersion = resource(
     },
     parent: { param: 'templateExtId', kind: 'Template', field: 'templateExtId' },
     rel: 'vmm:content:template-version',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { stays: 'a version keeps the clusters of its disks registered' },
   },
 )
@@ -102,10 +101,8 @@ export const Template = resource(
   },
   {
     iamNoun: 'VM_Templates',
-    iam: {
-      name: 'vm_template',
-      attributes: { category_uuid: 'categoryExtIds', name: 'templateName', owner_uuid: 'createdBy/extId' },
-    },
+    iam: { category_uuid: 'categoryExtIds', name: 'templateName', owner_uuid: 'createdBy/extId' },
+    iamName: 'vm_template',
     internal: {
       activeVersionExtId: s.referenceTo('TemplateVersion'),
       /** The temporary VM of the guest update, from the acceptance of its task on. */
@@ -114,9 +111,7 @@ export const Template = resource(
     },
     indexed: ['updatedVmExtId'],
     associationType: 'VM_TEMPLATE',
-    rel: 'vmm:content:template',
     sparsePut: true,
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { stays: 'its versions keep the clusters of their disks registered' },
   },
 )
@@ -181,7 +176,7 @@ export const templateOperations = {
   }),
   createTemplate: create('/content/templates', Template, { ...mutation, body: NewTemplate }),
   getTemplateById: get(one, Template, { ...view, rateLimit: getRate }),
-  updateTemplateById: update(one, Template, { ...mutation, ifMatch: 'required' }),
+  updateTemplateById: update(one, Template, mutation),
   deleteTemplateById: remove(one, Template, mutation),
   publishTemplate: action('/content/templates/{extId}/$actions/publish', {
     ...acting,

@@ -30,7 +30,7 @@ export const ExternVmStatsTuple = s.object('vmm.v4.extern.stats.VmStatsTuple', {
 export const ExternVmStats = resource(
   'vmm.v4.extern.stats.VmStats',
   { stats: s.optional(s.arrayOf(ExternVmStatsTuple)) },
-  { kind: 'ExternVmStats', title: 'external VM statistics', derived: true, notFound: 'VMM_ENTITY_NOT_FOUND' },
+  { kind: 'ExternVmStats', title: 'external VM statistics', derived: true },
 )
 
 const selectable = ['extId', 'links', 'stats', 'tenantId', ...pathsOf(ExternVmStatsTuple)]

@@ -115,22 +115,17 @@ export const ExternVm = resource(
     kind: 'ExternVm',
     title: 'external VM',
     iam: {
-      name: 'external_virtual_machine',
-      attributes: {
-        category_uuid: 'categories/extId',
-        cluster_uuid: 'cluster/extId',
-        name: 'name',
-        owner_uuid: 'ownershipInfo/owner/extId',
-      },
+      category_uuid: 'categories/extId',
+      cluster_uuid: 'cluster/extId',
+      name: 'name',
+      owner_uuid: 'ownershipInfo/owner/extId',
     },
     associationType: 'MH_VM',
-    rel: 'vmm:extern:config:vm',
     internal: {
       /** The guest reboots then, to start its new tools. */
       toolsRebootAt: s.optional(s.timestamp()),
     },
     indexed: ['toolsRebootAt'],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
     ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
   },

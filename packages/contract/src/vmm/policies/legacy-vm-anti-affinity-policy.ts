@@ -12,15 +12,10 @@ export const LegacyVmAntiAffinityPolicy = resource(
     vms: s.readOnly(s.arrayOf(VmReference, { maxItems: 4096 })),
   },
   {
-    iamNoun: 'Legacy_VM_Anti_Affinity_Policy',
     title: 'legacy VM anti-affinity policy',
     derived: true,
-    iam: {
-      name: 'legacy_vm_anti_affinity_policy',
-      attributes: { name: 'name', cluster_uuid: 'cluster/extId' },
-    },
+    iam: { name: 'name', cluster_uuid: 'cluster/extId' },
     rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 

@@ -19,13 +19,10 @@ export const VmAntiAffinityPolicy = resource(
     updatedBy: s.readOnly(UserReference),
   },
   {
-    iamNoun: 'VM_Anti_Affinity_Policy',
     title: 'VM anti-affinity policy',
-    iam: { name: 'vm_anti_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
     associationType: 'VM_VM_ANTI_AFFINITY_POLICY',
-    rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 
@@ -78,10 +75,11 @@ export const vmAntiAffinityPolicyOperations = {
     ...reading,
     rateLimit: getRate,
   }),
-  updateVmAntiAffinityPolicyById: update('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateVmAntiAffinityPolicyById: update(
+    '/ahv/policies/vm-anti-affinity-policies/{extId}',
+    VmAntiAffinityPolicy,
+    mutation,
+  ),
   deleteVmAntiAffinityPolicyById: remove('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
     ...mutation,
     ifMatch: 'required',

@@ -23,13 +23,9 @@ export const VmHostAffinityPolicy = resource(
     lastUpdatedBy: s.readOnly(UserReference),
   },
   {
-    iamNoun: 'VM_Host_Affinity_Policy',
-    title: 'VM host affinity policy',
-    iam: { name: 'vm_host_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
     associationType: 'VM_HOST_AFFINITY_POLICY',
-    rel: 'vmm:ahv:policies:vm-host-affinity-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 
@@ -84,10 +80,11 @@ export const vmHostAffinityPolicyOperations = {
     ...reading,
     rateLimit: getRate,
   }),
-  updateVmHostAffinityPolicyById: update('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateVmHostAffinityPolicyById: update(
+    '/ahv/policies/vm-host-affinity-policies/{extId}',
+    VmHostAffinityPolicy,
+    mutation,
+  ),
   deleteVmHostAffinityPolicyById: remove('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
     ...mutation,
     ifMatch: 'required',

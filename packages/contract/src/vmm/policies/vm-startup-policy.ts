@@ -42,13 +42,9 @@ export const VmStartupPolicy = resource(
     updatedBy: s.readOnly(UserReference),
   },
   {
-    iamNoun: 'VM_Startup_Policy',
-    title: 'VM startup policy',
-    iam: { name: 'vm_startup_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
+    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
     associationType: 'VM_DEPENDENCY_POLICY',
-    rel: 'vmm:ahv:policies:vm-startup-policy',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 
@@ -80,7 +76,7 @@ export const DependencyConflict = resource(
       ),
     ),
   },
-  { ...ofPolicy, title: 'dependency conflict' },
+  { ...ofPolicy },
 )
 
 export const StartConditionConflict = resource(
@@ -91,7 +87,7 @@ export const StartConditionConflict = resource(
     conflictingPolicy: s.readOnly(PolicyReference),
     conflictingStartCondition: s.readOnly(StartCondition),
   },
-  { ...ofPolicy, title: 'start condition conflict' },
+  { ...ofPolicy },
 )
 
 const VmOfConflict = resource(
@@ -158,7 +154,7 @@ export const vmStartupPolicyOperations = {
   }),
   createVmStartupPolicy: create(path, VmStartupPolicy, mutation),
   getVmStartupPolicyById: get(one, VmStartupPolicy, { ...reading, rateLimit: getRate }),
-  updateVmStartupPolicyById: update(one, VmStartupPolicy, { ...mutation, ifMatch: 'required' }),
+  updateVmStartupPolicyById: update(one, VmStartupPolicy, mutation),
   deleteVmStartupPolicyById: remove(one, VmStartupPolicy, mutation),
   listVmStartupPolicyVmComplianceStates: list(
     `${below}/vm-compliance-states`,

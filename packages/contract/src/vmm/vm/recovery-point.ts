@@ -50,8 +50,7 @@ export const VmRecoveryPoint = resource(
   },
   {
     iamNoun: 'Virtual_Machine_Recovery_Point',
-    title: 'VM recovery point',
-    iam: { name: 'virtual_machine_recovery_point', attributes: { cluster_uuid: 'clusterExtId', name: 'name' } },
+    iam: { cluster_uuid: 'clusterExtId', name: 'name' },
     rel: 'dataprotection:config:vm-recovery-point',
     internal: {
       clusterExtId: s.uuid(),
@@ -64,7 +63,6 @@ export const VmRecoveryPoint = resource(
       externVm: s.optional(s.ofAnotherWorld(ExternVm.schema)),
     },
     indexed: ['vmExtId', 'expirationTime', 'clusterExtId'],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterExtId' },
   },
 )

@@ -160,19 +160,14 @@ export const Vm = resource(
   },
   {
     iamNoun: 'Virtual_Machine',
-    title: 'VM',
     iam: {
-      name: 'virtual_machine',
-      attributes: {
-        category_uuid: 'categories/extId',
-        cluster_uuid: 'cluster/extId',
-        name: 'name',
-        owner_uuid: 'ownershipInfo/owner/extId',
-        project_uuid: 'project/extId',
-      },
+      category_uuid: 'categories/extId',
+      cluster_uuid: 'cluster/extId',
+      name: 'name',
+      owner_uuid: 'ownershipInfo/owner/extId',
+      project_uuid: 'project/extId',
     },
     associationType: 'VM',
-    rel: 'vmm:ahv:config:vm',
     internal: {
       pinnedHostExtId: s.optional(s.uuid()),
       /** Preferred at the next start. */
@@ -219,7 +214,6 @@ export const Vm = resource(
     },
     indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
     ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
   },
@@ -269,7 +263,6 @@ export const vmOperations = {
     ...mutation,
     iam: 'Update_Virtual_Machine_Basic_Config',
     roles: [...vmWriters, 'Backup Admin', 'Management Connector'],
-    ifMatch: 'required',
   }),
   deleteVmById: remove('/ahv/config/vms/{extId}', Vm, {
     ...mutation,

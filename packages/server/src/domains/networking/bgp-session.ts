@@ -62,7 +62,7 @@ const sessions = lifecycle<SessionEntity, SessionBody, SessionReferences>(BgpSes
   async task(ctx, { localGatewayReference, remoteGatewayReference }) {
     const gateways = await ctx.store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
-      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })),
+      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
       // An update of a gateway programs its peers.
       locks: gateways.map(({ extId }) => extId),
     }

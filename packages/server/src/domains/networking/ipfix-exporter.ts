@@ -38,7 +38,7 @@ const exporters = lifecycle<ExporterEntity, ExporterBody, void>(IpfixExporter, {
     const scopes = exportScopes.filter(({ scopeType }) => scopeType === 'PE')
     const clusters = await store.getMany(Cluster, [...new Set(scopes.map(({ uuid }) => uuid))])
     return {
-      affected: clusters.map(({ extId, name }) => ({ extId, name, rel: Cluster.rel! })),
+      affected: clusters.map(({ extId, name }) => ({ extId, name, rel: Cluster.rel })),
       ...(clusters.length === 1 && { clusterExtIds: clusters.map(({ extId }) => extId) }),
     }
   },

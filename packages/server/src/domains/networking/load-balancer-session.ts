@@ -75,8 +75,8 @@ const sessions = lifecycle<BalancerEntity, BalancerBody, SubnetEntity>(LoadBalan
     const subnet = await store.get(Subnet, listener.virtualIP.subnetReference)
     return {
       affected: [
-        { extId: vpcReference, name: vpc!.name, rel: Vpc.rel! },
-        { extId: subnet!.extId, name: subnet!.name, rel: Subnet.rel! },
+        { extId: vpcReference, name: vpc!.name, rel: Vpc.rel },
+        { extId: subnet!.extId, name: subnet!.name, rel: Subnet.rel },
       ],
     }
   },

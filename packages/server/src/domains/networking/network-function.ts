@@ -59,8 +59,8 @@ const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunc
     return {
       affected: [
         // Public clients compare this spelling, others that of the kind.
-        { extId, name: before?.name ?? name, rel: `N${NetworkFunction.rel!.slice(1)}` },
-        ...machines.map((vm) => ({ extId: vm.extId, name: vm.name, rel: Vm.rel! })),
+        { extId, name: before?.name ?? name, rel: `N${NetworkFunction.rel.slice(1)}` },
+        ...machines.map((vm) => ({ extId: vm.extId, name: vm.name, rel: Vm.rel })),
       ],
       // Tasks that delete or change these NICs lock them, too.
       locks: [...new Set([...nicIdsOf(entity), ...(before === undefined ? [] : nicIdsOf(before))])],

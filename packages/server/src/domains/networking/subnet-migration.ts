@@ -103,7 +103,7 @@ export const subnetMigration = implement(
         {
           operation: 'kSubnetsMigrate',
           description: 'Migrate subnets to the advanced stack',
-          affected: chosen.map(({ extId, name }) => ({ extId, name, rel: Subnet.rel! })),
+          affected: chosen.map(({ extId, name }) => ({ extId, name, rel: Subnet.rel })),
           // The subtasks lock the subnets.
           locks: [],
           clusterExtIds: [...new Set(chosen.flatMap(({ clusterReference }) => clusterReference ?? []))],
@@ -166,7 +166,7 @@ async function startOne(ctx: RecordContext<Drivers>, subnetExtId: string): Promi
     {
       operation: 'kSubnetMigrate',
       description: `Migrate subnet ${name}`,
-      affected: [{ extId: subnetExtId, name, rel: Subnet.rel! }],
+      affected: [{ extId: subnetExtId, name, rel: Subnet.rel }],
       parent: ctx.taskExtId,
       ...(clusterReference === undefined ? {} : { clusterExtIds: [clusterReference] }),
     },

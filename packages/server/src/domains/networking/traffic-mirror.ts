@@ -42,7 +42,7 @@ const mirrors = lifecycle<MirrorEntity, MirrorBody, MirrorPlace>(TrafficMirror, 
     const host = await store.get(Host, hostExtId!)
     return {
       clusterExtIds: [clusterExtId!],
-      affected: host === undefined ? [] : [{ extId: host.extId!, name: host.hostName ?? '', rel: Host.rel! }],
+      affected: host === undefined ? [] : [{ extId: host.extId!, name: host.hostName ?? '', rel: Host.rel }],
     }
   },
   held: ({ name, hostExtId, destinationList }) => ({ name, hostExtId, destinationList }),

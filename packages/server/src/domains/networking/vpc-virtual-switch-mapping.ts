@@ -89,7 +89,7 @@ export const vpcVirtualSwitchMapping = implement(
         {
           operation: 'kVpcVirtualSwitchMappingUpdate',
           description: 'Map VPC traffic to virtual switches',
-          affected: ids.map((extId) => ({ extId, rel: VpcVirtualSwitchMapping.rel! })),
+          affected: ids.map((extId) => ({ extId, rel: VpcVirtualSwitchMapping.rel })),
           locks: ids,
           clusterExtIds: mappings.map(({ after }) => after.clusterExtId!),
         },

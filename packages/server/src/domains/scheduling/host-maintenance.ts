@@ -19,7 +19,7 @@ export const HostMaintenance = resource(
     /** VMs that start again afterwards. */
     stoppedVmExtIds: arrayOf(uuid()),
   },
-  { title: 'host maintenance', indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
+  { indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
 )
 
 export interface HostOfCluster {

@@ -15,7 +15,7 @@ export const TopologyLock = resource(
     /** The cluster is being destroyed: nothing of it changes any more. */
     isDestruction: optional(boolean()),
   },
-  { title: 'topology lock', ofCluster: { by: 'extId' } },
+  { ofCluster: { by: 'extId' } },
 )
 
 interface Sharing {

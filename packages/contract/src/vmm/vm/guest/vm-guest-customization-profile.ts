@@ -19,12 +19,8 @@ export const VmGuestCustomizationProfile = resource(
     updatedBy: s.readOnly(UserReference),
   },
   {
-    iamNoun: 'VM_Guest_Customization_Profile',
-    title: 'VM guest customization profile',
-    iam: { name: 'vm_guest_customization_profile', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
-    rel: 'vmm:ahv:config:vm-guest-customization-profile',
+    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
     unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
   },
 )
 
@@ -48,9 +44,6 @@ export const vmGuestCustomizationProfileOperations = {
     ...reading,
     rateLimit: getRate,
   }),
-  updateVmGuestCustomizationProfileById: update(`${path}/{extId}`, VmGuestCustomizationProfile, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateVmGuestCustomizationProfileById: update(`${path}/{extId}`, VmGuestCustomizationProfile, mutation),
   deleteVmGuestCustomizationProfileById: remove(`${path}/{extId}`, VmGuestCustomizationProfile, mutation),
 }

@@ -25,7 +25,6 @@ export const CdRom = resource(
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
     rel: 'vmm:ahv:config:vm:cdrom',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     sharesTagOf: 'vmExtId',
   },
 )

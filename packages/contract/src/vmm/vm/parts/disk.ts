@@ -83,6 +83,7 @@ export const Disk = resource(
     customAttributes: s.optional(customAttributes()),
   },
   {
+    iamNoun: 'Virtual_Machine_Disk',
     kind: 'VirtualMachineDisk',
     title: 'disk',
     derived: true,
@@ -96,7 +97,6 @@ export const Disk = resource(
       orRowOf: 'VolumeGroupAttachment',
     },
     rel: 'vmm:ahv:config:vm:disk',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     sharesTagOf: 'vmExtId',
   },
 )

@@ -31,7 +31,6 @@ export const Gpu = resource(
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
     rel: 'vmm:ahv:config:vm:gpu',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     sharesTagOf: 'vmExtId',
   },
 )

@@ -92,12 +92,10 @@ export const Nic = resource(
   },
   {
     iamNoun: 'Virtual_Machine_NIC',
-    title: 'NIC',
     derived: true,
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
     rel: 'vmm:ahv:config:vm:nic',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     sharesTagOf: 'vmExtId',
   },
 )

@@ -23,7 +23,6 @@ export const PcieDevice = resource(
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'pcieDevices' },
     rel: 'vmm:ahv:config:vm:pciedevice',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     sharesTagOf: 'vmExtId',
   },
 )

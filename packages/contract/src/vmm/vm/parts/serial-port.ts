@@ -16,7 +16,6 @@ export const SerialPort = resource(
     internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
     rel: 'vmm:ahv:config:vm:serialport',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
     sharesTagOf: 'vmExtId',
   },
 )

@@ -38,7 +38,7 @@ export const VmStatsTuple = s.object('vmm.v4.ahv.stats.VmStatsTuple', {
 export const VmStats = resource(
   'vmm.v4.ahv.stats.VmStats',
   { stats: s.optional(s.arrayOf(VmStatsTuple)) },
-  { title: 'VM statistics', derived: true, notFound: 'VMM_ENTITY_NOT_FOUND' },
+  { title: 'VM statistics', derived: true },
 )
 
 const selectable = ['extId', 'links', 'stats', 'tenantId', ...pathsOf(VmStatsTuple)]

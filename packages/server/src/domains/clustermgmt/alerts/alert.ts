@@ -39,7 +39,6 @@ const fields = {
 }
 
 export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', fields, {
-  title: 'open alert',
   indexed: ['clusterExtId'],
   unique: [{ fields: ['type', 'entityExtId'] }],
   ofCluster: { by: 'clusterExtId' },
@@ -49,7 +48,7 @@ export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', fields, {
 export const ClosedAlert = resource(
   'internal.v1.clustermgmt.ClosedAlert',
   { ...fields, closedAt: timestamp() },
-  { title: 'closed alert', indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
+  { indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
 )
 
 export const AlertNotice = resource(
@@ -63,7 +62,6 @@ export const AlertNotice = resource(
     time: timestamp(),
   },
   {
-    title: 'alert notice',
     indexed: ['receiver'],
     ofCluster: { stays: 'a notice is delivered within seconds' },
   },

@@ -12,7 +12,6 @@ export const NodeReservation = resource(
     clusterExtId: optional(uuid()),
   },
   {
-    title: 'node reservation',
     indexed: ['clusterExtId', 'taskExtId'],
     ofCluster: { stays: 'the node is in no cluster yet' },
   },

@@ -18,7 +18,7 @@ export const TaskResult = resource(
     /** Milliseconds since 1970. */
     expiresAt: integer(),
   },
-  { title: 'task result', indexed: ['expiresAt'], ofCluster: { stays: 'it belongs to a task, which stays' } },
+  { indexed: ['expiresAt'], ofCluster: { stays: 'it belongs to a task, which stays' } },
 )
 
 /** Operations whose tasks always have a result. */

@@ -75,7 +75,7 @@ async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, .
     await startTask(isMovable ? migrateGateway : recoverGateway, leaving, {
       operation: isMovable ? 'kGatewayMigrate' : 'kGatewayRecover',
       description: `${isMovable ? 'Migrate' : 'Recover'} gateway ${gateway.name}`,
-      affected: [{ extId, name: gateway.name, rel: Gateway.rel! }],
+      affected: [{ extId, name: gateway.name, rel: Gateway.rel }],
       clusterExtIds: [clusterOf(gateway)],
       locks: [extId],
       background: true,

@@ -37,8 +37,8 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
       operation: 'kGatewayUpgrade',
       description: `Upgrade gateway ${name}`,
       affected: [
-        { extId, name, rel: Gateway.rel! },
-        ...(vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
+        { extId, name, rel: Gateway.rel },
+        ...(vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }]),
       ],
       clusterExtIds: [clusterOf(gateway)],
       locks: [extId],

@@ -67,8 +67,8 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
     const gateways = await store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
       affected: [
-        { extId: subnetExtId, name: subnet!.name, rel: Subnet.rel! },
-        ...gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })),
+        { extId: subnetExtId, name: subnet!.name, rel: Subnet.rel },
+        ...gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
       ],
       // An update of a remote gateway programs its stretches.
       locks: connection === undefined ? gateways.map(({ extId }) => extId) : [connection.extId],

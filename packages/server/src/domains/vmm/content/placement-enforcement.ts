@@ -216,7 +216,7 @@ const startPlacing = (
   { image: { extId, name }, policies, clusterExtIds, cause }: Misplaced,
 ): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {
-    const policyRel = ImagePlacementPolicy.rel as string
+    const policyRel = ImagePlacementPolicy.rel
     await startTask(
       placeImage,
       { imageExtId: extId, cause },
@@ -224,7 +224,7 @@ const startPlacing = (
         operation,
         description: 'Enforce image placement',
         affected: [
-          { extId, name, rel: Image.rel as string },
+          { extId, name, rel: Image.rel },
           ...policies.map((policy) => ({ extId: policy.extId, name: policy.name, rel: policyRel })),
         ],
         locks: [extId],

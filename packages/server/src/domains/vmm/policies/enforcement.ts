@@ -143,7 +143,7 @@ export const liveMigration = 'VmLiveMigrate'
 export const migrationOf = (vm: Pick<VmEntity, 'extId'> & Partial<VmEntity>) => ({
   operation: liveMigration,
   description: 'VM Live Migrate',
-  affected: [{ extId: vm.extId, rel: Vm.rel as string, ...(vm.name === undefined ? {} : { name: vm.name }) }],
+  affected: [{ extId: vm.extId, rel: Vm.rel, ...(vm.name === undefined ? {} : { name: vm.name }) }],
   ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
   appName: 'vmm',
 })

@@ -156,5 +156,5 @@ const plural = (title: string): string => title.replace(/y$/, 'ies')
 export const taskOf = (verb: string, kind: AnyResource, { extId, name }: Named) => ({
   operation: `${verb.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}${kind.kind}`,
   description: `${verb} ${kind.title}`,
-  affected: [{ extId, name, rel: kind.rel as string }],
+  affected: [{ extId, name, rel: kind.rel }],
 })

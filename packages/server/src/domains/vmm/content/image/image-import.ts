@@ -105,7 +105,7 @@ export async function startImport(
     {
       operation: 'kImageImport',
       description: 'Import images',
-      affected: images.map(({ extId, name }) => ({ extId, name, rel: Image.rel as string })),
+      affected: images.map(({ extId, name }) => ({ extId, name, rel: Image.rel })),
       clusterExtIds: [clusterExtId],
     },
   )

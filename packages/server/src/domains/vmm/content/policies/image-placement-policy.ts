@@ -81,7 +81,7 @@ async function startSwitch(ctx: WriteContext<Policy>, to: State, cancelsRunningT
     {
       operation: `${verb}PlacementPolicy`,
       description: `${verb} image placement policy`,
-      affected: [{ extId, name, rel: ImagePlacementPolicy.rel as string }],
+      affected: [{ extId, name, rel: ImagePlacementPolicy.rel }],
     },
   )
 }

@@ -38,7 +38,7 @@ export function policyLife(policyKind: PolicyKind) {
   const taskOf = (verb: 'Create' | 'Update' | 'Delete', { extId, name }: Named) => ({
     operation: `${verb}${noun}`,
     description: `${verb} ${kind.title}`,
-    affected: [{ extId, name, rel: kind.rel as string }],
+    affected: [{ extId, name, rel: kind.rel }],
   })
 
   return {

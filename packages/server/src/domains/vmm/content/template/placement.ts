@@ -151,7 +151,7 @@ const startPlacing = (
   cause: string,
 ): Promise<void> =>
   startingTasks(ctx, async (store, startTask) => {
-    const rel = TemplatePlacementPolicy.rel as string
+    const rel = TemplatePlacementPolicy.rel
     const policies = await policiesOf(store, template.categoryExtIds ?? [])
     await startTask(
       placeTemplate,

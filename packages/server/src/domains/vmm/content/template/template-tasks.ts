@@ -29,12 +29,12 @@ export interface OfVersion extends OfTemplate {
 export const affectedTemplate = ({ extId, templateName }: TemplateEntity): AffectedEntity => ({
   extId,
   name: templateName,
-  rel: Template.rel as string,
+  rel: Template.rel,
 })
 export const affectedVersion = ({ extId, versionName }: VersionEntity): AffectedEntity => ({
   extId,
   ...(versionName === undefined ? {} : { name: versionName }),
-  rel: TemplateVersion.rel as string,
+  rel: TemplateVersion.rel,
 })
 
 /** Options of every template task: `('Publish', 'Publish template', ...)`. */

@@ -75,7 +75,7 @@ const deleteProfile = defineTask<OfProfile>({
 const taskOf = (verb: 'Create' | 'Update' | 'Delete', { extId, name }: ProfileEntity) => ({
   operation: `${verb}VmGuestCustomizationProfile`,
   description: `${verb} VM guest customization profile`,
-  affected: [{ extId, name, rel: Profile.rel as string }],
+  affected: [{ extId, name, rel: Profile.rel }],
 })
 
 /** @throws ApiError 409 NAME_IN_USE */

@@ -76,7 +76,7 @@ export async function detachGroup(ctx: WriteContext, vm: VmEntity, extId: string
 }
 
 function aboutDisk(operation: string, vm: VmEntity, { extId, volumeGroupExtId }: Attachment) {
-  const affected = [{ extId, rel: Disk.rel as string }, affectedVm(vm)]
+  const affected = [{ extId, rel: Disk.rel }, affectedVm(vm)]
   return { ...taskOf(operation, vm), affected, locks: [extId, vm.extId, volumeGroupExtId as string] }
 }
 

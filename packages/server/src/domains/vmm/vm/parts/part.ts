@@ -126,7 +126,7 @@ export function changeOf<F extends PartField, B>(
     const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
     const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
     if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx, vm, input)
-    const affected = [{ extId: input.partExtId, rel: resource.rel as string }, affectedVm(vm)]
+    const affected = [{ extId: input.partExtId, rel: resource.rel }, affectedVm(vm)]
     const locked = [...affected.map(({ extId }) => extId), ...locks]
     return ctx.startTask(task, input, { ...taskOf(operation, vm), affected, locks: locked })
   }
