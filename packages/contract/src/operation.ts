@@ -330,11 +330,10 @@ export interface Operation {
 }
 
 type Added = 'id' | 'namespace' | 'key' | 'stem' | 'verb' | 'method' | 'path' | 'resource' | 'body' | 'answer'
-type Stated = 'roles' | 'rateLimit'
 
 export interface OperationOptions
-  extends Pick<Operation, Stated>,
-    Partial<Omit<Operation, Added | Stated | 'iamOperation'>> {
+  extends Pick<Operation, 'roles'>,
+    Partial<Omit<Operation, Added | 'roles' | 'iamOperation'>> {
   /** Default: the name that `iamOperationOf` derives. */
   readonly iam?: string
   /** Default: the name that `envelopeTypeOf` derives. */
@@ -566,6 +565,8 @@ export function namespace<
   errors: ErrorCatalogue
   conventions?: 'alpha'
   successors?: readonly string[]
+  /** Rate limits of the lists and single reads that state none. */
+  rates?: Serving['rates']
   /** Last part of the envelope's type name, if all asynchronous operations of a module share it. */
   taskEnvelope?: string
 }): DeclaredNamespace<K, G> {
@@ -597,10 +598,13 @@ interface Serving {
   readonly name: string
   readonly versions: readonly string[]
   readonly conventions?: 'alpha'
+  readonly rates?: { readonly [verb: string]: RateLimit }
   readonly taskEnvelope?: string
 }
 
 function complete(serving: Serving, key: string, id: string, stem: string, declared: Declared): Operation {
+  const rateLimit = declared.rateLimit ?? serving.rates?.[declared.verb]
+  if (rateLimit === undefined) throw new Error(`${key} has no rate limit`)
   const mutates = declared.mutates ?? declared.method !== 'GET'
   const runs = declared.runs ?? (mutates ? 'async' : 'sync')
   const parameters = [...declared.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
@@ -630,7 +634,7 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
     runs,
     mutates,
     roles: declared.roles,
-    rateLimit: declared.rateLimit,
+    rateLimit,
     deployments: declared.deployments ?? ['on-prem', 'cloud'],
     iamOperation: declared.iam ?? iamOperationOf(key, declared),
     requestId: declared.requestId ?? 'optional',
@@ -652,12 +656,12 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
 
 /**
  * `iam.v4.authz.GetRoleApiResponse` for `getRoleById` at `/authz/roles/{extId}`: namespace, major version, the module
- * that begins the path (`authz`, `ahv.config`), and the operation without `By…Id`.
+ * that begins the path (`authz`, `ahv.config`), and the operation without `For…By…Id`.
  */
 export function envelopeTypeOf(serving: Serving, path: string, id: string, runs: 'sync' | 'async'): string {
   const [major] = serving.versions[0]?.split('.') ?? []
   const module = /^\/(\w+\/(?:config|policies|stats)|\w+)(?=\/)/.exec(path)?.[1]?.replace('/', '.')
-  const named = `${capitalized(id).replace(/By\w*Id$/, '')}ApiResponse`
+  const named = `${capitalized(id).replace(/(For\w+)?By\w*Id$/, '')}ApiResponse`
   return `${serving.name}.${major}.${module}.${(runs === 'async' ? serving.taskEnvelope : undefined) ?? named}`
 }
 

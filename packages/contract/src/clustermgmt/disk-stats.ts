@@ -34,7 +34,6 @@ export const DiskStats = resource(
 export const diskStatsOperations = {
   getDiskStats: read('/stats/disks/{extId}', DiskStats.schema, {
     of: Disk,
-    envelope: 'clustermgmt.v4.stats.GetDiskStatsApiResponse',
     iam: 'View_Disk_Stats',
     roles: clusterHostReaders,
     rateLimit: statisticsRate,

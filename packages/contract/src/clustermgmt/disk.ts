@@ -105,18 +105,16 @@ export const diskOperations = {
     select: 'any',
     apply: filter,
   }),
-  getDiskById: get('/config/disks/{extId}', Disk, { ...view, envelope: 'clustermgmt.v4.config.GetDiskApiResponse' }),
+  getDiskById: get('/config/disks/{extId}', Disk, view),
   deleteDiskById: remove('/config/disks/{extId}', Disk, {
     ...mutation,
     runs: 'async',
-    envelope: 'clustermgmt.v4.config.DeleteDiskApiResponse',
   }),
   addDisk: action('/config/clusters/{extId}/$actions/add-disk', {
     ...mutation,
     of: Cluster,
     iam: 'Add_Disk',
     body: DiskAdditionSpec,
-    envelope: 'clustermgmt.v4.config.AddDiskApiResponse',
   }),
   updateDiskLEDState: action('/config/disks/{extId}/$actions/update-led-state', {
     ...mutation,

@@ -50,8 +50,5 @@ export const rackableUnitOperations = {
     envelope: 'clustermgmt.v4.config.ListRackableUnitsByClusterIdApiResponse',
     paged: false,
   }),
-  getRackableUnitById: get(`${path}/{extId}`, RackableUnit, {
-    ...view,
-    envelope: 'clustermgmt.v4.config.GetRackableUnitApiResponse',
-  }),
+  getRackableUnitById: get(`${path}/{extId}`, RackableUnit, view),
 }

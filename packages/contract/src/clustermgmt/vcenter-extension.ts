@@ -43,10 +43,7 @@ export const vcenterExtensionOperations = {
     filter: ['clusterExtId', 'ipAddress', 'isRegistered'],
     select: 'any',
   }),
-  getVcenterExtensionById: get(`${path}/{extId}`, VcenterExtension, {
-    ...view,
-    envelope: 'clustermgmt.v4.config.GetVcenterExtensionApiResponse',
-  }),
+  getVcenterExtensionById: get(`${path}/{extId}`, VcenterExtension, view),
   registerVcenterExtension: action(`${path}/{extId}/$actions/register`, mutation),
   unregisterVcenterExtension: action(`${path}/{extId}/$actions/unregister`, mutation),
 }

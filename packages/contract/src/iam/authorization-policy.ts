@@ -65,7 +65,6 @@ const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sy
 export const authorizationPolicyOperations = {
   listAuthorizationPolicies: list('/authz/authorization-policies', AuthorizationPolicy, {
     ...view,
-    deployments: ['on-prem', 'cloud'],
     filter: names(`
       authorizationPolicyType, clientName, createdBy, createdTime, displayName, extId, isSystemDefined, lastUpdatedTime,
       role
@@ -87,7 +86,6 @@ export const authorizationPolicyOperations = {
   }),
   deleteAuthorizationPolicyById: remove('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
     ...mutation,
-    deployments: ['on-prem', 'cloud'],
     ifMatch: 'required',
   }),
 }

@@ -60,10 +60,7 @@ const view = { roles: readers, rateLimit }
 const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
 
 export const certAuthProviderOperations = {
-  listCertAuthProviders: list('/authn/cert-auth-providers', CertAuthProvider, {
-    ...view,
-    deployments: ['on-prem', 'cloud'],
-  }),
+  listCertAuthProviders: list('/authn/cert-auth-providers', CertAuthProvider, view),
   createCertAuthProvider: create('/authn/cert-auth-providers', CertAuthProvider, {
     ...mutation,
     body: CertAuthProviderForm,

@@ -132,7 +132,6 @@ export const directoryServiceOperations = {
     roles: searchers,
     rateLimit: perSecond(5, 5, 10, 10),
     mutates: false,
-    status: 200,
   }),
   connectionStatusDirectoryService: action('/authn/directory-services/{extId}/$actions/verify-connection-status', {
     of: DirectoryService,
@@ -145,6 +144,5 @@ export const directoryServiceOperations = {
     roles: ['Central Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perSecond(5),
     mutates: false,
-    status: 200,
   }),
 }

@@ -57,6 +57,6 @@ export const roleOperations = {
   }),
   createRole: create('/authz/roles', Role, mutation),
   getRoleById: get('/authz/roles/{extId}', Role, view),
-  updateRoleById: update('/authz/roles/{extId}', Role, { ...mutation, ifMatch: 'required', answer: Message }),
+  updateRoleById: update('/authz/roles/{extId}', Role, { ...mutation, answer: Message }),
   deleteRoleById: remove('/authz/roles/{extId}', Role, { ...mutation, ifMatch: 'required' }),
 }

@@ -1,7 +1,7 @@
 /** One for each cluster. Source: catalogue networking.json; behaviour networking.md 1.20, 2. */
 import { list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
-import { listRate, switchReaders } from './roles.ts'
+import { switchReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
 export const ClusterCapability = resource(
@@ -26,7 +26,6 @@ export const clusterCapabilityOperations = {
   listClusterCapabilities: list('/config/capabilities', ClusterCapability, {
     iam: 'View_Cluster_Network_Capability',
     roles: switchReaders,
-    rateLimit: listRate,
     filter: ['clusterId', 'extId'],
     orderby: ['clusterId'],
   }),

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
-import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
+import { mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 /** Default of `privateIp`: the primary address of the NIC. */
@@ -78,7 +78,6 @@ const view = { roles: routingReaders }
 export const floatingIpOperations = {
   listFloatingIps: list('/config/floating-ips', FloatingIp, {
     ...view,
-    rateLimit: listRate,
     filter: names(`
       association/privateIp/ipv4/value, association/vmNicReference, association/vpcReference, extId,
       externalSubnetReference, floatingIp/ipv4/value, floatingIp/ipv6/value, loadBalancerSessionReference, name
@@ -92,7 +91,7 @@ export const floatingIpOperations = {
     expandedType: 'networking.v4.config.FloatingIpProjection',
   }),
   createFloatingIp: create('/config/floating-ips', FloatingIp, mutation),
-  getFloatingIpById: get('/config/floating-ips/{extId}', FloatingIp, { ...view, rateLimit: getRate }),
+  getFloatingIpById: get('/config/floating-ips/{extId}', FloatingIp, view),
   updateFloatingIpById: update('/config/floating-ips/{extId}', FloatingIp, mutation),
   deleteFloatingIpById: remove('/config/floating-ips/{extId}', FloatingIp, mutation),
 }

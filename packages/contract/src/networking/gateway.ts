@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
-import { gatewayReaders, gatewayWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { gatewayReaders, gatewayWriters, slowMutationRate } from './roles.ts'
 import {
   autonomousSystemNumber,
   changeHolding,
@@ -176,7 +176,6 @@ const view = { roles: gatewayReaders }
 export const gatewayOperations = {
   listGateways: list('/config/gateways', Gateway, {
     ...view,
-    rateLimit: listRate,
     filter: names(`
       cloudNetworkReference, gatewayDeviceVendor, installedSoftwareVersion, name, supportedSoftwareVersion, vmReference,
       vpcReference
@@ -185,7 +184,7 @@ export const gatewayOperations = {
     expand: { vm: { shape: ApplianceVm }, vpc: { kind: 'Vpc', by: 'vpcReference' } },
   }),
   createGateway: create('/config/gateways', Gateway, mutation),
-  getGatewayById: get('/config/gateways/{extId}', Gateway, { ...view, rateLimit: getRate }),
+  getGatewayById: get('/config/gateways/{extId}', Gateway, view),
   updateGatewayById: update('/config/gateways/{extId}', Gateway, mutation),
   deleteGatewayById: remove('/config/gateways/{extId}', Gateway, mutation),
   upgradeGatewayById: action('/config/gateways/{extId}/$actions/upgrade', {

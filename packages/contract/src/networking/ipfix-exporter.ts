@@ -1,7 +1,7 @@
 /** Sends flow records of hosts to a collector (RFC 7011). Source: catalogue networking.json; behaviour networking.md 1.17, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
+import { mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 export const ExportScope = s.object('networking.v4.config.ExportScope', {
@@ -54,12 +54,11 @@ const entity = '/config/ipfix-exporters/{extId}'
 export const ipfixExporterOperations = {
   listIpfixExporters: list('/config/ipfix-exporters', IpfixExporter, {
     ...view,
-    rateLimit: listRate,
     filter: ['collectorIp', 'extId', 'name'],
     orderby: ['collectorIp', 'name'],
   }),
   createIpfixExporter: create('/config/ipfix-exporters', IpfixExporter, mutation),
-  getIpfixExporterById: get(entity, IpfixExporter, { ...view, rateLimit: getRate }),
+  getIpfixExporterById: get(entity, IpfixExporter, view),
   updateIpfixExporterById: update(entity, IpfixExporter, mutation),
   deleteIpfixExporterById: remove(entity, IpfixExporter, mutation),
 }

@@ -3,7 +3,7 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { HighAvailabilityGroup } from './gateway.ts'
-import { gatewayReaders, gatewayWriters, getRate, listRate, mutationRate } from './roles.ts'
+import { gatewayReaders, gatewayWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPConfig, nameText, ownAttributes, State } from './shapes.ts'
 
 /** References of the remote side name entities of the other manager, or a remote gateway of this one. */
@@ -87,12 +87,11 @@ const entity = '/config/layer2-stretches/{extId}'
 export const layer2StretchOperations = {
   listLayer2Stretches: list('/config/layer2-stretches', Layer2Stretch, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'name', 'vni'],
     orderby: ['name', 'vni'],
   }),
   createLayer2Stretch: create('/config/layer2-stretches', Layer2Stretch, mutation),
-  getLayer2StretchById: get(entity, Layer2Stretch, { ...view, rateLimit: getRate }),
+  getLayer2StretchById: get(entity, Layer2Stretch, view),
   updateLayer2StretchById: update(entity, Layer2Stretch, mutation),
   deleteLayer2StretchById: remove(entity, Layer2Stretch, mutation),
 }

@@ -2,7 +2,7 @@
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { gatewayReaders, getRate, listRate } from './roles.ts'
+import { gatewayReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
 export const LearnedMacAddress = resource(
@@ -28,15 +28,9 @@ const path = '/config/layer2-stretches/{layer2StretchExtId}/learned-mac-addresse
 
 export const learnedMacAddressOperations = {
   listLearnedMacAddressesByLayer2StretchId: list(path, LearnedMacAddress, {
-    envelope: 'networking.v4.config.ListLearnedMacAddressesApiResponse',
     roles: gatewayReaders,
-    rateLimit: listRate,
     filter: ['macType', 'value'],
     orderby: ['macType', 'value'],
   }),
-  getLearnedMacAddressForLayer2StretchById: get(`${path}/{extId}`, LearnedMacAddress, {
-    envelope: 'networking.v4.config.GetLearnedMacAddressApiResponse',
-    roles: gatewayReaders,
-    rateLimit: getRate,
-  }),
+  getLearnedMacAddressForLayer2StretchById: get(`${path}/{extId}`, LearnedMacAddress, { roles: gatewayReaders }),
 }

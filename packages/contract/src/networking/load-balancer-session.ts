@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
+import { mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { PortRange } from './routing-policy.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
@@ -92,13 +92,12 @@ const entity = '/config/load-balancer-sessions/{extId}'
 export const loadBalancerSessionOperations = {
   listLoadBalancerSessions: list('/config/load-balancer-sessions', LoadBalancerSession, {
     ...view,
-    rateLimit: listRate,
     filter: names('extId, listener/virtualIP/ipAddress/ipv4/value, name, type, vpcReference'),
     orderby: ['name'],
     select: selectable,
   }),
   createLoadBalancerSession: create('/config/load-balancer-sessions', LoadBalancerSession, mutation),
-  getLoadBalancerSessionById: get(entity, LoadBalancerSession, { ...view, rateLimit: getRate, select: selectable }),
+  getLoadBalancerSessionById: get(entity, LoadBalancerSession, { ...view, select: selectable }),
   updateLoadBalancerSessionById: update(entity, LoadBalancerSession, mutation),
   deleteLoadBalancerSessionById: remove(entity, LoadBalancerSession, mutation),
 }

@@ -1,7 +1,7 @@
 /** For VPCs, overlays, advanced VLANs. Source: catalogue networking.json; behaviour networking.md 1.20, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
-import { controllerReaders, controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { controllerReaders, controllerWriters, slowMutationRate } from './roles.ts'
 import { Change, EntityMetadata } from './shapes.ts'
 
 export const NetworkController = resource(
@@ -38,9 +38,9 @@ const mutation = { roles: controllerWriters, rateLimit: slowMutationRate }
 const view = { roles: controllerReaders }
 
 export const networkControllerOperations = {
-  listNetworkControllers: list('/config/controllers', NetworkController, { ...view, rateLimit: listRate }),
+  listNetworkControllers: list('/config/controllers', NetworkController, view),
   createNetworkController: create('/config/controllers', NetworkController, mutation),
-  getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, { ...view, rateLimit: getRate }),
+  getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, view),
   updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, mutation),
   deleteNetworkControllerById: remove('/config/controllers/{extId}', NetworkController, mutation),
 }

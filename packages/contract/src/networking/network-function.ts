@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, mutationRate } from './roles.ts'
+import { mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 const threshold = () => s.withDefault(s.integer({ minimum: 1, maximum: 64 }), 3)
@@ -75,12 +75,11 @@ const one = `${functions}/{extId}` as const
 export const networkFunctionOperations = {
   listNetworkFunctions: list(functions, NetworkFunction, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'name', 'trafficForwardingMode'],
     orderby: ['name', 'trafficForwardingMode'],
   }),
   createNetworkFunction: create(functions, NetworkFunction, mutation),
-  getNetworkFunctionById: get(one, NetworkFunction, { ...view, rateLimit: getRate }),
+  getNetworkFunctionById: get(one, NetworkFunction, view),
   updateNetworkFunctionById: update(one, NetworkFunction, mutation),
   deleteNetworkFunctionById: remove(one, NetworkFunction, mutation),
 }

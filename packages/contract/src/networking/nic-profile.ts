@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, slowMutationRate, switchReaders } from './roles.ts'
+import { slowMutationRate, switchReaders } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 export const NicProfile = resource(
@@ -63,13 +63,12 @@ const one = `${profiles}/{extId}` as const
 export const nicProfileOperations = {
   listNicProfiles: list(profiles, NicProfile, {
     ...view,
-    rateLimit: listRate,
     filter: [...ordered, 'extId'],
     orderby: ordered,
     select: selectable,
   }),
   createNicProfile: create(profiles, NicProfile, mutation),
-  getNicProfileById: get(one, NicProfile, { ...view, rateLimit: getRate }),
+  getNicProfileById: get(one, NicProfile, view),
   updateNicProfileById: update(one, NicProfile, mutation),
   deleteNicProfileById: remove(one, NicProfile, mutation),
   associateHostNicToNicProfile: action(`${one}/$actions/associate-host-nic`, {

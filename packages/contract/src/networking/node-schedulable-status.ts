@@ -1,7 +1,6 @@
 /** Whether VMs may run on a host; not stored. Source: catalogue networking.json; behaviour networking.md 1.18, 2. */
 import { list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
-import { listRate } from './roles.ts'
 import { switchReaders } from './virtual-switch.ts'
 
 /** Has the id of the host. */
@@ -17,7 +16,6 @@ export const NodeSchedulableStatus = resource(
 export const nodeSchedulableStatusOperations = {
   listNodeSchedulableStatus: list('/config/node-schedulable-statuses', NodeSchedulableStatus, {
     roles: switchReaders,
-    rateLimit: listRate,
     envelope: 'networking.v4.config.ListNodeSchedulableStatusesApiResponse',
     clusterId: 'optional',
     filter: ['extId', 'isNeverSchedulable'],

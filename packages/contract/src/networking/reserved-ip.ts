@@ -3,7 +3,7 @@ import { action, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { listRate, subnetReaders } from './roles.ts'
+import { subnetReaders } from './roles.ts'
 import { Subnet } from './subnet.ts'
 
 export const ReservedIp = resource(
@@ -43,7 +43,6 @@ export const reservedIpOperations = {
     envelope: 'networking.v4.config.ListSubnetReservedIpsApiResponse',
     iam: 'View_Subnet',
     roles: subnetReaders,
-    rateLimit: listRate,
     filter: ['clientContext', 'extId', 'ipv4Address'],
     // `ipv4Address` orders numerically.
     orderby: ['clientContext', 'extId', 'ipv4Address'],

@@ -1,7 +1,7 @@
 /** Source: catalogue networking.json; behaviour networking.md 1.6, 2, operation-roles.tsv. */
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, routingReaders } from './roles.ts'
+import { routingReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
 export const RouteTable = resource(
@@ -24,9 +24,8 @@ const view = { roles: routingReaders }
 export const routeTableOperations = {
   listRouteTables: list('/config/route-tables', RouteTable, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'externalRoutingDomainReference', 'vpcReference'],
     orderby: ['vpcReference'],
   }),
-  getRouteTableById: get('/config/route-tables/{extId}', RouteTable, { ...view, rateLimit: getRate }),
+  getRouteTableById: get('/config/route-tables/{extId}', RouteTable, view),
 }

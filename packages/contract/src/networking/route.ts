@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { Nexthop } from './bgp-route.ts'
-import { bgpReaders, getRate, listRate, mutationRate } from './roles.ts'
+import { bgpReaders, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
 /** Derived from destination and nexthop: equal routes are refused, and a nexthop in use is not deleted. */
@@ -45,8 +45,6 @@ const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateL
 export const routeOperations = {
   listRoutesByRouteTableId: list(routes, Route, {
     ...view,
-    envelope: 'networking.v4.config.ListRoutesApiResponse',
-    rateLimit: listRate,
     filter: names(`
       destination, extId, externalRoutingDomainReference, isActive, name, nexthop/nexthopName, nexthop/nexthopReference,
       nexthop/nexthopType, priority, routeTableReference, routeType, vpcReference
@@ -54,11 +52,7 @@ export const routeOperations = {
     orderby: names('isActive, name, priority, routeType'),
   }),
   createRouteForRouteTable: create(routes, Route, mutation),
-  getRouteForRouteTableById: get(`${routes}/{extId}`, Route, {
-    ...view,
-    envelope: 'networking.v4.config.GetRouteApiResponse',
-    rateLimit: getRate,
-  }),
+  getRouteForRouteTableById: get(`${routes}/{extId}`, Route, view),
   updateRouteForRouteTableById: update(`${routes}/{extId}`, Route, mutation),
   deleteRouteForRouteTableById: remove(`${routes}/{extId}`, Route, mutation),
 }

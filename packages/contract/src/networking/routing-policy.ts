@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
+import { mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
 const port = () => s.integer({ minimum: 0, maximum: 65535 })
@@ -101,7 +101,6 @@ const view = { roles: routingReaders }
 export const routingPolicyOperations = {
   listRoutingPolicies: list('/config/routing-policies', RoutingPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: names(`
       extId, name, policies/policyAction/actionType, policies/policyMatch/protocolType, policies/policyMatch/source,
       priority, vpcExtId
@@ -112,7 +111,7 @@ export const routingPolicyOperations = {
     expandedType: 'networking.v4.config.RoutingPolicyProjection',
   }),
   createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, mutation),
-  getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, { ...view, rateLimit: getRate }),
+  getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, view),
   updateRoutingPolicyById: update('/config/routing-policies/{extId}', RoutingPolicy, mutation),
   deleteRoutingPolicyById: remove('/config/routing-policies/{extId}', RoutingPolicy, mutation),
   clearRoutingPolicyCounters: action('/stats/routing-policies/$actions/clear', {

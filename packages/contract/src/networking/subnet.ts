@@ -4,7 +4,7 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
-import { getRate, listRate, mutationRate, subnetReaders } from './roles.ts'
+import { mutationRate, subnetReaders } from './roles.ts'
 import {
   changeHolding,
   descriptionText,
@@ -117,7 +117,6 @@ const mutation = {
 export const subnetOperations = {
   listSubnets: list('/config/subnets', Subnet, {
     ...view,
-    rateLimit: listRate,
     filter: ['clusterReference', 'extId', 'isExternal', 'name', 'subnetType', 'vpcReference'],
     orderby: ['name'],
     select: names(`
@@ -135,7 +134,7 @@ export const subnetOperations = {
     roles: names('Account Owner, Administrator, Network Infra Admin, Platform Admin, Super Admin, User, VPC Admin'),
     rateLimit: mutationRate,
   }),
-  getSubnetById: get('/config/subnets/{extId}', Subnet, { ...view, rateLimit: getRate }),
+  getSubnetById: get('/config/subnets/{extId}', Subnet, view),
   updateSubnetById: update('/config/subnets/{extId}', Subnet, mutation),
   deleteSubnetById: remove('/config/subnets/{extId}', Subnet, mutation),
 }

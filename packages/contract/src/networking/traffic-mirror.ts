@@ -1,7 +1,7 @@
 /** Copies of the traffic of NICs, for analysis. Source: catalogue networking.json; behaviour networking.md 1.16, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
+import { mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 const port = {
@@ -66,12 +66,11 @@ const entity = '/config/traffic-mirrors/{extId}'
 export const trafficMirrorOperations = {
   listTrafficMirrors: list('/config/traffic-mirrors', TrafficMirror, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'isEnabled', 'name'],
     orderby: ['name'],
   }),
   createTrafficMirror: create('/config/traffic-mirrors', TrafficMirror, mutation),
-  getTrafficMirrorById: get(entity, TrafficMirror, { ...view, rateLimit: getRate }),
+  getTrafficMirrorById: get(entity, TrafficMirror, view),
   updateTrafficMirrorById: update(entity, TrafficMirror, mutation),
   deleteTrafficMirrorById: remove(entity, TrafficMirror, mutation),
 }

@@ -1,7 +1,6 @@
 /** The uplinks of a virtual switch on a host; not stored. Source: catalogue networking.json; behaviour networking.md 1.18, 2. */
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 import { switchReaders } from './virtual-switch.ts'
 
@@ -31,9 +30,8 @@ const view = { roles: switchReaders, deployments: ['on-prem'] } as const
 export const uplinkBondOperations = {
   listUplinkBonds: list('/config/uplink-bonds', UplinkBond, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'hostReference'],
     orderby: ['name'],
   }),
-  getUplinkBondById: get('/config/uplink-bonds/{extId}', UplinkBond, { ...view, rateLimit: getRate }),
+  getUplinkBondById: get('/config/uplink-bonds/{extId}', UplinkBond, view),
 }

@@ -4,7 +4,7 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { IPv4Address } from '../shapes.ts'
-import { controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { controllerWriters, slowMutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPv4Subnet, nameText, ownAttributes } from './shapes.ts'
 
 const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
@@ -98,14 +98,12 @@ const mutation = {
 export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {
     ...view,
-    rateLimit: listRate,
     clusterId: 'optional',
     filter: ['clusters/extId', 'extId', 'isDefault', 'name'],
     orderby: ['extId', 'isDefault', 'name'],
   }),
   getVirtualSwitchById: get('/config/virtual-switches/{extId}', VirtualSwitch, {
     ...view,
-    rateLimit: getRate,
     // Deprecated; ignored.
     clusterId: 'optional',
   }),

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { action, baseFields, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { listRate, mutationRate, subnetReaders } from './roles.ts'
+import { mutationRate, subnetReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
 export const Vnic = resource(
@@ -37,7 +37,6 @@ export const vnicOperations = {
     envelope: 'networking.v4.config.ListSubnetVnicsApiResponse',
     iam: 'View_Subnet',
     roles: subnetReaders,
-    rateLimit: listRate,
     filter: ['extId', 'macAddress', 'vmReference'],
     orderby: ['extId', 'macAddress', 'vmReference'],
     select: names(`
@@ -45,7 +44,6 @@ export const vnicOperations = {
     `),
   }),
   migrateVnicById: action('/config/vnics/{extId}/$actions/migrate', {
-    iam: 'Migrate_VNIC',
     of: Vnic,
     roles: ['Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
     rateLimit: mutationRate,

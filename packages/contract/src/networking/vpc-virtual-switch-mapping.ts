@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, list, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
-import { listRate, slowMutationRate } from './roles.ts'
+import { slowMutationRate } from './roles.ts'
 import { changeHolding, EntityMetadata } from './shapes.ts'
 
 export const VpcVirtualSwitchMapping = resource(
@@ -38,7 +38,6 @@ const mappings = '/config/vpc-virtual-switch-mappings'
 export const vpcVirtualSwitchMappingOperations = {
   listVpcVirtualSwitchMappings: list(mappings, VpcVirtualSwitchMapping, {
     roles: readers,
-    rateLimit: listRate,
     filter: ['clusterUuids', 'extId', 'virtualSwitchUuid'],
   }),
   /** Creates or replaces the mapping of each named cluster, all or none. */

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { getRate, listRate, mutationRate, vpcReaders, vpcWriters } from './roles.ts'
+import { mutationRate, vpcReaders, vpcWriters } from './roles.ts'
 import {
   changeHolding,
   descriptionText,
@@ -78,7 +78,6 @@ const view = { roles: vpcReaders }
 export const vpcOperations = {
   listVpcs: list('/config/vpcs', Vpc, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'name', 'vpcType'],
     orderby: ['name'],
     select: names(`
@@ -87,7 +86,7 @@ export const vpcOperations = {
     `),
   }),
   createVpc: create('/config/vpcs', Vpc, mutation),
-  getVpcById: get('/config/vpcs/{extId}', Vpc, { ...view, rateLimit: getRate }),
+  getVpcById: get('/config/vpcs/{extId}', Vpc, view),
   updateVpcById: update('/config/vpcs/{extId}', Vpc, mutation),
   deleteVpcById: remove('/config/vpcs/{extId}', Vpc, mutation),
 }

@@ -1,7 +1,7 @@
 /** Remote devices whose configuration is generated. Not stored. Source: catalogue networking.json; networking.md 1.11. */
 import { list, read, resource } from '../operation.ts'
 import * as s from '../schema.ts'
-import { gatewayReaders, getRate, listRate } from './roles.ts'
+import { gatewayReaders, getRate } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
 export const VpnAppliance = resource(
@@ -25,13 +25,13 @@ export const vpnApplianceOperations = {
   listVpnAppliancesByVpnConnectionId: list(vendorConfigs, VpnAppliance, {
     ...view,
     envelope: 'networking.v4.config.ListVpnVendorConfigsApiResponse',
-    rateLimit: listRate,
     filter: ['extId', 'name', 'version'],
     orderby: ['name', 'version'],
   }),
   getVpnApplianceForVpnConnectionById: read(`${vendorConfigs}/{extId}`, s.text({ multiline: true }), {
     ...view,
     of: VpnAppliance,
+    envelope: 'networking.v4.config.GetVpnApplianceForVpnConnectionApiResponse',
     rateLimit: getRate,
     alsoProduces: ['text/plain'],
   }),

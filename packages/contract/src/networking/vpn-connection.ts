@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { gatewayReaders, gatewayWriters, getRate, listRate, mutationRate } from './roles.ts'
+import { gatewayReaders, gatewayWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText, ownAttributes, Status } from './shapes.ts'
 
 const authenticationAlgorithm = () =>
@@ -91,12 +91,11 @@ const view = { roles: gatewayReaders }
 export const vpnConnectionOperations = {
   listVpnConnections: list('/config/vpn-connections', VpnConnection, {
     ...view,
-    rateLimit: listRate,
     filter: names('dynamicRoutePriority, localGatewayReference, name, remoteGatewayReference'),
     orderby: names('dynamicRoutePriority, name'),
   }),
   createVpnConnection: create('/config/vpn-connections', VpnConnection, mutation),
-  getVpnConnectionById: get('/config/vpn-connections/{extId}', VpnConnection, { ...view, rateLimit: getRate }),
+  getVpnConnectionById: get('/config/vpn-connections/{extId}', VpnConnection, view),
   updateVpnConnectionById: update('/config/vpn-connections/{extId}', VpnConnection, mutation),
   deleteVpnConnectionById: remove('/config/vpn-connections/{extId}', VpnConnection, mutation),
 }

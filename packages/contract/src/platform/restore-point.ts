@@ -38,7 +38,6 @@ const view = { roles: backupReaders, rateLimit: perSecond(5) }
 export const restorePointOperations = {
   listRestorePoints: list(restorePoints, RestorePoint, {
     ...view,
-    deployments: ['on-prem', 'cloud'],
     pathKinds: { restoreSourceExtId: 'RestoreSource' },
     filter: ['creationTime'],
     orderby: ['creationTime'],

@@ -14,7 +14,6 @@ export const volumeDiskStatsOperations = {
   getVolumeDiskStats: read('/stats/volume-groups/{volumeGroupExtId}/disks/{extId}', VolumeDiskStats.schema, {
     ...volumeStatistics,
     of: VolumeDisk,
-    envelope: 'volumes.v4.stats.GetVolumeDiskStatsApiResponse',
     iam: 'View_Volume_Disk_Stats',
   }),
 }

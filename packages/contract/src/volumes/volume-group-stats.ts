@@ -44,7 +44,6 @@ export const volumeGroupStatsOperations = {
   getVolumeGroupStats: read('/stats/volume-groups/{extId}', VolumeGroupStats.schema, {
     ...volumeStatistics,
     of: VolumeGroup,
-    envelope: 'volumes.v4.stats.GetVolumeGroupStatsApiResponse',
     iam: 'View_Volume_Group_Stats',
   }),
 }

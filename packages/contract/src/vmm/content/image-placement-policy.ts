@@ -6,7 +6,7 @@ import { names } from '../../names.ts'
 import { action, create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, imagePolicyReaders, listRate, policyMutationRate } from '../roles.ts'
+import { imagePolicyReaders, policyMutationRate } from '../roles.ts'
 import { ImagesFilter } from './category-filter.ts'
 
 export const ImagePlacementPolicy = resource(
@@ -47,7 +47,6 @@ const change = { rateLimit: policyMutationRate, ifMatch: 'required', requestId: 
 export const imagePlacementPolicyOperations = {
   listPlacementPolicies: list('/images/config/placement-policies', ImagePlacementPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: names('createTime, description, enforcementState, extId, name'),
     orderby: ['description', 'enforcementState', 'name'],
     select: names(`
@@ -59,10 +58,7 @@ export const imagePlacementPolicyOperations = {
     rateLimit: policyMutationRate,
     requestId: 'required',
   }),
-  getPlacementPolicyById: get('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
-    ...view,
-    rateLimit: getRate,
-  }),
+  getPlacementPolicyById: get('/images/config/placement-policies/{extId}', ImagePlacementPolicy, view),
   updatePlacementPolicyById: update('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
     ...change,
     roles: editors,

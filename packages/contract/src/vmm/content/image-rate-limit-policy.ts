@@ -3,7 +3,7 @@ import { names } from '../../names.ts'
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, imagePolicyReaders, listRate, policyMutationRate } from '../roles.ts'
+import { imagePolicyReaders, policyMutationRate } from '../roles.ts'
 import { ImagesFilter } from './category-filter.ts'
 
 export const ImageRateLimitPolicy = resource(
@@ -41,7 +41,6 @@ const mutation = { roles: writers, rateLimit: policyMutationRate }
 export const imageRateLimitPolicyOperations = {
   listRateLimitPolicies: list('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: names('createTime, description, extId, name, rateLimitKbps'),
     orderby: ['description', 'lastUpdateTime', 'name', 'rateLimitKbps'],
   }),
@@ -49,10 +48,7 @@ export const imageRateLimitPolicyOperations = {
     ...mutation,
     requestId: 'required',
   }),
-  getRateLimitPolicyById: get('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
-    ...view,
-    rateLimit: getRate,
-  }),
+  getRateLimitPolicyById: get('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, view),
   updateRateLimitPolicyById: update('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
     ...mutation,
     requestId: 'required',
@@ -60,7 +56,6 @@ export const imageRateLimitPolicyOperations = {
   deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, mutation),
   listEffectiveRateLimitPolicies: list('/images/config/effective-rate-limit-policies', EffectiveRateLimitPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: ['clusterExtId', 'extId'],
     orderby: ['clusterExtId'],
   }),

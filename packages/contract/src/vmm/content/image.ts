@@ -3,7 +3,6 @@ import { names } from '../../names.ts'
 import { action, create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate } from '../roles.ts'
 import { placementRetry } from './placement-retry.ts'
 
 // Checked at creation only, because the image outlives the disk.
@@ -98,7 +97,6 @@ const view = { roles: readers }
 export const imageOperations = {
   listImages: list('/content/images', Image, {
     ...view,
-    rateLimit: listRate,
     filter: names('categoryExtIds, clusterLocationExtIds, createTime, description, extId, name, sizeBytes, type'),
     orderby: ['description', 'lastUpdateTime', 'name', 'sizeBytes', 'type'],
     select: names(`
@@ -107,7 +105,7 @@ export const imageOperations = {
     `),
   }),
   createImage: create('/content/images', Image, { roles: creators, rateLimit: mutationRate, requestId: 'required' }),
-  getImageById: get('/content/images/{extId}', Image, { ...view, rateLimit: getRate }),
+  getImageById: get('/content/images/{extId}', Image, view),
   updateImageById: update('/content/images/{extId}', Image, {
     roles: editors,
     rateLimit: mutationRate,

@@ -4,7 +4,6 @@ import { action, create, get, list, perSecond, read, remove, resource, update } 
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { CategoryReference } from '../references.ts'
-import { getRate, listRate } from '../roles.ts'
 import { vmOverrides } from '../vm/clone.ts'
 import { CdRom } from '../vm/parts/cd-rom.ts'
 import { Nic } from '../vm/parts/nic.ts'
@@ -90,7 +89,6 @@ const one = '/content/ovas/{extId}'
 export const ovaOperations = {
   listOvas: list('/content/ovas', Ova, {
     ...view,
-    rateLimit: listRate,
     filter: names('createTime, diskFormat, extId, name, parentVm, sizeBytes'),
     orderby: names('createTime, lastUpdateTime, name, sizeBytes'),
     select: names(`
@@ -99,7 +97,7 @@ export const ovaOperations = {
     `),
   }),
   createOva: create('/content/ovas', Ova, mutation),
-  getOvaById: get(one, Ova, { ...view, rateLimit: getRate }),
+  getOvaById: get(one, Ova, view),
   updateOvaById: update(one, Ova, { ...mutation, body: ChangedOva }),
   deleteOvaById: remove(one, Ova, mutation),
   deployOva: action('/content/ovas/{extId}/$actions/deploy', { ...mutation, of: Ova, body: OvaDeploymentSpec }),

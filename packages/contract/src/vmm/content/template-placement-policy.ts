@@ -6,7 +6,7 @@ import { names } from '../../names.ts'
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyWriters } from '../roles.ts'
 import { TemplatesFilter } from './category-filter.ts'
 
 export const TemplatePlacementPolicy = resource(
@@ -40,16 +40,12 @@ const shown = names('createTime, description, extId, name, placementType, update
 export const templatePlacementPolicyOperations = {
   listTemplatePlacementPolicies: list('/config/template-placement-policies', TemplatePlacementPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: shown,
     orderby: shown,
     select: shown,
   }),
   createTemplatePlacementPolicy: create('/config/template-placement-policies', TemplatePlacementPolicy, mutation),
-  getTemplatePlacementPolicyById: get('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
-    ...view,
-    rateLimit: getRate,
-  }),
+  getTemplatePlacementPolicyById: get('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, view),
   updateTemplatePlacementPolicyById: update(
     '/config/template-placement-policies/{extId}',
     TemplatePlacementPolicy,

@@ -2,7 +2,6 @@
 import { action, create, get, list, perSecond, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate } from '../roles.ts'
 import { vmOverrides } from '../vm/clone.ts'
 import {
   SysprepConfigOverrideSpec,
@@ -148,7 +147,6 @@ const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual 
 const readers: readonly RoleName[] = [...writers, 'Platform Viewer', 'Virtual Machine Operator']
 
 const view = { roles: readers }
-const viewVersions = { roles: readers }
 const mutation = { roles: writers, rateLimit: perSecond(2, 2, 5), requestId: 'required' } as const
 const acting = { ...mutation, of: Template } as const
 
@@ -159,7 +157,6 @@ const version = '/content/templates/{templateExtId}/versions/{extId}'
 export const templateOperations = {
   listTemplates: list('/content/templates', Template, {
     ...view,
-    rateLimit: listRate,
     filter: ['createTime', 'extId', 'templateDescription', 'templateName', 'updateTime'],
     orderby: ['templateName', 'updateTime'],
     select: [
@@ -175,7 +172,7 @@ export const templateOperations = {
     ],
   }),
   createTemplate: create('/content/templates', Template, { ...mutation, body: NewTemplate }),
-  getTemplateById: get(one, Template, { ...view, rateLimit: getRate }),
+  getTemplateById: get(one, Template, view),
   updateTemplateById: update(one, Template, mutation),
   deleteTemplateById: remove(one, Template, mutation),
   publishTemplate: action('/content/templates/{extId}/$actions/publish', {
@@ -198,12 +195,11 @@ export const templateOperations = {
 
 export const templateVersionOperations = {
   listTemplateVersions: list(versions, TemplateVersion, {
-    ...viewVersions,
-    rateLimit: listRate,
+    ...view,
     filter: ['createTime', 'extId', 'versionDescription', 'versionName'],
     orderby: ['createTime', 'versionName'],
     select: 'any',
   }),
-  getTemplateVersionById: get(version, TemplateVersion, { ...viewVersions, rateLimit: getRate }),
+  getTemplateVersionById: get(version, TemplateVersion, view),
   deleteTemplateVersionById: remove(version, TemplateVersion, mutation),
 }

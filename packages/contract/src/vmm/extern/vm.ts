@@ -4,7 +4,6 @@ import { action, baseFields, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
 import {
-  getRate,
   vmListRate,
   vmMutationRate,
   vmOperators,
@@ -150,7 +149,7 @@ export const externVmOperations = {
     orderby: ['guestOsName', 'memorySizeBytes', 'name', 'numCoresPerSocket', 'numCpus', 'virtualHardwareVersion'],
     select: 'any',
   }),
-  getVmById: get('/extern/config/vms/{extId}', ExternVm, { ...view, rateLimit: getRate }),
+  getVmById: get('/extern/config/vms/{extId}', ExternVm, view),
   assignVmOwner: action('/extern/config/vms/{extId}/$actions/assign-owner', { ...owning, body: OwnershipInfo }),
   associateCategories: action('/extern/config/vms/{extId}/$actions/associate-categories', {
     ...categorizing,

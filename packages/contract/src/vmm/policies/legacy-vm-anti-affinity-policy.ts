@@ -1,7 +1,7 @@
 /** Groups of VMs that an older release keeps apart in one cluster. Source: catalogue vmm.json; behaviour vmm.md 1.12, 2. */
 import { list, remove, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { ClusterReference, VmReference } from './references.ts'
 
 export const LegacyVmAntiAffinityPolicy = resource(
@@ -24,7 +24,6 @@ const path = '/ahv/policies/legacy-vm-anti-affinity-policies'
 export const legacyVmAntiAffinityPolicyOperations = {
   listLegacyVmAntiAffinityPolicies: list(path, LegacyVmAntiAffinityPolicy, {
     roles: policyReaders,
-    rateLimit: listRate,
     filter: ['extId', 'name'],
   }),
   deleteLegacyVmAntiAffinityPolicyById: remove(`${path}/{extId}`, LegacyVmAntiAffinityPolicy, {

@@ -1,7 +1,7 @@
 /** VMs of one category run on different hosts. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9. */
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, empty, HostReference, UserReference } from './references.ts'
 
 export const VmAntiAffinityPolicy = resource(
@@ -66,15 +66,11 @@ const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestI
 export const vmAntiAffinityPolicyOperations = {
   listVmAntiAffinityPolicies: list('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
     ...reading,
-    rateLimit: listRate,
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
   createVmAntiAffinityPolicy: create('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, mutation),
-  getVmAntiAffinityPolicyById: get('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
-    ...reading,
-    rateLimit: getRate,
-  }),
+  getVmAntiAffinityPolicyById: get('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, reading),
   updateVmAntiAffinityPolicyById: update(
     '/ahv/policies/vm-anti-affinity-policies/{extId}',
     VmAntiAffinityPolicy,
@@ -87,6 +83,6 @@ export const vmAntiAffinityPolicyOperations = {
   listVmAntiAffinityPolicyVmComplianceStates: list(
     '/ahv/policies/vm-anti-affinity-policies/{vmAntiAffinityPolicyExtId}/vm-compliance-states',
     VmAntiAffinityPolicyVmComplianceState,
-    { ...reading, rateLimit: listRate },
+    reading,
   ),
 }

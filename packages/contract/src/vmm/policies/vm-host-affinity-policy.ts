@@ -1,7 +1,7 @@
 /** VMs run only on hosts with certain categories. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9. */
 import { action, create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, empty, HostReference, UserReference } from './references.ts'
 
 const categories = s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50, uniqueItems: true })
@@ -71,15 +71,11 @@ const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestI
 export const vmHostAffinityPolicyOperations = {
   listVmHostAffinityPolicies: list('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, {
     ...reading,
-    rateLimit: listRate,
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
   createVmHostAffinityPolicy: create('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, mutation),
-  getVmHostAffinityPolicyById: get('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
-    ...reading,
-    rateLimit: getRate,
-  }),
+  getVmHostAffinityPolicyById: get('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, reading),
   updateVmHostAffinityPolicyById: update(
     '/ahv/policies/vm-host-affinity-policies/{extId}',
     VmHostAffinityPolicy,
@@ -97,6 +93,6 @@ export const vmHostAffinityPolicyOperations = {
   listVmHostAffinityPolicyVmComplianceStates: list(
     '/ahv/policies/vm-host-affinity-policies/{vmHostAffinityPolicyExtId}/vm-compliance-states',
     VmHostAffinityPolicyVmComplianceState,
-    { ...reading, rateLimit: listRate },
+    reading,
   ),
 }

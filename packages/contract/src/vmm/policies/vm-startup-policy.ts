@@ -1,7 +1,7 @@
 /** The order in which VMs start again after a loss of hosts. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.13, 2, 3.9. */
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, empty, UserReference } from './references.ts'
 
 const PolicyReference = s.object('vmm.v4.ahv.policies.VmStartupPolicyReference', { extId: s.uuid() })
@@ -128,7 +128,7 @@ export const VmStartupPolicyVmComplianceState = resource(
 const path = '/ahv/policies/vm-startup-policies'
 const one = `${path}/{extId}` as const
 const below = `${path}/{vmStartupPolicyExtId}` as const
-const reading = { iam: 'View_VM_Startup_Policy', roles: policyReaders, rateLimit: listRate }
+const reading = { iam: 'View_VM_Startup_Policy', roles: policyReaders }
 const readingDependencies = { ...reading, iam: 'View_VM_Startup_Policy_Dependency_Conflict' }
 const readingConditions = { ...reading, iam: 'View_VM_Startup_Policy_Start_Condition_Conflict' }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate } as const
@@ -153,7 +153,7 @@ export const vmStartupPolicyOperations = {
     orderby: ['createTime', 'extId', 'name', 'updateTime'],
   }),
   createVmStartupPolicy: create(path, VmStartupPolicy, mutation),
-  getVmStartupPolicyById: get(one, VmStartupPolicy, { ...reading, rateLimit: getRate }),
+  getVmStartupPolicyById: get(one, VmStartupPolicy, reading),
   updateVmStartupPolicyById: update(one, VmStartupPolicy, mutation),
   deleteVmStartupPolicyById: remove(one, VmStartupPolicy, mutation),
   listVmStartupPolicyVmComplianceStates: list(
@@ -162,10 +162,7 @@ export const vmStartupPolicyOperations = {
     reading,
   ),
   listVmStartupPolicyDependencyConflicts: list(dependencies, DependencyConflict, readingDependencies),
-  getVmStartupPolicyDependencyConflictById: get(`${dependencies}/{extId}`, DependencyConflict, {
-    ...readingDependencies,
-    rateLimit: getRate,
-  }),
+  getVmStartupPolicyDependencyConflictById: get(`${dependencies}/{extId}`, DependencyConflict, readingDependencies),
   listVmStartupPolicyDependencyConflictDependeeVms: list(
     `${dependencyVms}/dependee-vms`,
     VmOfConflict,
@@ -177,10 +174,7 @@ export const vmStartupPolicyOperations = {
     vmsOfDependency,
   ),
   listVmStartupPolicyStartConditionConflicts: list(conditions, StartConditionConflict, readingConditions),
-  getVmStartupPolicyStartConditionConflictById: get(`${conditions}/{extId}`, StartConditionConflict, {
-    ...readingConditions,
-    rateLimit: getRate,
-  }),
+  getVmStartupPolicyStartConditionConflictById: get(`${conditions}/{extId}`, StartConditionConflict, readingConditions),
   listVmStartupPolicyStartConditionConflictDependeeVms: list(
     `${conditionVms}/dependee-vms`,
     VmOfConflict,

@@ -6,7 +6,7 @@ import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
 import { ExternVm } from '../extern/vm.ts'
 import { CategoryReference, OwnershipInfo, SubnetReference } from '../references.ts'
-import { getRate, listRate, vmSlowMutationRate } from '../roles.ts'
+import { vmSlowMutationRate } from '../roles.ts'
 import { macAddress } from './parts/nic.ts'
 import { Vm } from './vm.ts'
 
@@ -147,7 +147,6 @@ const fields = names(`
 export const vmRecoveryPointOperations = {
   listVmRecoveryPoints: list('/ahv/config/vm-recovery-points', VmRecoveryPoint, {
     ...view,
-    rateLimit: listRate,
     filter: fields,
     orderby: fields,
     select: fields,
@@ -157,10 +156,7 @@ export const vmRecoveryPointOperations = {
     body: NewVmRecoveryPoint,
     envelope: 'vmm.v4.ahv.config.CreateVMRecoveryPointApiResponse',
   }),
-  getVmRecoveryPointByExtId: get('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, {
-    ...view,
-    rateLimit: getRate,
-  }),
+  getVmRecoveryPointByExtId: get('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, view),
   deleteVmRecoveryPointByExtId: remove('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, mutation),
   restoreVmRecoveryPoint: action('/ahv/config/vm-recovery-points/{extId}/$actions/restore', {
     ...mutation,

@@ -16,7 +16,6 @@ import {
 } from '../references.ts'
 import {
   consoleTokenRate,
-  getRate,
   vmListRate,
   vmMigrators,
   vmMutationRate,
@@ -258,7 +257,7 @@ export const vmOperations = {
     iam: 'Create_New_Virtual_Machine',
     roles: [...vmWriters, 'Backup Admin', 'Disaster Recovery Admin', 'Management Connector'],
   }),
-  getVmById: get('/ahv/config/vms/{extId}', Vm, { ...view, rateLimit: getRate }),
+  getVmById: get('/ahv/config/vms/{extId}', Vm, view),
   updateVmById: update('/ahv/config/vms/{extId}', Vm, {
     ...mutation,
     iam: 'Update_Virtual_Machine_Basic_Config',

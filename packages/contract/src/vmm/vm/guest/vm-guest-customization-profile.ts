@@ -1,7 +1,7 @@
 /** Windows setup settings that VMs are made with. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.14, 2, 3.9. */
 import { create, get, list, remove, resource, update } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyWriters } from '../../roles.ts'
+import { policyMutationRate, policyWriters } from '../../roles.ts'
 import { VmGcProfileSysprepConfig } from './customization-profile.ts'
 
 // Not checked: the service sets it, and the user may be deleted later.
@@ -34,16 +34,12 @@ const listed = ['createTime', 'description', 'extId', 'name', 'updateTime']
 export const vmGuestCustomizationProfileOperations = {
   listVmGuestCustomizationProfiles: list(path, VmGuestCustomizationProfile, {
     ...reading,
-    rateLimit: listRate,
     filter: listed,
     orderby: listed,
     select: [...listed, 'config', 'createdBy', 'links', 'tenantId', 'updatedBy'],
   }),
   createVmGuestCustomizationProfile: create(path, VmGuestCustomizationProfile, mutation),
-  getVmGuestCustomizationProfileById: get(`${path}/{extId}`, VmGuestCustomizationProfile, {
-    ...reading,
-    rateLimit: getRate,
-  }),
+  getVmGuestCustomizationProfileById: get(`${path}/{extId}`, VmGuestCustomizationProfile, reading),
   updateVmGuestCustomizationProfileById: update(`${path}/{extId}`, VmGuestCustomizationProfile, mutation),
   deleteVmGuestCustomizationProfileById: remove(`${path}/{extId}`, VmGuestCustomizationProfile, mutation),
 }

@@ -3,7 +3,7 @@ import { action, create, get, list, remove, resource, update } from '../../../op
 import type { RoleName } from '../../../roles.ts'
 import * as s from '../../../schema.ts'
 import { StorageClusterReference, StorageContainerReference, VmReference } from '../../references.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 /** Default bus: SCSI. Default index: the lowest free one. */
 export const DiskAddress = s.object('vmm.v4.ahv.config.DiskAddress', {
@@ -117,9 +117,9 @@ const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'req
 const setting = { of: Disk, roles: vmWriters, rateLimit: vmMutationRate } as const
 
 export const diskOperations = {
-  listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, { ...view, rateLimit: listRate }),
+  listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, view),
   createDisk: create('/ahv/config/vms/{vmExtId}/disks', Disk, { ...change, roles: provisioners }),
-  getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, { ...view, rateLimit: getRate }),
+  getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, view),
   updateDiskById: update('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
     ...change,
     roles: [...vmWriters, 'Management Connector'],

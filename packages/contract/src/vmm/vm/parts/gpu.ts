@@ -1,7 +1,7 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
 import { create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const SBDF = s.object('vmm.v4.ahv.config.SBDF', {
   segment: s.readOnly(s.integer()),
@@ -41,8 +41,8 @@ const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required
 const gpus = '/ahv/config/vms/{vmExtId}/gpus'
 
 export const gpuOperations = {
-  listGpusByVmId: list(gpus, Gpu, { ...view, rateLimit: listRate, filter: ['extId', 'mode', 'vendor'] }),
+  listGpusByVmId: list(gpus, Gpu, { ...view, filter: ['extId', 'mode', 'vendor'] }),
   createGpu: create(gpus, Gpu, change),
-  getGpuById: get(`${gpus}/{extId}`, Gpu, { ...view, rateLimit: getRate }),
+  getGpuById: get(`${gpus}/{extId}`, Gpu, view),
   deleteGpuById: remove(`${gpus}/{extId}`, Gpu, change),
 }

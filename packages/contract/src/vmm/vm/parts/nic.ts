@@ -14,7 +14,7 @@ import {
   NicProfileReference,
   SubnetReference,
 } from '../../references.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmSlowMutationRate, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmSlowMutationRate, vmWriters } from '../../roles.ts'
 
 /** Unicast; stored in lower case. */
 export const macAddress = () => s.text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
@@ -126,11 +126,10 @@ const nics = '/ahv/config/vms/{vmExtId}/nics'
 export const nicOperations = {
   listNicsByVmId: list(nics, Nic, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'networkInfo/subnet/extId', 'nicNetworkInfo/subnet/extId'],
   }),
   createNic: create(nics, Nic, change),
-  getNicById: get(`${nics}/{extId}`, Nic, { ...view, rateLimit: getRate }),
+  getNicById: get(`${nics}/{extId}`, Nic, view),
   updateNicById: update(`${nics}/{extId}`, Nic, change),
   deleteNicById: remove(`${nics}/{extId}`, Nic, change),
   assignIpById: action(`${nics}/{extId}/$actions/assign-ip`, {

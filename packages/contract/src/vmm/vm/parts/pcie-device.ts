@@ -1,7 +1,7 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.5, 2. */
 import { create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const PcieDeviceReference = s.object('vmm.v4.ahv.config.PcieDeviceReference', {
   deviceExtId: s.optional(s.uuid()),
@@ -33,8 +33,8 @@ const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required
 const devices = '/ahv/config/vms/{vmExtId}/pcie-devices'
 
 export const pcieDeviceOperations = {
-  listPcieDevicesByVmId: list(devices, PcieDevice, { ...view, rateLimit: listRate }),
+  listPcieDevicesByVmId: list(devices, PcieDevice, view),
   createPcieDevice: create(devices, PcieDevice, change),
-  getPcieDeviceById: get(`${devices}/{extId}`, PcieDevice, { ...view, rateLimit: getRate }),
+  getPcieDeviceById: get(`${devices}/{extId}`, PcieDevice, view),
   deletePcieDeviceById: remove(`${devices}/{extId}`, PcieDevice, change),
 }

@@ -1,7 +1,7 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
 import { create, get, list, remove, resource, update } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const SerialPort = resource(
   'vmm.v4.ahv.config.SerialPort',
@@ -24,9 +24,9 @@ const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
 export const serialPortOperations = {
-  listSerialPortsByVmId: list('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, { ...view, rateLimit: listRate }),
+  listSerialPortsByVmId: list('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, view),
   createSerialPort: create('/ahv/config/vms/{vmExtId}/serial-ports', SerialPort, change),
-  getSerialPortById: get('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, { ...view, rateLimit: getRate }),
+  getSerialPortById: get('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, view),
   updateSerialPortById: update('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, change),
   deleteSerialPortById: remove('/ahv/config/vms/{vmExtId}/serial-ports/{extId}', SerialPort, change),
 }
