@@ -210,32 +210,26 @@ export function resource<
   fields: F,
   options: ResourceOptions<I> & { readonly derived?: D; readonly singleton?: S } = {},
 ): Resource<F & Omit<typeof baseFields, 'extId'>, I> & Kept<D, S> {
-  const kind = options.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
-  const schema: s.ObjectSchema = s.object(objectType, { ...(options.bare ? {} : baseFields), ...fields })
-  const title = options.title ?? titleOf(kind)
-  const iamNoun = options.iamNoun ?? title.split(/[ -]/).map(capitalized).join('_')
-  const { iam: attributes, iamName = iamNoun.toLowerCase() } = options
-  const notFound = options.notFound ?? notFoundOf[objectType.slice(0, objectType.indexOf('.'))]
+  const { bare, iam: attributes, iamName, ...stated } = options
+  const kind = stated.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
+  const schema: s.ObjectSchema = s.object(objectType, { ...(bare ? {} : baseFields), ...fields })
+  const title = stated.title ?? titleOf(kind)
+  const iamNoun = stated.iamNoun ?? title.split(/[ -]/).map(capitalized).join('_')
+  const notFound = stated.notFound ?? notFoundOf[objectType.slice(0, objectType.indexOf('.'))]
   const declared: Resource = {
+    rel: relOf(objectType),
+    internal: {},
+    unique: [],
+    indexed: [],
+    ...stated,
+    ...(attributes && { iam: { name: iamName ?? iamNoun.toLowerCase(), attributes } }),
+    ...(notFound && { notFound }),
     resource: true,
     objectType,
     kind,
     title,
     schema,
     iamNoun,
-    rel: options.rel ?? relOf(objectType),
-    internal: options.internal ?? {},
-    unique: options.unique ?? [],
-    indexed: options.indexed ?? [],
-    ...(attributes && { iam: { name: iamName, attributes } }),
-    ...(notFound && { notFound }),
-    ...pick(
-      options,
-      names(`
-        associationType, parent, sparsePut, staleTag, sharesTagOf, newestFirst, derived, singleton, counted, summed,
-        gate, ofCluster
-      `),
-    ),
   }
   // The compiler cannot follow `bare` and the conditions of `Kept`.
   return declared as never
@@ -603,54 +597,42 @@ interface Serving {
 }
 
 function complete(serving: Serving, key: string, id: string, stem: string, declared: Declared): Operation {
-  const rateLimit = declared.rateLimit ?? serving.rates?.[declared.verb]
+  const { iam, types: _, of: __, ...stated } = declared as Declared & { readonly of?: unknown }
+  const { verb, method, path, resource } = stated
+  const mutates = stated.mutates ?? method !== 'GET'
+  const runs = stated.runs ?? (mutates ? 'async' : 'sync')
+  const rateLimit = stated.rateLimit ?? serving.rates?.[verb]
   if (rateLimit === undefined) throw new Error(`${key} has no rate limit`)
-  const mutates = declared.mutates ?? declared.method !== 'GET'
-  const runs = declared.runs ?? (mutates ? 'async' : 'sync')
-  const parameters = [...declared.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
-  const namesTarget = declared.verb !== 'list' && declared.verb !== 'create'
-  const target = declared.target ?? (namesTarget ? parameters.at(-1) : undefined)
-  const of = declared.resource
-  const pathKinds: Record<string, string> = {}
-  if (of?.parent !== undefined && parameters.includes(of.parent.param)) pathKinds[of.parent.param] = of.parent.kind
-  if (target !== undefined && of !== undefined) pathKinds[target] = of.kind
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
+  const target = stated.target ?? (verb === 'list' || verb === 'create' ? undefined : parameters.at(-1))
+  const parent = resource?.parent
   return {
+    versions: serving.versions,
+    deployments: ['on-prem', 'cloud'],
+    bodyRequired: stated.body !== undefined,
+    requestId: 'optional',
+    ifMatch: method === 'PUT' && serving.conventions !== 'alpha' ? 'required' : 'optional',
+    dryRun: false,
+    pathSchemas: {},
+    paged: false,
+    query: {},
+    envelope: envelopeTypeOf(serving, path, id, runs),
+    status: defaultStatus(verb, runs),
+    ...stated,
     id,
     namespace: serving.name,
-    versions: declared.versions ?? serving.versions,
     key,
     stem,
-    verb: declared.verb,
-    method: declared.method,
-    path: declared.path,
-    ...(of === undefined ? {} : { resource: of }),
-    ...(target === undefined ? {} : { target }),
-    pathKinds: { ...pathKinds, ...declared.pathKinds },
-    ...(declared.body === undefined ? {} : { body: declared.body }),
-    bodyRequired: declared.bodyRequired ?? declared.body !== undefined,
-    ...(declared.answer === undefined ? {} : { answer: declared.answer }),
-    envelope: declared.envelope ?? envelopeTypeOf(serving, declared.path, id, runs),
-    status: declared.status ?? defaultStatus(declared, runs),
-    runs,
     mutates,
-    roles: declared.roles,
+    runs,
     rateLimit,
-    deployments: declared.deployments ?? ['on-prem', 'cloud'],
-    iamOperation: declared.iam ?? iamOperationOf(key, declared),
-    requestId: declared.requestId ?? 'optional',
-    ifMatch:
-      declared.ifMatch ?? (declared.method === 'PUT' && serving.conventions !== 'alpha' ? 'required' : 'optional'),
-    dryRun: declared.dryRun ?? false,
-    pathSchemas: declared.pathSchemas ?? {},
-    paged: declared.paged ?? false,
-    query: declared.query ?? {},
-    ...pick(
-      declared,
-      names(`
-        clusterId, own, maximumBodyBytes, form, maximumItems, orderedBy, filter, orderby, select, expand, expandedType,
-        rowType, showsEmptyList, carriesTag, apply, produces, alsoProduces, deprecated
-      `),
-    ),
+    ...(target !== undefined && { target }),
+    pathKinds: {
+      ...(parent !== undefined && parameters.includes(parent.param) && { [parent.param]: parent.kind }),
+      ...(target !== undefined && resource !== undefined && { [target]: resource.kind }),
+      ...stated.pathKinds,
+    },
+    iamOperation: iam ?? iamOperationOf(key, declared),
   }
 }
 
@@ -665,17 +647,11 @@ export function envelopeTypeOf(serving: Serving, path: string, id: string, runs:
   return `${serving.name}.${major}.${module}.${(runs === 'async' ? serving.taskEnvelope : undefined) ?? named}`
 }
 
-function defaultStatus(declared: Declared, runs: 'sync' | 'async'): 200 | 201 | 202 | 204 {
+function defaultStatus(verb: Operation['verb'], runs: 'sync' | 'async'): 200 | 201 | 202 | 204 {
   if (runs === 'async') return 202
-  if (declared.verb === 'create') return 201
-  if (declared.verb === 'remove') return 204
+  if (verb === 'create') return 201
+  if (verb === 'remove') return 204
   return 200
-}
-
-function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
-  const found: Partial<T> = {}
-  for (const key of keys) if (from[key] !== undefined) found[key] = from[key]
-  return found as Pick<T, K>
 }
 
 const iamVerbs = { list: 'View', get: 'View', read: 'View', create: 'Create', update: 'Update', remove: 'Delete' }
