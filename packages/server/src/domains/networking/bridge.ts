@@ -48,7 +48,6 @@ const migrate = defineTask<Migration>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, migration) => {
         await ctx.store.insert(VirtualSwitch, switchOf(migration, bridgesIn(ctx)))
         const hosts = bridgesIn(ctx).map(({ hostExtId }) => hostExtId)

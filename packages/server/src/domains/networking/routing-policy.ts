@@ -55,7 +55,6 @@ const clearCountersTask = defineTask<{ readonly policyExtIds: readonly string[] 
   steps: [
     {
       name: 'clear counters',
-      progress: 100,
       seconds: [0.1, 0.3],
       run: (ctx, { policyExtIds }) => ctx.drivers.networkFabric.clearPolicyCounters(policyExtIds),
       // No undo: cleared counters cannot be restored.

@@ -30,11 +30,7 @@ const atOnce = 4
 const migrateSubnet = defineTask<OfSubnet>({
   name: 'networking.migrate-subnet',
   steps: [
-    {
-      name: 'begin',
-      progress: 5,
-      record: (ctx, input) => settle(ctx, input, { migrationState: 'IN_PROGRESS' }),
-    },
+    { name: 'begin', progress: 5, record: (ctx, input) => settle(ctx, input, { migrationState: 'IN_PROGRESS' }) },
     {
       name: 'move vNICs',
       progress: 80,
@@ -49,7 +45,6 @@ const migrateSubnet = defineTask<OfSubnet>({
     },
     {
       name: 'switch stack',
-      progress: 100,
       run: ({ drivers }, { subnetExtId }) => drivers.networkFabric.switchStack(subnetExtId, true),
       undo: ({ drivers }, { subnetExtId }) => drivers.networkFabric.switchStack(subnetExtId, false),
       record: (ctx, input) =>
@@ -64,7 +59,6 @@ const migrateAll = defineTask<OfSubnets>({
   steps: [
     {
       name: 'migrate subnets',
-      progress: 100,
       async run(ctx, { subnetExtIds }) {
         const ends = await inTurn(ctx, subnetExtIds, {
           atOnce,

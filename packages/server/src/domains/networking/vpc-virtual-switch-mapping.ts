@@ -63,11 +63,7 @@ const reroute = defineTask<Mapping>({
           if (before !== undefined) await store.replace(VpcVirtualSwitchMapping, before)
       },
     },
-    {
-      name: 'program overlay subnets',
-      progress: 100,
-      run: programOverlaySubnets,
-    },
+    { name: 'program overlay subnets', run: programOverlaySubnets },
   ],
   onUndone: endUnmapped,
 })

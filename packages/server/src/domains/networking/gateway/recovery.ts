@@ -123,7 +123,6 @@ export const migrateGateway = defineTask<Leaving>({
     },
     {
       name: 'move',
-      progress: 100,
       isIrreversible: true,
       run: async (ctx, input) => {
         const gateway = await storedOf(ctx, input)
@@ -175,12 +174,7 @@ export const recoverGateway = defineTask<Leaving>({
       },
       record: async (ctx, input) => observe(ctx, input, 'RECOVERY_COMPLETED'),
     },
-    {
-      name: 'confirm',
-      progress: 100,
-      seconds: [2, 4],
-      record: async (ctx, input) => observe(ctx, input, undefined),
-    },
+    { name: 'confirm', seconds: [2, 4], record: async (ctx, input) => observe(ctx, input, undefined) },
   ],
 })
 

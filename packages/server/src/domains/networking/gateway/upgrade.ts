@@ -86,7 +86,6 @@ export const upgradeGateway = defineTask<Upgrade>({
     },
     {
       name: 'delete old image',
-      progress: 100,
       seconds: [2, 5],
       run: async (ctx, input) => {
         const gateway = await storedOf(ctx, input)

@@ -113,7 +113,6 @@ export const placeImage = defineTask<Placing>({
     },
     {
       name: 'remove copies',
-      progress: 100,
       run: async (ctx, { imageExtId }) => {
         for (const clusterExtId of listIn(ctx, 'store'))
           await ctx.drivers.contentSource.remove({ imageExtId, clusterExtId })

@@ -95,7 +95,6 @@ export const migrateViolator = defineTask<Migration>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         const hostExtId = movedTo(ctx)
         if (hostExtId !== undefined) await recordMove(ctx, vmExtId, hostExtId)

@@ -62,7 +62,6 @@ function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object
     steps: [
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, { extId }) => {
           await requirePlace(ctx, kind, maximum)
           await ctx.store.publish(kind, extId)
@@ -77,7 +76,6 @@ function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object
     steps: [
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, { policy }) => {
           // A category may have been deleted while the task was queued.
           const wanted = categoriesIn(policy)
@@ -96,7 +94,7 @@ function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object
   const deletePolicy = defineTask<{ readonly extId: string }>({
     name: `vmm.delete-${stem}`,
     cancelableUntil: 'store',
-    steps: [{ name: 'store', progress: 100, record: (ctx, { extId }) => ctx.store.remove(kind, extId) }],
+    steps: [{ name: 'store', record: (ctx, { extId }) => ctx.store.remove(kind, extId) }],
   })
   return { createPolicy, updatePolicy, deletePolicy }
 }

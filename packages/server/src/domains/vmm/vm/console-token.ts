@@ -37,7 +37,6 @@ export const issueConsoleToken = defineTask<OfVm>({
   steps: [
     {
       name: 'issue',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         await present(ctx.store, vmExtId, 'generate-console-token')
         await removeExpired(ctx.store, ctx.clock.iso())

@@ -54,7 +54,6 @@ export const importImages = defineTask<Import>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { imageExtIds }) => {
         await requirePlaces(ctx, imageExtIds.length)
         for (const extId of imageExtIds) await ctx.store.publish(Image, extId)

@@ -47,7 +47,6 @@ const switchPolicy = defineTask<Switch>({
     },
     {
       name: 'cancel copies',
-      progress: 100,
       acts: async (_, { cancelsRunningTasks }) => cancelsRunningTasks,
       run: async (ctx, { extId }) => {
         const after: (() => void)[] = []

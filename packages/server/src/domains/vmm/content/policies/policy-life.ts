@@ -97,7 +97,6 @@ function tasksOf(policyKind: PolicyKind) {
     steps: [
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, { extId }) => {
           await requirePlace(ctx, policyKind)
           await ctx.store.publish(kind, extId)
@@ -112,7 +111,6 @@ function tasksOf(policyKind: PolicyKind) {
     steps: [
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, { policy }) => {
           const stored = await storedPolicy(ctx.store, kind, policy.extId)
           await requireCategories(ctx.store, policy, filters)
@@ -128,7 +126,6 @@ function tasksOf(policyKind: PolicyKind) {
     steps: [
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, { extId }) => {
           await storedPolicy(ctx.store, kind, extId)
           await ctx.store.remove(kind, extId)

@@ -58,7 +58,6 @@ export const placeTemplate = defineTask<Placing>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { templateExtId, clusterExtId }) => {
         const copies = ctx.outputs['copy disks'] as Readonly<Record<string, readonly Copy[]>>
         for (const version of await ctx.store.getMany(TemplateVersion, plannedIn(ctx.outputs)))

@@ -55,7 +55,6 @@ function attributeChange(name: string, operation: string, apply: Apply) {
     steps: [
       {
         name: 'apply',
-        progress: 100,
         record: async (ctx, input) => {
           const vm = await present(ctx.store, input.vmExtId)
           await ctx.store.update(Vm, vm.extId, { ...changedFields(vm, input, apply), updateTime: ctx.clock.iso() })

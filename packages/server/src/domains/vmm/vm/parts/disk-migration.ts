@@ -139,7 +139,6 @@ export const migrateTask = defineTask<Migration>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         const vm = await present(ctx.store, vmExtId)
         const changes = { filesUnderWay: without(vm, movedIds(ctx)), updateTime: ctx.clock.iso() }

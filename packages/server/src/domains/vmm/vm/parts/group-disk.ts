@@ -98,7 +98,6 @@ export const attachTask = defineTask<OfGroupDisk>({
     },
     {
       name: 'plug',
-      progress: 100,
       seconds: [1, 3],
       run: ({ drivers }, { vmExtId, attachment: { volumeGroupExtId, scsiIndex } }) =>
         drivers.blockStorage.plug(volumeGroupExtId as string, vmExtId, scsiIndex as number),
@@ -142,7 +141,6 @@ export const detachTask = defineTask<OfGroupDisk>({
     },
     {
       name: 'free',
-      progress: 100,
       record: async (ctx, { vmExtId, attachment }) => {
         await drop(ctx.store, attachment)
         await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso() })

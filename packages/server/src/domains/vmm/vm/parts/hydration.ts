@@ -30,7 +30,6 @@ function switchOf(resource: AnyResource, name: string, operation: string, isEnab
     steps: [
       {
         name: 'switch',
-        progress: 100,
         run: async (ctx, { vmExtId, partExtId }) => {
           const file = hydratingFile(ctx.drivers, await present(ctx.store, vmExtId), resource, partExtId)
           await ctx.drivers.hypervisor.hydrateDisk(file, isEnabled)

@@ -153,7 +153,6 @@ function stepsOf<I extends OfVm>(
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const vm = await changed(ctx, await present(ctx.store, input.vmExtId), input)
         await ctx.store.update(Vm, vm.extId, { [field]: vm[field], updateTime: ctx.clock.iso() })
