@@ -10,7 +10,7 @@ import { antiAffinity } from './anti-affinity.ts'
 import { complianceOf, countsOf } from './compliance.ts'
 import { listStates } from './compliance-states.ts'
 import { enforcePolicies, migrateViolator } from './enforcement.ts'
-import { categoriesAt, lifecycleOf } from './lifecycle.ts'
+import { authoredIn, categoriesAt, lifecycleOf } from './lifecycle.ts'
 
 type Policy = EntityOf<typeof VmAntiAffinityPolicy>
 
@@ -18,9 +18,8 @@ const maximum = limit('vmAntiAffinityPolicies', 500)
 
 const policies = lifecycleOf({
   kind: VmAntiAffinityPolicy,
-  stem: 'vm-anti-affinity-policy',
   maximum,
-  changedBy: 'updatedBy',
+  ...authoredIn('updatedBy'),
   categoriesIn: ({ categories }) => categoriesAt('categories', categories),
 })
 

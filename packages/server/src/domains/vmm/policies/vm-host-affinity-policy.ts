@@ -11,7 +11,7 @@ import { idsOf } from '../../scheduling/policy-selection.ts'
 import { complianceOf, countsOf } from './compliance.ts'
 import { listStates } from './compliance-states.ts'
 import { hostAffinity } from './host-affinity.ts'
-import { categoriesAt, lifecycleOf, taskOf } from './lifecycle.ts'
+import { authoredIn, categoriesAt, lifecycleOf, taskOf } from './lifecycle.ts'
 import { reEnforcePolicy } from './re-enforcement.ts'
 
 type Policy = EntityOf<typeof VmHostAffinityPolicy>
@@ -20,9 +20,8 @@ const maximum = limit('vmHostAffinityPolicies', 500)
 
 const policies = lifecycleOf({
   kind: VmHostAffinityPolicy,
-  stem: 'vm-host-affinity-policy',
   maximum,
-  changedBy: 'lastUpdatedBy',
+  ...authoredIn('lastUpdatedBy'),
   categoriesIn: ({ vmCategories, hostCategories }) => [
     ...categoriesAt('vmCategories', vmCategories),
     ...categoriesAt('hostCategories', hostCategories),

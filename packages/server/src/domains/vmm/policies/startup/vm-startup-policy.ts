@@ -16,7 +16,7 @@ import { vmsCarrying } from '../../../scheduling/policy-selection.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { complianceOf, countsOf } from '../compliance.ts'
 import { listStates, visibleVms } from '../compliance-states.ts'
-import { categoriesAt, lifecycleOf } from '../lifecycle.ts'
+import { authoredIn, categoriesAt, lifecycleOf } from '../lifecycle.ts'
 import { startup } from './startup-compliance.ts'
 import {
   type Condition,
@@ -33,9 +33,8 @@ const maximum = limit('vmStartupPolicies', 500)
 
 const policies = lifecycleOf({
   kind: VmStartupPolicy,
-  stem: 'vm-startup-policy',
   maximum,
-  changedBy: 'updatedBy',
+  ...authoredIn('updatedBy'),
   categoriesIn: ({ groups }) =>
     groups.flatMap(({ categories }, index) => categoriesAt(`groups[${index}]/categories`, categories)),
 })
