@@ -8,17 +8,15 @@ import { isRemoteSiteCutOff } from './remote-managers.ts'
 import { remoteSites } from './remote-sites.ts'
 import { carriersOf, downReasonOf, gatewaysOf } from './stretch-carriers.ts'
 import { isPassing, isRemembered, observedPath, type StretchDelays, type StretchPath } from './stretch-path.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** `bridgedAt`: milliseconds since 1970; absent: no frames of the subnet enter the tunnel. */
 type StretchFact = StretchProgram & { readonly bridgedAt?: number }
 
 /** By stretch id. `paths` is what observations have found. */
-export const stretchFacts = (
-  world: SimulatedWorld,
-): { readonly stretches: Collection<StretchFact>; readonly paths: Collection<StretchPath> } => ({
-  stretches: world.collection('fabric.stretch'),
-  paths: world.collection('fabric.stretch-path'),
+export const stretchFacts = (world: SimulatedWorld) => ({
+  stretches: world.collection<StretchFact>('fabric.stretch'),
+  paths: world.collection<StretchPath>('fabric.stretch-path'),
 })
 
 /** Beside hosts, guests and remote sites: facts on which the paths depend. */

@@ -12,9 +12,9 @@ import { requireAgents } from './host-agents.ts'
 import { nicsOfHost } from './host-nics.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import { isPaused } from './hypervisor/paused.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
-export const mirrorFacts = (world: SimulatedWorld): Collection<MirrorProgram> => world.collection('fabric.mirror')
+export const mirrorFacts = (world: SimulatedWorld) => world.collection<MirrorProgram>('fabric.mirror')
 
 export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMirroring {
   const mirrors = mirrorFacts(world)
