@@ -38,7 +38,8 @@ export class ContractFile {
     const fact = this.#shape(shape)
     const objectType = canonicalType(fact.objectType)
     const verbs = [...new Set(operations.map(verbOf))].sort()
-    const resource = `export const ${kind} = resource('${objectType}', {${this.#fields(fact.fields, true)}}, {
+    const resource = `export const ${kind} = resource('${objectType}', {
+      fields: {${this.#fields(fact.fields, true)}},
       iam: undecided.attributes,
     })`
     const declarations = operations.map((operation) => this.#operation(operation, kind)).join('\n')

@@ -199,7 +199,7 @@ const notFoundOf: Readonly<Record<string, string>> = {
   volumes: 'VOLUME_UNKNOWN_ENTITY_ERROR',
 }
 
-/** Adds `baseFields`. */
+/** Adds `baseFields` to the fields. */
 export function resource<
   const F extends s.Fields,
   const I extends s.Fields = Record<never, never>,
@@ -207,10 +207,9 @@ export function resource<
   S extends true | undefined = undefined,
 >(
   objectType: string,
-  fields: F,
-  options: ResourceOptions<I> & { readonly derived?: D; readonly singleton?: S } = {},
+  declaration: ResourceOptions<I> & { readonly fields: F; readonly derived?: D; readonly singleton?: S },
 ): Resource<F & Omit<typeof baseFields, 'extId'>, I> & Kept<D, S> {
-  const { bare, iam: attributes, iamName, ...stated } = options
+  const { fields, bare, iam: attributes, iamName, ...stated } = declaration
   const kind = stated.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
   const schema: s.ObjectSchema = s.object(objectType, { ...(bare ? {} : baseFields), ...fields })
   const title = stated.title ?? titleOf(kind)

@@ -18,9 +18,8 @@ import {
  * Settings that clusters should have; others are drift. An absent section is neither written nor compared.
  * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.10.
  */
-export const ClusterProfile = resource(
-  'clustermgmt.v4.config.ClusterProfile',
-  {
+export const ClusterProfile = resource('clustermgmt.v4.config.ClusterProfile', {
+  fields: {
     name: s.text({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     createTime: s.readOnly(s.timestamp()),
@@ -40,14 +39,12 @@ export const ClusterProfile = resource(
     pulseStatus: s.optional(PulseStatus),
     ntpServerConfigList: s.since('v4.2', s.optional(s.arrayOf(NtpServerConfig))),
   },
-  {
-    iam: { name: 'name', owner_uuid: 'createdBy' },
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_PROFILE_NAME_EXISTS' }],
-    sparsePut: true,
-    notFound: 'CLUSTER_PROFILE_NOT_FOUND',
-    ofCluster: { stays: 'a profile keeps its members registered' },
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy' },
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_PROFILE_NAME_EXISTS' }],
+  sparsePut: true,
+  notFound: 'CLUSTER_PROFILE_NOT_FOUND',
+  ofCluster: { stays: 'a profile keeps its members registered' },
+})
 
 /** By `uuid`, else by `name`; if both are given, they must name the same cluster. */
 export const ClusterReferenceListSpec = s.object('clustermgmt.v4.config.ClusterReferenceListSpec', {

@@ -43,17 +43,17 @@ export const sharedSeries = seriesOf(
   TimeValuePair,
 )
 
-export const ClusterStats = resource(
-  'clustermgmt.v4.stats.ClusterStats',
-  {
+export const ClusterStats = resource('clustermgmt.v4.stats.ClusterStats', {
+  fields: {
     ...sharedSeries,
     ...seriesOf(
       ['overallSavingsBytes', 'overallSavingsRatio', 'recycleBinUsageBytes', 'snapshotCapacityBytes'],
       TimeValuePair,
     ),
   },
-  { title: 'cluster statistics', derived: true },
-)
+  title: 'cluster statistics',
+  derived: true,
+})
 
 export const clusterStatsOperations = {
   getClusterStats: read('/stats/clusters/{extId}', ClusterStats.schema, {

@@ -138,9 +138,8 @@ const NodeReference = s.object('clustermgmt.v4.config.NodeReference', {
  * The manager itself is a cluster too (`config.clusterFunction` PRISM_CENTRAL). Actions set categories and profile.
  * Source: specification 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.2, 2.
  */
-export const Cluster = resource(
-  'clustermgmt.v4.config.Cluster',
-  {
+export const Cluster = resource('clustermgmt.v4.config.Cluster', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 75 }),
     config: s.optional(ClusterConfigReference),
     network: s.optional(ClusterNetworkReference),
@@ -157,25 +156,23 @@ export const Cluster = resource(
     inefficientVmCount: s.readOnly(s.integer()),
     backupEligibilityScore: s.readOnly(s.integer()),
   },
-  {
-    iam: { name: 'name', category_uuid: 'categories' },
-    associationType: 'CLUSTER',
-    counted: true,
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
-    internal: {
-      // The members of the profile are derived from it.
-      compliance: s.object('', {
-        isCompliant: s.boolean(),
-        lastSyncedTime: s.timestamp(),
-        configDrifts: s.arrayOf(configType),
-      }),
-      // Copies that every extent has; reaches redundancyFactor once the data has been copied.
-      achievedRedundancyFactor: s.integer(),
-    },
-    sparsePut: true,
-    ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
+  iam: { name: 'name', category_uuid: 'categories' },
+  associationType: 'CLUSTER',
+  counted: true,
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
+  internal: {
+    // The members of the profile are derived from it.
+    compliance: s.object('', {
+      isCompliant: s.boolean(),
+      lastSyncedTime: s.timestamp(),
+      configDrifts: s.arrayOf(configType),
+    }),
+    // Copies that every extent has; reaches redundancyFactor once the data has been copied.
+    achievedRedundancyFactor: s.integer(),
   },
-)
+  sparsePut: true,
+  ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
+})
 
 export const StorageSummaryProjection = s.object('clustermgmt.v4.config.StorageSummaryProjection', {
   clusterFaultTolerantCapacityInBytes: s.readOnly(s.integer()),

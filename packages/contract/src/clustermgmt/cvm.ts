@@ -9,9 +9,8 @@ import { clusterAdmins, clusterHostReaders } from './roles.ts'
 
 const GiB = 1024 ** 3
 
-export const Cvm = resource(
-  'clustermgmt.v4.config.Cvm',
-  {
+export const Cvm = resource('clustermgmt.v4.config.Cvm', {
+  fields: {
     name: s.readOnly(s.text()),
     clusterExtId: s.readOnly(s.uuid()),
     /** The host on which it runs. */
@@ -22,13 +21,11 @@ export const Cvm = resource(
     numVcpus: s.readOnly(s.integer()),
     memorySizeBytes: s.readOnly(s.integer()),
   },
-  {
-    title: 'controller VM',
-    iamNoun: 'Cluster_Controller_VM',
-    derived: true,
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-  },
-)
+  title: 'controller VM',
+  iamNoun: 'Cluster_Controller_VM',
+  derived: true,
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+})
 
 /** The new size of all controller VMs of a cluster; an absent field keeps its value. */
 export const CvmReconfigurationSpec = s.object('clustermgmt.v4.config.CvmReconfigurationSpec', {

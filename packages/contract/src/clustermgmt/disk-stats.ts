@@ -13,9 +13,8 @@ const TimeIntValuePair = s.object('common.v1.stats.TimeIntValuePair', {
 })
 
 /** Base and peak: the least and the greatest reading of each interval. */
-export const DiskStats = resource(
-  'clustermgmt.v4.stats.DiskStats',
-  seriesOf(
+export const DiskStats = resource('clustermgmt.v4.stats.DiskStats', {
+  fields: seriesOf(
     names(`
       diskAvgIoLatencyMicrosec, diskBaseIoBandwidthkbps, diskBaseIoLatencyMicrosec, diskBaseNumIops,
       diskBaseReadIoAvgLatencyMicrosec, diskBaseReadIoBandwidthkbps, diskBaseReadIops,
@@ -28,8 +27,9 @@ export const DiskStats = resource(
     `),
     TimeIntValuePair,
   ),
-  { title: 'disk statistics', derived: true },
-)
+  title: 'disk statistics',
+  derived: true,
+})
 
 export const diskStatsOperations = {
   getDiskStats: read('/stats/disks/{extId}', DiskStats.schema, {

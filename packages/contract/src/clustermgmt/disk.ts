@@ -30,9 +30,8 @@ const DiskAdvanceConfig = s.object('clustermgmt.v4.config.DiskAdvanceConfig', {
 export const storageTier = s.enumeration(['SSD_PCIE', 'SSD_SATA', 'DAS_SATA', 'CLOUD', 'SSD_MEM_NVME'])
 
 /** The row of a drive that the pool has released stays for 60 s. Clients write nothing here. */
-export const Disk = resource(
-  'clustermgmt.v4.config.Disk',
-  {
+export const Disk = resource('clustermgmt.v4.config.Disk', {
+  fields: {
     serialNumber: s.readOnly(s.text({ maxLength: 256 })),
     clusterExtId: s.readOnly(s.uuid()),
     clusterName: s.visibleWith('Cluster', 'clusterExtId', s.readOnly(s.text({ maxLength: 256 }))),
@@ -60,24 +59,22 @@ export const Disk = resource(
     /** `<cluster>::<number>` of the controller VM. */
     serviceVMId: s.readOnly(s.text()),
   },
-  {
-    internal: {
-      /** While the disk is being removed. */
-      removal: s.optional(
-        s.object('', {
-          taskExtId: s.optional(s.uuid()),
-          /** The disk was added again: the task that removes it ends. */
-          isCalledOff: s.optional(s.boolean()),
-          detachableSince: s.optional(s.timestamp()),
-        }),
-      ),
-    },
-    indexed: ['nodeExtId', 'status'],
-    iam: { serial_number: 'serialNumber', cluster_uuid: 'clusterExtId' },
-    unique: [{ fields: ['serialNumber'] }],
-    ofCluster: { by: 'clusterExtId' },
+  internal: {
+    /** While the disk is being removed. */
+    removal: s.optional(
+      s.object('', {
+        taskExtId: s.optional(s.uuid()),
+        /** The disk was added again: the task that removes it ends. */
+        isCalledOff: s.optional(s.boolean()),
+        detachableSince: s.optional(s.timestamp()),
+      }),
+    ),
   },
-)
+  indexed: ['nodeExtId', 'status'],
+  iam: { serial_number: 'serialNumber', cluster_uuid: 'clusterExtId' },
+  unique: [{ fields: ['serialNumber'] }],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export const DiskAdditionSpec = s.object('clustermgmt.v4.config.DiskAdditionSpec', {
   serialNumber: s.text({ minLength: 1, maxLength: 256 }),

@@ -4,9 +4,8 @@ import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { clusterHostReaders } from './roles.ts'
 
-export const RackableUnit = resource(
-  'clustermgmt.v4.config.RackableUnit',
-  {
+export const RackableUnit = resource('clustermgmt.v4.config.RackableUnit', {
+  fields: {
     id: s.readOnly(s.integer()),
     model: s.readOnly(
       s.enumeration(
@@ -34,12 +33,10 @@ export const RackableUnit = resource(
       ),
     ),
   },
-  {
-    derived: true,
-    internal: { clusterExtId: s.uuid() },
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-  },
-)
+  derived: true,
+  internal: { clusterExtId: s.uuid() },
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+})
 
 const path = '/config/clusters/{clusterExtId}/rackable-units'
 const view = { roles: clusterHostReaders, rateLimit: perSecond(5, 5, 10, 10) }

@@ -4,7 +4,8 @@ import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 import { snmpTrapFields } from './settings.ts'
 
-export const SnmpTrap = resource('clustermgmt.v4.config.SnmpTrap', snmpTrapFields, {
+export const SnmpTrap = resource('clustermgmt.v4.config.SnmpTrap', {
+  fields: snmpTrapFields,
   iamNoun: 'Cluster_SNMP_Trap',
   internal: {
     clusterExtId: s.uuid(),

@@ -4,21 +4,18 @@ import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 
 /** The extension that this manager installs in the vCenter of an ESX cluster: one per cluster with a vCenter. */
-export const VcenterExtension = resource(
-  'clustermgmt.v4.config.VcenterExtension',
-  {
+export const VcenterExtension = resource('clustermgmt.v4.config.VcenterExtension', {
+  fields: {
     clusterExtId: s.readOnly(s.uuid()),
     /** Of the vCenter. */
     ipAddress: s.readOnly(s.text()),
     isRegistered: s.readOnly(s.boolean()),
   },
-  {
-    title: 'vCenter extension',
-    iamNoun: 'Vcenter_Extension',
-    unique: [{ fields: ['clusterExtId'] }],
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  title: 'vCenter extension',
+  iamNoun: 'Vcenter_Extension',
+  unique: [{ fields: ['clusterExtId'] }],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 /** Not stored. */
 export const VcenterCredentials = s.object('clustermgmt.v4.config.VcenterCredentials', {

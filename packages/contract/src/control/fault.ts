@@ -97,9 +97,8 @@ const FaultEffect = s.oneOf(
   s.object('control.v1.AnswerTwiceEffect', { answerTwice: s.boolean() }),
 )
 
-export const FaultRule = resource(
-  'control.v1.FaultRule',
-  {
+export const FaultRule = resource('control.v1.FaultRule', {
+  fields: {
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     isEnabled: s.withDefault(s.boolean(), true),
     match: s.withDefault(FaultMatch, {}),
@@ -114,13 +113,11 @@ export const FaultRule = resource(
     /** Tasks that this rule keeps from continuing; at most 100 are listed. */
     heldTaskExtIds: s.readOnly(s.arrayOf(s.taskId(), { maxItems: 100 })),
   },
-  {
-    internal: {
-      /** Position in the order of creation. Part of the seed of random draws. */
-      ordinal: s.integer({ minimum: 1 }),
-    },
+  internal: {
+    /** Position in the order of creation. Part of the seed of random draws. */
+    ordinal: s.integer({ minimum: 1 }),
   },
-)
+})
 
 const envelope = 'control.v1.FaultRuleApiResponse'
 const one = { ...controlled, envelope } as const

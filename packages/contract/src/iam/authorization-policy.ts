@@ -19,9 +19,8 @@ const IdentityFilter = s.object(
   { foldsInto: 'identityFilter' },
 )
 
-export const AuthorizationPolicy = resource(
-  'iam.v4.authz.AuthorizationPolicy',
-  {
+export const AuthorizationPolicy = resource('iam.v4.authz.AuthorizationPolicy', {
+  fields: {
     displayName: s.text({ minLength: 1, maxLength: 255 }),
     description: s.optional(s.text({ multiline: true })),
     clientName: s.readOnly(s.text({ named: 'systemName' })),
@@ -44,18 +43,16 @@ export const AuthorizationPolicy = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iam: {
-      owner_uuid: 'createdBy',
-      displayName: 'displayName',
-      name: 'displayName',
-      role_uuid: 'role',
-      type: 'authorizationPolicyType',
-    },
-    unique: [{ fields: ['displayName'], ignoreCase: true, error: 'AUTHORIZATION_POLICY_ALREADY_EXISTS' }],
-    notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  iam: {
+    owner_uuid: 'createdBy',
+    displayName: 'displayName',
+    name: 'displayName',
+    role_uuid: 'role',
+    type: 'authorizationPolicyType',
   },
-)
+  unique: [{ fields: ['displayName'], ignoreCase: true, error: 'AUTHORIZATION_POLICY_ALREADY_EXISTS' }],
+  notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+})
 
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 

@@ -32,7 +32,8 @@ const fields = {
   lastUpdatedTime: s.readOnly(s.timestamp()),
 } as const
 
-export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields, {
+export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', {
+  fields,
   title: 'certificate authentication provider',
   iam: { owner_uuid: 'createdBy', name: 'name' },
   iamNoun: 'Cert_Auth_Provider',

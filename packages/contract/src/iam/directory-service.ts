@@ -29,9 +29,8 @@ const DsServiceAccount = s.object('iam.v4.authn.DsServiceAccount', {
   password: s.secret(s.text({ minLength: 1, maxLength: 1024, maskedInPublic: true })),
 })
 
-export const DirectoryService = resource(
-  'iam.v4.authn.DirectoryService',
-  {
+export const DirectoryService = resource('iam.v4.authn.DirectoryService', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 255 }),
     url,
     /** Tried in this order when `url` does not answer. */
@@ -57,15 +56,13 @@ export const DirectoryService = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iam: { owner_uuid: 'createdBy', name: 'name' },
-    unique: [
-      { fields: ['name'], ignoreCase: true, error: 'DIRECTORY_SERVICE_ALREADY_EXISTS' },
-      { fields: ['domainName'], ignoreCase: true, error: 'DIRECTORY_DOMAIN_ALREADY_EXISTS' },
-    ],
-    notFound: 'DIRECTORY_SERVICE_NOT_FOUND',
-  },
-)
+  iam: { owner_uuid: 'createdBy', name: 'name' },
+  unique: [
+    { fields: ['name'], ignoreCase: true, error: 'DIRECTORY_SERVICE_ALREADY_EXISTS' },
+    { fields: ['domainName'], ignoreCase: true, error: 'DIRECTORY_DOMAIN_ALREADY_EXISTS' },
+  ],
+  notFound: 'DIRECTORY_SERVICE_NOT_FOUND',
+})
 
 const searchers: readonly RoleName[] = names(`
   Central Admin, Network Policy Admin, Platform Admin, Project Admin, Project Manager, Self-Service Admin (deprecated),

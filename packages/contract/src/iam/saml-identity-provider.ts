@@ -25,9 +25,8 @@ const IdpMetadata = s.object('iam.v4.authn.IdpMetadata', {
 
 export const maximumMetadataBytes = 1024 * 1024
 
-export const SamlIdentityProvider = resource(
-  'iam.v4.authn.SamlIdentityProvider',
-  {
+export const SamlIdentityProvider = resource('iam.v4.authn.SamlIdentityProvider', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 255 }),
     idpMetadata: s.optional(IdpMetadata),
     /** Parsed into the fields of `idpMetadata` and not stored. */
@@ -46,21 +45,19 @@ export const SamlIdentityProvider = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iamNoun: 'Saml_Identity_Provider',
-    internal: {
-      metadataReadTime: s.timestamp(),
-      /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
-      metadataSigner: s.text(),
-    },
-    iam: { owner_uuid: 'createdBy', name: 'name' },
-    unique: [
-      { fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
-      { fields: ['idpMetadata/entityId'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
-    ],
-    notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
+  iamNoun: 'Saml_Identity_Provider',
+  internal: {
+    metadataReadTime: s.timestamp(),
+    /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
+    metadataSigner: s.text(),
   },
-)
+  iam: { owner_uuid: 'createdBy', name: 'name' },
+  unique: [
+    { fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
+    { fields: ['idpMetadata/entityId'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
+  ],
+  notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
+})
 
 const readers: readonly RoleName[] = names(`
   Central Admin, Platform Admin, Platform Viewer, Project Admin, Super Admin

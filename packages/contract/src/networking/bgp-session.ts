@@ -17,9 +17,8 @@ import {
   Status,
 } from './shapes.ts'
 
-export const BgpSession = resource(
-  'networking.v4.config.BgpSession',
-  {
+export const BgpSession = resource('networking.v4.config.BgpSession', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     localGatewayReference: s.immutable(s.referenceTo('Gateway')),
@@ -37,21 +36,19 @@ export const BgpSession = resource(
     status: s.readOnly(Status),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      change: s.optional(
-        changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
-      ),
-    },
-    unique: [
-      { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-      { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-    ],
-    iam: ownAttributes,
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a session stays with its gateways' },
+  internal: {
+    change: s.optional(
+      changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
+    ),
   },
-)
+  unique: [
+    { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+    { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+  ],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a session stays with its gateways' },
+})
 
 const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateLimit: perSecond(3) }
 const view = { roles: bgpReaders, rateLimit: perSecond(3) }

@@ -4,9 +4,8 @@ import * as s from '../schema.ts'
 import { switchReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
-export const ClusterCapability = resource(
-  'networking.v4.config.ClusterCapability',
-  {
+export const ClusterCapability = resource('networking.v4.config.ClusterCapability', {
+  fields: {
     clusterId: s.uuid(),
     capabilities: s.readOnly(
       s.arrayOf(
@@ -19,8 +18,8 @@ export const ClusterCapability = resource(
     ),
     metadata: s.optional(EntityMetadata),
   },
-  { derived: true },
-)
+  derived: true,
+})
 
 export const clusterCapabilityOperations = {
   listClusterCapabilities: list('/config/capabilities', ClusterCapability, {

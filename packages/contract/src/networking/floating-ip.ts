@@ -24,9 +24,8 @@ export const LoadBalancerSessionAssociation = s.object('networking.v4.config.Loa
 
 const VmNicProjection = s.object('networking.v4.config.VmNicProjection', { privateIp: s.readOnly(s.text()) })
 
-export const FloatingIp = resource(
-  'networking.v4.config.FloatingIp',
-  {
+export const FloatingIp = resource('networking.v4.config.FloatingIp', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     externalSubnetReference: s.immutable(s.referenceTo('Subnet')),
@@ -52,25 +51,23 @@ export const FloatingIp = resource(
     vpcReference: s.optional(s.referenceTo('Vpc')),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'Floating_Ip',
-    internal: {
-      change: s.optional(
-        changeHolding({
-          /** Values that a running update will set. */
-          privateIp: s.optional(s.text()),
-          loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
-          vmNicReference: s.optional(s.referenceTo('Nic')),
-          vpcReference: s.optional(s.referenceTo('Vpc')),
-        }),
-      ),
-    },
-    indexed: ['loadBalancerSessionReference', 'vmNicReference'],
-    unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  iamNoun: 'Floating_Ip',
+  internal: {
+    change: s.optional(
+      changeHolding({
+        /** Values that a running update will set. */
+        privateIp: s.optional(s.text()),
+        loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
+        vmNicReference: s.optional(s.referenceTo('Nic')),
+        vpcReference: s.optional(s.referenceTo('Vpc')),
+      }),
+    ),
   },
-)
+  indexed: ['loadBalancerSessionReference', 'vmNicReference'],
+  unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 const view = { roles: routingReaders }

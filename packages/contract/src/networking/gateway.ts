@@ -136,9 +136,8 @@ export const GatewayDeployment = s.object('networking.v4.config.GatewayDeploymen
 
 const ApplianceVm = s.object('networking.v4.config.Vm', { name: s.optional(s.text()) })
 
-export const Gateway = resource(
-  'networking.v4.config.Gateway',
-  {
+export const Gateway = resource('networking.v4.config.Gateway', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     services: s.oneOf(RemoteNetworkServices, LocalNetworkServices),
@@ -157,18 +156,16 @@ export const Gateway = resource(
     status: s.readOnly(Status),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      /** `addresses`: of the interfaces that the update will set. */
-      change: s.optional(changeHolding({ addresses: s.optional(s.arrayOf(s.text())) })),
-      /** Progress of the task that restarts the appliance on another host. */
-      recovery: s.optional(State),
-    },
-    iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a gateway keeps the cluster that it names registered' },
+  internal: {
+    /** `addresses`: of the interfaces that the update will set. */
+    change: s.optional(changeHolding({ addresses: s.optional(s.arrayOf(s.text())) })),
+    /** Progress of the task that restarts the appliance on another host. */
+    recovery: s.optional(State),
   },
-)
+  iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a gateway keeps the cluster that it names registered' },
+})
 
 const mutation = { roles: gatewayWriters, rateLimit: slowMutationRate }
 const view = { roles: gatewayReaders }

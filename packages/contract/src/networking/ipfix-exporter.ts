@@ -19,9 +19,8 @@ const collector = {
   exportScopes: s.arrayOf(ExportScope, { minItems: 1, maxItems: 64 }),
 }
 
-export const IpfixExporter = resource(
-  'networking.v4.config.IPFIXExporter',
-  {
+export const IpfixExporter = resource('networking.v4.config.IPFIXExporter', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     ...collector,
@@ -30,22 +29,20 @@ export const IpfixExporter = resource(
     exportRateLimitPerNodeBps: s.optional(s.integer({ minimum: 1000 })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          collectorIp: s.optional(collector.collectorIp),
-          collectorPort: s.optional(collector.collectorPort),
-          exportScopes: s.optional(collector.exportScopes),
-        }),
-      ),
-    },
-    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: ownAttributes,
-    ofCluster: { stays: 'an exporter loses the scope of a cluster that leaves' },
+  internal: {
+    change: s.optional(
+      changeHolding({
+        name: s.optional(s.text()),
+        collectorIp: s.optional(collector.collectorIp),
+        collectorPort: s.optional(collector.collectorPort),
+        exportScopes: s.optional(collector.exportScopes),
+      }),
+    ),
   },
-)
+  unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  ofCluster: { stays: 'an exporter loses the scope of a cluster that leaves' },
+})
 
 const mutation = { roles: mirrorWriters, rateLimit: mutationRate }
 const view = { roles: mirrorReaders }

@@ -27,9 +27,8 @@ const HighAvailabilityStatus = s.object('networking.v4.config.HighAvailabilitySt
   errorDetails: s.optional(s.text()),
 })
 
-export const Layer2Stretch = resource(
-  'networking.v4.config.Layer2Stretch',
-  {
+export const Layer2Stretch = resource('networking.v4.config.Layer2Stretch', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     connectionType: s.immutable(s.enumeration(['VPN', 'VXLAN'])),
@@ -52,33 +51,31 @@ export const Layer2Stretch = resource(
     highAvailabilityStatus: s.readOnly(HighAvailabilityStatus),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'Layer2_Stretch',
-    title: 'layer-2 stretch',
-    internal: {
-      subnetExtId: s.referenceTo('Subnet'),
-      /** VPN. */
-      vpnConnectionExtId: s.optional(s.referenceTo('VpnConnection')),
-      /** VXLAN. */
-      gatewayExtId: s.optional(s.referenceTo('Gateway')),
-      /** Absent: the remote VTEP gateway is an entity of the other manager. */
-      remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),
-      /** Addresses of a VTEP gateway of the other manager. */
-      remoteVteps: s.optional(s.arrayOf(s.text())),
-      /** The remote subnet had it when the stretch was created. */
-      remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
-      createdAt: s.timestamp(),
-      change: s.optional(changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) })),
-    },
-    unique: [
-      { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-      { fields: ['subnetExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-    ],
-    iam: ownAttributes,
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a stretch stays with its gateways' },
+  iamNoun: 'Layer2_Stretch',
+  title: 'layer-2 stretch',
+  internal: {
+    subnetExtId: s.referenceTo('Subnet'),
+    /** VPN. */
+    vpnConnectionExtId: s.optional(s.referenceTo('VpnConnection')),
+    /** VXLAN. */
+    gatewayExtId: s.optional(s.referenceTo('Gateway')),
+    /** Absent: the remote VTEP gateway is an entity of the other manager. */
+    remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),
+    /** Addresses of a VTEP gateway of the other manager. */
+    remoteVteps: s.optional(s.arrayOf(s.text())),
+    /** The remote subnet had it when the stretch was created. */
+    remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
+    createdAt: s.timestamp(),
+    change: s.optional(changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) })),
   },
-)
+  unique: [
+    { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+    { fields: ['subnetExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+  ],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a stretch stays with its gateways' },
+})
 
 const view = { roles: gatewayReaders }
 const mutation = { roles: gatewayWriters, rateLimit: mutationRate }

@@ -43,9 +43,8 @@ export const CategoryTarget = s.object('networking.v4.config.CategoryTarget', {
   nics: s.readOnly(s.arrayOf(NicTarget)),
 })
 
-export const LoadBalancerSession = resource(
-  'networking.v4.config.LoadBalancerSession',
-  {
+export const LoadBalancerSession = resource('networking.v4.config.LoadBalancerSession', {
+  fields: {
     name: nameText(),
     description: descriptionText(),
     vpcReference: s.immutable(s.referenceTo('Vpc')),
@@ -64,22 +63,20 @@ export const LoadBalancerSession = resource(
     }),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      createdAt: s.optional(s.timestamp()),
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          vpcReference: s.optional(s.uuid()),
-          listener: s.optional(Listener),
-        }),
-      ),
-    },
-    unique: [{ fields: ['vpcReference', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  internal: {
+    createdAt: s.optional(s.timestamp()),
+    change: s.optional(
+      changeHolding({
+        name: s.optional(s.text()),
+        vpcReference: s.optional(s.uuid()),
+        listener: s.optional(Listener),
+      }),
+    ),
   },
-)
+  unique: [{ fields: ['vpcReference', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 const view = { roles: routingReaders }

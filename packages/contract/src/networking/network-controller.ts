@@ -4,9 +4,8 @@ import * as s from '../schema.ts'
 import { controllerReaders, controllerWriters, slowMutationRate } from './roles.ts'
 import { Change, EntityMetadata } from './shapes.ts'
 
-export const NetworkController = resource(
-  'networking.v4.config.NetworkController',
-  {
+export const NetworkController = resource('networking.v4.config.NetworkController', {
+  fields: {
     /** Default stack of new VLAN subnets. */
     defaultVlanStack: s.withDefault(s.enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
     vpcGlobalConfig: s.withDefault(
@@ -23,16 +22,14 @@ export const NetworkController = resource(
     minimumNOSVersion: s.readOnly(s.text()),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      change: s.optional(Change),
-      /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
-      growth: s.optional(s.object('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) })),
-    },
-    iam: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING' },
+  internal: {
+    change: s.optional(Change),
+    /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
+    growth: s.optional(s.object('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) })),
   },
-)
+  iam: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING' },
+})
 
 const mutation = { roles: controllerWriters, rateLimit: slowMutationRate }
 const view = { roles: controllerReaders }

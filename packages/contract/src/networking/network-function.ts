@@ -32,9 +32,8 @@ const pairs = () => s.arrayOf(NicPair, { minItems: 1, maxItems: 2 })
 /** VMs with NICs in the pairs. */
 const machines = () => s.optional(s.arrayOf(s.referenceTo('Vm')))
 
-export const NetworkFunction = resource(
-  'networking.v4.config.NetworkFunction',
-  {
+export const NetworkFunction = resource('networking.v4.config.NetworkFunction', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     highAvailabilityMode: s.enumeration(['ACTIVE_PASSIVE']),
@@ -45,19 +44,17 @@ export const NetworkFunction = resource(
     nicPairs: pairs(),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      vmExtIds: machines(),
-      change: s.optional(
-        changeHolding({ name: s.optional(s.text()), nicPairs: s.optional(pairs()), vmExtIds: machines() }),
-      ),
-    },
-    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: ownAttributes,
-    gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
-    ofCluster: { stays: 'its NIC pairs may be on several clusters' },
+  internal: {
+    vmExtIds: machines(),
+    change: s.optional(
+      changeHolding({ name: s.optional(s.text()), nicPairs: s.optional(pairs()), vmExtIds: machines() }),
+    ),
   },
-)
+  unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
+  ofCluster: { stays: 'its NIC pairs may be on several clusters' },
+})
 
 const readers: readonly RoleName[] = names(`
   Account Owner, Administrator, Network Infra Admin, Network Policy Admin, Network Policy Author,

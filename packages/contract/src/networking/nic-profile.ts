@@ -6,9 +6,8 @@ import * as s from '../schema.ts'
 import { slowMutationRate, switchReaders } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
-export const NicProfile = resource(
-  'networking.v4.config.NicProfile',
-  {
+export const NicProfile = resource('networking.v4.config.NicProfile', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     /** PCI ids of vendor and device: `15b3:1017`. */
@@ -34,19 +33,17 @@ export const NicProfile = resource(
     ),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      associations: s.optional(
-        s.arrayOf(s.object('', { hostNicExtId: s.uuid(), hostExtId: s.referenceTo('Host'), nicName: s.text() })),
-      ),
-      /** The host NIC that is being associated. */
-      change: s.optional(changeHolding({ name: s.optional(s.text()), hostNicExtId: s.optional(s.uuid()) })),
-    },
-    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: ownAttributes,
-    ofCluster: { stays: 'a profile keeps the clusters of its host NICs registered' },
+  internal: {
+    associations: s.optional(
+      s.arrayOf(s.object('', { hostNicExtId: s.uuid(), hostExtId: s.referenceTo('Host'), nicName: s.text() })),
+    ),
+    /** The host NIC that is being associated. */
+    change: s.optional(changeHolding({ name: s.optional(s.text()), hostNicExtId: s.optional(s.uuid()) })),
   },
-)
+  unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  ofCluster: { stays: 'a profile keeps the clusters of its host NICs registered' },
+})
 
 const HostNicSpec = s.object('networking.v4.config.HostNic', { hostNicExtId: s.uuid() })
 

@@ -4,14 +4,15 @@ import * as s from '../schema.ts'
 import { switchReaders } from './virtual-switch.ts'
 
 /** Has the id of the host. */
-export const NodeSchedulableStatus = resource(
-  'networking.v4.config.NodeSchedulableStatus',
-  {
+export const NodeSchedulableStatus = resource('networking.v4.config.NodeSchedulableStatus', {
+  fields: {
     /** The host only stores data. */
     isNeverSchedulable: s.readOnly(s.boolean()),
   },
-  { title: 'schedulable status of a node', iamNoun: 'Node_Schedulable_Status', derived: true },
-)
+  title: 'schedulable status of a node',
+  iamNoun: 'Node_Schedulable_Status',
+  derived: true,
+})
 
 export const nodeSchedulableStatusOperations = {
   listNodeSchedulableStatus: list('/config/node-schedulable-statuses', NodeSchedulableStatus, {

@@ -21,9 +21,8 @@ const place = {
 
 const { fields } = Subnet.schema
 
-export const RemoteSubnet = resource(
-  'networking.v4.config.RemoteSubnet',
-  {
+export const RemoteSubnet = resource('networking.v4.config.RemoteSubnet', {
+  fields: {
     ...place,
     name: s.optional(s.text()),
     description: s.optional(s.text({ multiline: true })),
@@ -50,12 +49,11 @@ export const RemoteSubnet = resource(
     migrationState: fields.migrationState,
     layer2StretchReference: fields.layer2StretchReference,
   },
-  { derived: true },
-)
+  derived: true,
+})
 
-export const RemoteVpnConnection = resource(
-  'networking.v4.config.RemoteVpnConnection',
-  {
+export const RemoteVpnConnection = resource('networking.v4.config.RemoteVpnConnection', {
+  fields: {
     ...place,
     name: s.text(),
     description: s.optional(s.text({ multiline: true })),
@@ -72,12 +70,11 @@ export const RemoteVpnConnection = resource(
     advertisedPrefixes: s.optional(s.arrayOf(IPSubnet)),
     learnedPrefixes: s.optional(s.arrayOf(IPSubnet)),
   },
-  { derived: true },
-)
+  derived: true,
+})
 
-export const RemoteVtepGateway = resource(
-  'networking.v4.config.RemoteVtepGateway',
-  {
+export const RemoteVtepGateway = resource('networking.v4.config.RemoteVtepGateway', {
+  fields: {
     ...place,
     name: s.optional(s.text()),
     vxlanPort: s.optional(s.integer()),
@@ -86,8 +83,8 @@ export const RemoteVtepGateway = resource(
     isLocal: s.optional(s.boolean()),
     highAvailabilityGroup: s.optional(HighAvailabilityGroup),
   },
-  { derived: true },
-)
+  derived: true,
+})
 
 const compared = ['clusterReference', 'extId', 'name', 'vpcReference']
 const view = { roles: gatewayReaders }

@@ -6,16 +6,13 @@ import { IPAddress } from '../shapes.ts'
 import { subnetReaders } from './roles.ts'
 import { Subnet } from './subnet.ts'
 
-export const ReservedIp = resource(
-  'networking.v4.config.ReservedIp',
-  { ipv4Address: s.optional(s.text()), clientContext: s.optional(s.text({ maxLength: 256 })) },
-  {
-    title: 'reserved address',
-    derived: true,
-    internal: { subnetExtId: s.uuid() },
-    parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
-  },
-)
+export const ReservedIp = resource('networking.v4.config.ReservedIp', {
+  fields: { ipv4Address: s.optional(s.text()), clientContext: s.optional(s.text({ maxLength: 256 })) },
+  title: 'reserved address',
+  derived: true,
+  internal: { subnetExtId: s.uuid() },
+  parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
+})
 
 const chosenAddresses = {
   startIpAddress: s.optional(IPAddress),

@@ -4,20 +4,17 @@ import * as s from '../schema.ts'
 import { routingReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
-export const RouteTable = resource(
-  'networking.v4.config.RouteTable',
-  {
+export const RouteTable = resource('networking.v4.config.RouteTable', {
+  fields: {
     vpcReference: s.readOnly(s.referenceTo('Vpc')),
     externalRoutingDomainReference: s.readOnly(s.uuid()),
     metadata: s.readOnly(EntityMetadata),
   },
-  {
-    iamNoun: 'VPC_Route_Table',
-    unique: [{ fields: ['vpcReference'] }],
-    iam: { vpc_uuid: 'vpcReference' },
-    iamName: 'route_table',
-  },
-)
+  iamNoun: 'VPC_Route_Table',
+  unique: [{ fields: ['vpcReference'] }],
+  iam: { vpc_uuid: 'vpcReference' },
+  iamName: 'route_table',
+})
 
 const view = { roles: routingReaders }
 

@@ -13,9 +13,8 @@ const held = {
   connectionReference: s.optional(s.referenceTo('VpnConnection')),
 }
 
-export const Route = resource(
-  'networking.v4.config.Route',
-  {
+export const Route = resource('networking.v4.config.Route', {
+  fields: {
     name: s.optional(nameText()),
     description: s.optional(descriptionText()),
     routeType: s.immutable(s.enumeration(['DYNAMIC', 'LOCAL', 'STATIC'])),
@@ -28,15 +27,13 @@ export const Route = resource(
     externalRoutingDomainReference: s.optional(s.uuid()),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'Route_Table_Route',
-    internal: { ...held, change: s.optional(changeHolding(held)) },
-    parent: { param: 'routeTableExtId', kind: 'RouteTable', field: 'routeTableReference' },
-    unique: [{ fields: ['routeTableReference', 'destinationAndNexthop'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    indexed: ['vpcReference'],
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-  },
-)
+  iamNoun: 'Route_Table_Route',
+  internal: { ...held, change: s.optional(changeHolding(held)) },
+  parent: { param: 'routeTableExtId', kind: 'RouteTable', field: 'routeTableReference' },
+  unique: [{ fields: ['routeTableReference', 'destinationAndNexthop'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  indexed: ['vpcReference'],
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 const routes = '/config/route-tables/{routeTableExtId}/routes'
 const view = { roles: bgpReaders }

@@ -63,9 +63,8 @@ export const RoutingPolicyRule = s.object('networking.v4.config.RoutingPolicyRul
 const VpcName = s.object('networking.v4.config.VpcName', { name: s.readOnly(s.text()) })
 const VpcNameProjection = s.object('networking.v4.config.VpcNameProjection', { name: s.readOnly(s.text()) })
 
-export const RoutingPolicy = resource(
-  'networking.v4.config.RoutingPolicy',
-  {
+export const RoutingPolicy = resource('networking.v4.config.RoutingPolicy', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     priority: s.integer({ minimum: 1, maximum: 1000 }),
@@ -74,19 +73,17 @@ export const RoutingPolicy = resource(
     policies: s.arrayOf(RoutingPolicyRule, { minItems: 1, maxItems: 1 }),
     metadata: s.readOnly(EntityMetadata),
   },
-  {
-    internal: {
-      change: s.optional(
-        changeHolding({
-          priority: s.optional(s.integer()),
-        }),
-      ),
-    },
-    unique: [{ fields: ['vpcExtId', 'priority'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'name', owner_uuid: 'metadata/ownerReferenceId', vpc_uuid: 'vpcExtId' },
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  internal: {
+    change: s.optional(
+      changeHolding({
+        priority: s.optional(s.integer()),
+      }),
+    ),
   },
-)
+  unique: [{ fields: ['vpcExtId', 'priority'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { name: 'name', owner_uuid: 'metadata/ownerReferenceId', vpc_uuid: 'vpcExtId' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 /** Resets the counters of one policy, or of all policies of the VPC. */
 export const RoutingPolicyClearCountersSpec = s.object('networking.v4.stats.RoutingPolicyClearCountersSpec', {

@@ -44,9 +44,8 @@ export const IPUsage = s.object('networking.v4.config.IPUsage', {
   ),
 })
 
-export const Subnet = resource(
-  'networking.v4.config.Subnet',
-  {
+export const Subnet = resource('networking.v4.config.Subnet', {
+  fields: {
     // A body may contain only the stored value.
     extId: s.immutable(s.readOnly(s.uuid())),
     name: nameText(),
@@ -88,25 +87,23 @@ export const Subnet = resource(
     layer2StretchReference: s.readOnly(Layer2Stretch.schema),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      /** OVERLAY: unique in the deployment; never shown. */
-      vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
-      change: s.optional(
-        changeHolding({
-          /** The value that a running update will set; until it ends, addresses must fit both. */
-          ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
-          isNatEnabled: s.optional(s.boolean()),
-        }),
-      ),
-    },
-    unique: [{ fields: ['vni'] }],
-    iam: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
-    associationType: 'SUBNET',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
-    ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+  internal: {
+    /** OVERLAY: unique in the deployment; never shown. */
+    vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
+    change: s.optional(
+      changeHolding({
+        /** The value that a running update will set; until it ends, addresses must fit both. */
+        ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
+        isNatEnabled: s.optional(s.boolean()),
+      }),
+    ),
   },
-)
+  unique: [{ fields: ['vni'] }],
+  iam: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
+  associationType: 'SUBNET',
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
+  ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+})
 
 const view = { iam: 'View_Subnet', roles: subnetReaders }
 const mutation = {

@@ -19,9 +19,8 @@ export const TrafficMirrorSourcePort = s.object('networking.v4.config.TrafficMir
 const destinations = () => s.arrayOf(TrafficMirrorPort, { minItems: 1, maxItems: 2 })
 const one = () => s.optional(s.arrayOf(s.uuid(), { minItems: 1, maxItems: 1 }))
 
-export const TrafficMirror = resource(
-  'networking.v4.config.TrafficMirror',
-  {
+export const TrafficMirror = resource('networking.v4.config.TrafficMirror', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     isEnabled: s.withDefault(s.boolean(), true),
@@ -37,27 +36,25 @@ export const TrafficMirror = resource(
     stateMessage: s.readOnly(s.text({ multiline: true })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      createdAt: s.optional(s.timestamp()),
-      hostExtId: s.uuid(),
-      clusterExtId: s.uuid(),
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          hostExtId: s.optional(s.uuid()),
-          destinationList: s.optional(destinations()),
-        }),
-      ),
-    },
-    indexed: ['hostExtId'],
-    // Requests compare all names. A cluster may bring a mirror with the name of another one.
-    unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: ownAttributes,
-    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
-    gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
+  internal: {
+    createdAt: s.optional(s.timestamp()),
+    hostExtId: s.uuid(),
+    clusterExtId: s.uuid(),
+    change: s.optional(
+      changeHolding({
+        name: s.optional(s.text()),
+        hostExtId: s.optional(s.uuid()),
+        destinationList: s.optional(destinations()),
+      }),
+    ),
   },
-)
+  indexed: ['hostExtId'],
+  // Requests compare all names. A cluster may bring a mirror with the name of another one.
+  unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+  gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
+})
 
 const mutation = { roles: mirrorWriters, rateLimit: mutationRate }
 const view = { roles: mirrorReaders }

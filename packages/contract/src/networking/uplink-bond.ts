@@ -4,9 +4,8 @@ import * as s from '../schema.ts'
 import { EntityMetadata } from './shapes.ts'
 import { switchReaders } from './virtual-switch.ts'
 
-export const UplinkBond = resource(
-  'networking.v4.config.UplinkBond',
-  {
+export const UplinkBond = resource('networking.v4.config.UplinkBond', {
+  fields: {
     name: s.readOnly(s.text()),
     type: s.readOnly(s.enumeration(['ACTIVE_BACKUP', 'BALANCE_SLB', 'BALANCE_TCP'])),
     clusterReference: s.readOnly(s.uuid()),
@@ -22,8 +21,8 @@ export const UplinkBond = resource(
     lacpStatus: s.readOnly(s.enumeration(['CONFIGURED', 'NEGOTIATED', 'NIL'])),
     metadata: s.readOnly(EntityMetadata),
   },
-  { derived: true },
-)
+  derived: true,
+})
 
 const view = { roles: switchReaders, deployments: ['on-prem'] } as const
 

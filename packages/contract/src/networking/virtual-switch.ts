@@ -41,9 +41,8 @@ export const IgmpSpec = s.object('networking.v4.config.IgmpSpec', {
   ),
 })
 
-export const VirtualSwitch = resource(
-  'networking.v4.config.VirtualSwitch',
-  {
+export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     bondMode: s.enumeration(['ACTIVE_BACKUP', 'BALANCE_SLB', 'BALANCE_TCP', 'NONE']),
@@ -60,27 +59,25 @@ export const VirtualSwitch = resource(
     hasDeploymentError: s.readOnly(s.boolean()),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
-      clusterExtId: s.uuid(),
-      /** Each NIC as `<host>/eth0`, however the body names it. */
-      uplinks: s.optional(s.arrayOf(s.text())),
-      /** With values that the update will store. */
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          uplinks: s.optional(s.arrayOf(s.text())),
-          hostExtIds: s.optional(s.arrayOf(s.uuid())),
-        }),
-      ),
-    },
-    indexed: ['clusterExtId'],
-    unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
-    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+  internal: {
+    /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
+    clusterExtId: s.uuid(),
+    /** Each NIC as `<host>/eth0`, however the body names it. */
+    uplinks: s.optional(s.arrayOf(s.text())),
+    /** With values that the update will store. */
+    change: s.optional(
+      changeHolding({
+        name: s.optional(s.text()),
+        uplinks: s.optional(s.arrayOf(s.text())),
+        hostExtIds: s.optional(s.arrayOf(s.uuid())),
+      }),
+    ),
   },
-)
+  indexed: ['clusterExtId'],
+  unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
+  ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+})
 
 export const switchReaders: readonly RoleName[] = names(`
   Consumer, Developer, Network Infra Admin, Operator, Platform Admin, Platform Viewer, Project Admin, Super Admin,

@@ -6,9 +6,8 @@ import { IPAddress } from '../shapes.ts'
 import { mutationRate, subnetReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
-export const Vnic = resource(
-  'networking.v4.config.Vnic',
-  {
+export const Vnic = resource('networking.v4.config.Vnic', {
+  fields: {
     vmReference: s.optional(s.uuid()),
     macAddress: s.optional(s.text()),
     assignedIpv4Addresses: s.optional(s.arrayOf(IPAddress)),
@@ -16,13 +15,11 @@ export const Vnic = resource(
     learnedIpv4Addresses: s.optional(s.arrayOf(IPAddress)),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'vNIC',
-    derived: true,
-    internal: { subnetExtId: s.uuid() },
-    parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
-  },
-)
+  title: 'vNIC',
+  derived: true,
+  internal: { subnetExtId: s.uuid() },
+  parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
+})
 
 export const VnicMigrationItemSpec = s.object('networking.v4.config.VnicMigrationItemSpec', {
   ...baseFields,

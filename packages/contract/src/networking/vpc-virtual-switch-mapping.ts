@@ -6,9 +6,8 @@ import * as s from '../schema.ts'
 import { slowMutationRate } from './roles.ts'
 import { changeHolding, EntityMetadata } from './shapes.ts'
 
-export const VpcVirtualSwitchMapping = resource(
-  'networking.v4.config.VpcVirtualSwitchMapping',
-  {
+export const VpcVirtualSwitchMapping = resource('networking.v4.config.VpcVirtualSwitchMapping', {
+  fields: {
     virtualSwitchUuid: s.referenceTo('VirtualSwitch'),
     /** A stored mapping names one cluster. Default in bodies: all clusters of the switch. */
     clusterUuids: s.optional(s.arrayOf(s.referenceTo('Cluster'), { minItems: 1, maxItems: 64 })),
@@ -16,18 +15,16 @@ export const VpcVirtualSwitchMapping = resource(
     isAllTrafficPermitted: s.withDefault(s.boolean(), false),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'Vpc_Virtual_Switch_Mapping',
-    internal: {
-      clusterExtId: s.uuid(),
-      /** The switch that a running update will set: it cannot be deleted meanwhile. */
-      change: s.optional(changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) })),
-    },
-    unique: [{ fields: ['clusterExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+  iamNoun: 'Vpc_Virtual_Switch_Mapping',
+  internal: {
+    clusterExtId: s.uuid(),
+    /** The switch that a running update will set: it cannot be deleted meanwhile. */
+    change: s.optional(changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) })),
   },
-)
+  unique: [{ fields: ['clusterExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+})
 
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'VPC Admin']
 const readers: readonly RoleName[] = names(

@@ -37,9 +37,8 @@ export const KubernetesCluster = s.object('networking.v4.config.KubernetesCluste
   ),
 })
 
-export const Vpc = resource(
-  'networking.v4.config.Vpc',
-  {
+export const Vpc = resource('networking.v4.config.Vpc', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     vpcType: s.immutable(s.withDefault(s.enumeration(['REGULAR', 'TRANSIT']), 'REGULAR')),
@@ -55,21 +54,19 @@ export const Vpc = resource(
     snatIps: s.readOnly(s.arrayOf(IPAddress, { maxItems: 2 })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      change: s.optional(
-        changeHolding({
-          /** External subnets that a running update will attach cannot be deleted, and their ports are reserved. */
-          externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
-          externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
-        }),
-      ),
-    },
-    iam: { ...ownAttributes, type: 'vpcType' },
-    associationType: 'VIRTUAL_NETWORK',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },
+  internal: {
+    change: s.optional(
+      changeHolding({
+        /** External subnets that a running update will attach cannot be deleted, and their ports are reserved. */
+        externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
+        externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
+      }),
+    ),
   },
-)
+  iam: { ...ownAttributes, type: 'vpcType' },
+  associationType: 'VIRTUAL_NETWORK',
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },
+})
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 

@@ -4,19 +4,16 @@ import * as s from '../schema.ts'
 import { gatewayReaders, getRate } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
-export const VpnAppliance = resource(
-  'networking.v4.config.VpnAppliance',
-  {
+export const VpnAppliance = resource('networking.v4.config.VpnAppliance', {
+  fields: {
     name: s.optional(s.text({ maxLength: 128 })),
     version: s.readOnly(s.text()),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    derived: true,
-    internal: { vpnConnectionExtId: s.uuid() },
-    parent: { param: 'vpnConnectionExtId', kind: 'VpnConnection', field: 'vpnConnectionExtId' },
-  },
-)
+  derived: true,
+  internal: { vpnConnectionExtId: s.uuid() },
+  parent: { param: 'vpnConnectionExtId', kind: 'VpnConnection', field: 'vpnConnectionExtId' },
+})
 
 const vendorConfigs = '/config/vpn-connections/{vpnConnectionExtId}/vpn-vendor-configs'
 const view = { roles: gatewayReaders }

@@ -49,9 +49,8 @@ export const QosConfig = s.object('networking.v4.config.QosConfig', {
 /** CIDR text of the addresses of the tunnel interfaces. */
 const interfacePrefix = () => s.optional(s.text())
 
-export const VpnConnection = resource(
-  'networking.v4.config.VpnConnection',
-  {
+export const VpnConnection = resource('networking.v4.config.VpnConnection', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     localGatewayReference: s.immutable(s.referenceTo('Gateway')),
@@ -68,22 +67,20 @@ export const VpnConnection = resource(
     advertisedPrefixes: s.readOnly(s.arrayOf(IPSubnet, { maxItems: 250 })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      interfacePrefix: interfacePrefix(),
-      /** When statistics begin. */
-      createdAt: s.optional(s.timestamp()),
-      change: s.optional(changeHolding({ name: s.optional(s.text()), interfacePrefix: interfacePrefix() })),
-    },
-    unique: [
-      { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-      { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-    ],
-    iam: ownAttributes,
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a connection stays with its gateways' },
+  internal: {
+    interfacePrefix: interfacePrefix(),
+    /** When statistics begin. */
+    createdAt: s.optional(s.timestamp()),
+    change: s.optional(changeHolding({ name: s.optional(s.text()), interfacePrefix: interfacePrefix() })),
   },
-)
+  unique: [
+    { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+    { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+  ],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a connection stays with its gateways' },
+})
 
 const mutation = { roles: gatewayWriters, rateLimit: mutationRate }
 const view = { roles: gatewayReaders }

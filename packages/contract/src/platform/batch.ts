@@ -47,9 +47,8 @@ export const BatchSpec = s.object('platform.v4.operations.BatchSpec', {
 })
 
 /** Kept 90 days. Its id is the id of its task. */
-export const Batch = resource(
-  'platform.v4.operations.Batch',
-  {
+export const Batch = resource('platform.v4.operations.Batch', {
+  fields: {
     name: s.readOnly(s.text({ maxLength: 256 })),
     size: s.readOnly(s.integer({ minimum: 0 })),
     successCount: s.readOnly(s.integer({ minimum: 0 })),
@@ -60,14 +59,12 @@ export const Batch = resource(
     startTime: s.readOnly(s.timestamp()),
     endTime: s.readOnly(s.timestamp()),
   },
-  {
-    /** Most roles see their own batches only. */
-    internal: { ownerExtId: s.uuid() },
-    indexed: ['ownerExtId'],
-    iam: { owner_uuid: 'ownerExtId', name: 'name' },
-    newestFirst: true,
-  },
-)
+  /** Most roles see their own batches only. */
+  internal: { ownerExtId: s.uuid() },
+  indexed: ['ownerExtId'],
+  iam: { owner_uuid: 'ownerExtId', name: 'name' },
+  newestFirst: true,
+})
 
 const submitters: readonly RoleName[] = names(`
   Internal Super Admin, Monitoring Admin, Platform Admin, Platform User, Super Admin

@@ -81,7 +81,8 @@ export const domainManagerFields = {
   createdTime: s.readOnly(s.timestamp()),
 } as const
 
-export const DomainManager = resource('platform.v4.config.DomainManager', domainManagerFields, {
+export const DomainManager = resource('platform.v4.config.DomainManager', {
+  fields: domainManagerFields,
   iam: { cluster_uuid: 'hostingClusterExtId', name: 'config/name' },
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
   internal: {

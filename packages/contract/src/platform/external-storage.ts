@@ -4,9 +4,8 @@ import { get, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 
-export const ExternalStorage = resource(
-  'platform.v4.config.ExternalStorage',
-  {
+export const ExternalStorage = resource('platform.v4.config.ExternalStorage', {
+  fields: {
     name: s.readOnly(s.text({ maxLength: 256 })),
     providerType: s.readOnly(s.enumeration(['DELL_POWERFLEX', 'PURE_STORAGE_FLASHARRAY'])),
     config: s.readOnly(
@@ -38,8 +37,8 @@ export const ExternalStorage = resource(
     totalCapacityBytes: s.readOnly(s.integer()),
     freeCapacityBytes: s.readOnly(s.integer()),
   },
-  { iam: { name: 'name' } },
-)
+  iam: { name: 'name' },
+})
 
 export const externalStorageOperations = {
   getExternalStorageById: get('/config/external-storages/{extId}', ExternalStorage, {

@@ -4,11 +4,11 @@ import * as s from '../schema.ts'
 import { VolumeDisk } from './volume-disk.ts'
 import { blockSeries, volumeStatistics } from './volume-group-stats.ts'
 
-export const VolumeDiskStats = resource(
-  'volumes.v4.stats.VolumeDiskStats',
-  { volumeDiskExtId: s.readOnly(s.uuid()), ...blockSeries },
-  { title: 'volume disk statistics', derived: true },
-)
+export const VolumeDiskStats = resource('volumes.v4.stats.VolumeDiskStats', {
+  fields: { volumeDiskExtId: s.readOnly(s.uuid()), ...blockSeries },
+  title: 'volume disk statistics',
+  derived: true,
+})
 
 export const volumeDiskStatsOperations = {
   getVolumeDiskStats: read('/stats/volume-groups/{volumeGroupExtId}/disks/{extId}', VolumeDiskStats.schema, {

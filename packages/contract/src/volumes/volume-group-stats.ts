@@ -30,15 +30,15 @@ export const volumeStatistics = {
   select: 'any',
 } as const
 
-export const VolumeGroupStats = resource(
-  'volumes.v4.stats.VolumeGroupStats',
-  {
+export const VolumeGroupStats = resource('volumes.v4.stats.VolumeGroupStats', {
+  fields: {
     volumeGroupExtId: s.readOnly(s.uuid()),
     ...blockSeries,
     ...points(['hydrationRemainingBytes']),
   },
-  { title: 'volume group statistics', derived: true },
-)
+  title: 'volume group statistics',
+  derived: true,
+})
 
 export const volumeGroupStatsOperations = {
   getVolumeGroupStats: read('/stats/volume-groups/{extId}', VolumeGroupStats.schema, {

@@ -16,9 +16,8 @@ export const chapSecret = s.secret(s.text({ minLength: 12, maxLength: 16, patter
  * apply until the first attachment.
  * Source: specification 2.2, 4.3; catalogue volumes.json; behaviour volumes-storage.md 1.1, 1.2, 2.
  */
-export const VolumeGroup = resource(
-  'volumes.v4.config.VolumeGroup',
-  {
+export const VolumeGroup = resource('volumes.v4.config.VolumeGroup', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     clusterReference: s.immutable(s.referenceTo('Cluster')),
@@ -46,49 +45,44 @@ export const VolumeGroup = resource(
     // Used by create only; later disks have their own operations.
     disks: s.optional(s.arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
   },
-  {
-    iamNoun: 'Volume_Group_Details',
-    internal: {
-      categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
-      ownerReferenceId: s.uuid(),
-      isDeleting: s.boolean(),
-      isReverting: s.boolean(),
-      createdAt: s.timestamp(),
-    },
-    iam: {
-      name: 'name',
-      cluster_uuid: 'clusterReference',
-      category_uuid: 'categoryIds',
-      owner_uuid: 'ownerReferenceId',
-    },
-    iamName: 'volume_group',
-    associationType: 'VOLUMEGROUP',
-    unique: [
-      { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },
-      { fields: ['clusterReference', 'targetName'] },
-    ],
-    sparsePut: true,
-    ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+  iamNoun: 'Volume_Group_Details',
+  internal: {
+    categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
+    ownerReferenceId: s.uuid(),
+    isDeleting: s.boolean(),
+    isReverting: s.boolean(),
+    createdAt: s.timestamp(),
   },
-)
+  iam: {
+    name: 'name',
+    cluster_uuid: 'clusterReference',
+    category_uuid: 'categoryIds',
+    owner_uuid: 'ownerReferenceId',
+  },
+  iamName: 'volume_group',
+  associationType: 'VOLUMEGROUP',
+  unique: [
+    { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },
+    { fields: ['clusterReference', 'targetName'] },
+  ],
+  sparsePut: true,
+  ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+})
 
 /** `name` is `key/value`. */
-export const CategoryDetails = resource(
-  'volumes.v4.config.CategoryDetails',
-  {
+export const CategoryDetails = resource('volumes.v4.config.CategoryDetails', {
+  fields: {
     extId: s.readOnly(s.uuid()),
     name: s.readOnly(s.text({ maxLength: 256 })),
     entityType: s.readOnly(EntityReference.fields.entityType),
     uris: s.readOnly(s.arrayOf(s.text(), { maxItems: 100 })),
   },
-  {
-    title: 'category association',
-    bare: true,
-    derived: true,
-    internal: { volumeGroupExtId: s.uuid() },
-    parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
-  },
-)
+  title: 'category association',
+  bare: true,
+  derived: true,
+  internal: { volumeGroupExtId: s.uuid() },
+  parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
+})
 
 export const CategoryEntityReferences = s.object('volumes.v4.config.CategoryEntityReferences', {
   categories: s.arrayOf(

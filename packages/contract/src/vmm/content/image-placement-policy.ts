@@ -9,9 +9,8 @@ import * as s from '../../schema.ts'
 import { imagePolicyReaders, policyMutationRate } from '../roles.ts'
 import { ImagesFilter } from './category-filter.ts'
 
-export const ImagePlacementPolicy = resource(
-  'vmm.v4.images.config.PlacementPolicy',
-  {
+export const ImagePlacementPolicy = resource('vmm.v4.images.config.PlacementPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     placementType: s.enumeration(['SOFT', 'HARD']),
@@ -23,13 +22,11 @@ export const ImagePlacementPolicy = resource(
     ownerExtId: s.readOnly(s.uuid()),
     ownerName: s.readOnly(s.text()),
   },
-  {
-    kind: 'ImagePlacementPolicy',
-    iam: { name: 'name', owner_uuid: 'ownerExtId' },
-    associationType: 'IMAGE_PLACEMENT_POLICY',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-  },
-)
+  kind: 'ImagePlacementPolicy',
+  iam: { name: 'name', owner_uuid: 'ownerExtId' },
+  associationType: 'IMAGE_PLACEMENT_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 export const SuspendPlacementPolicyConfig = s.object('vmm.v4.images.config.SuspendPlacementPolicyConfig', {
   shouldCancelRunningTasks: s.withDefault(s.boolean(), false),

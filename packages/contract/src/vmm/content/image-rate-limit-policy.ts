@@ -6,9 +6,8 @@ import * as s from '../../schema.ts'
 import { imagePolicyReaders, policyMutationRate } from '../roles.ts'
 import { ImagesFilter } from './category-filter.ts'
 
-export const ImageRateLimitPolicy = resource(
-  'vmm.v4.images.config.RateLimitPolicy',
-  {
+export const ImageRateLimitPolicy = resource('vmm.v4.images.config.RateLimitPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** Kilobytes (1000 bytes) per second. */
@@ -20,19 +19,16 @@ export const ImageRateLimitPolicy = resource(
     ownerExtId: s.readOnly(s.uuid()),
     ownerName: s.readOnly(s.text()),
   },
-  {
-    kind: 'ImageRateLimitPolicy',
-    iam: { name: 'name', owner_uuid: 'ownerExtId' },
-    associationType: 'IMAGE_RATE_LIMIT',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-  },
-)
+  kind: 'ImageRateLimitPolicy',
+  iam: { name: 'name', owner_uuid: 'ownerExtId' },
+  associationType: 'IMAGE_RATE_LIMIT',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
-export const EffectiveRateLimitPolicy = resource(
-  'vmm.v4.images.config.EffectiveRateLimitPolicy',
-  { clusterExtId: s.readOnly(s.uuid()), rateLimitExtId: s.readOnly(s.uuid()) },
-  { derived: true },
-)
+export const EffectiveRateLimitPolicy = resource('vmm.v4.images.config.EffectiveRateLimitPolicy', {
+  fields: { clusterExtId: s.readOnly(s.uuid()), rateLimitExtId: s.readOnly(s.uuid()) },
+  derived: true,
+})
 
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin']
 const view = { iam: 'View_Image_Rate_Limit_Policy', roles: imagePolicyReaders }

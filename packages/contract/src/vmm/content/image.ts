@@ -40,9 +40,8 @@ export const ImagePlacementStatus = s.object('vmm.v4.content.ImagePlacementStatu
   conflictingPolicyExtIds: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 100 })),
 })
 
-export const Image = resource(
-  'vmm.v4.content.Image',
-  {
+export const Image = resource('vmm.v4.content.Image', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.withDefault(s.text({ maxLength: 1000, multiline: true }), ''),
     type: s.immutable(s.enumeration(['DISK_IMAGE', 'ISO_IMAGE'])),
@@ -58,19 +57,17 @@ export const Image = resource(
     clusterLocationExtIds: s.optional(s.arrayOf(s.referenceTo('Cluster'), { maxItems: 200 })),
     placementPolicyStatus: s.readOnly(s.arrayOf(ImagePlacementStatus, { maxItems: 100 })),
   },
-  {
-    iam: {
-      category_uuid: 'categoryExtIds',
-      cluster_uuid: 'clusterLocationExtIds',
-      name: 'name',
-      owner_uuid: 'ownerExtId',
-      type: 'type',
-    },
-    associationType: 'IMAGE',
-    internal: { placementRetry: s.optional(s.object('', placementRetry)) },
-    ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
+  iam: {
+    category_uuid: 'categoryExtIds',
+    cluster_uuid: 'clusterLocationExtIds',
+    name: 'name',
+    owner_uuid: 'ownerExtId',
+    type: 'type',
   },
-)
+  associationType: 'IMAGE',
+  internal: { placementRetry: s.optional(s.object('', placementRetry)) },
+  ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
+})
 
 export const ImageImportConfig = s.object('vmm.v4.content.ImageImportConfig', {
   clusterExtId: s.referenceTo('Cluster'),

@@ -27,9 +27,8 @@ const source = s.oneOf(OvaVmSource, OvaUrlSource, ObjectsLiteSource)
 const checksum = s.oneOf(OvaSha1Checksum, OvaSha256Checksum)
 const clusterLocationExtIds = s.arrayOf(s.referenceTo('Cluster'), { maxItems: 200 })
 
-export const Ova = resource(
-  'vmm.v4.content.Ova',
-  {
+export const Ova = resource('vmm.v4.content.Ova', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     // Required on create.
     source: s.optional(source),
@@ -47,15 +46,13 @@ export const Ova = resource(
       s.object('iam.v4.authn.User', { extId: s.optional(s.uuid()), username: s.optional(s.text()) }),
     ),
   },
-  {
-    iam: { cluster_uuid: 'clusterLocationExtIds', name: 'name', owner_uuid: 'createdBy/extId' },
-    internal: {
-      /** File in the archive of each disk of `vmConfig`. */
-      diskFiles: s.optional(s.arrayOf(s.text())),
-    },
-    ofCluster: { stays: 'an OVA keeps the clusters of its files registered' },
+  iam: { cluster_uuid: 'clusterLocationExtIds', name: 'name', owner_uuid: 'createdBy/extId' },
+  internal: {
+    /** File in the archive of each disk of `vmConfig`. */
+    diskFiles: s.optional(s.arrayOf(s.text())),
   },
-)
+  ofCluster: { stays: 'an OVA keeps the clusters of its files registered' },
+})
 
 /** The name is the only field that changes; clients return the others as they read them. */
 const ChangedOva = s.object('vmm.v4.content.Ova', {

@@ -9,9 +9,8 @@ import * as s from '../../schema.ts'
 import { policyMutationRate, policyWriters } from '../roles.ts'
 import { TemplatesFilter } from './category-filter.ts'
 
-export const TemplatePlacementPolicy = resource(
-  'vmm.v4.config.TemplatePlacementPolicy',
-  {
+export const TemplatePlacementPolicy = resource('vmm.v4.config.TemplatePlacementPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     placementType: s.optional(s.enumeration(['SOFT'])),
@@ -25,12 +24,10 @@ export const TemplatePlacementPolicy = resource(
     createdBy: s.readOnly(s.text()),
     updatedBy: s.readOnly(s.text()),
   },
-  {
-    iam: { name: 'name', owner_uuid: 'createdBy' },
-    associationType: 'TEMPLATE_PLACEMENT_POLICY',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy' },
+  associationType: 'TEMPLATE_PLACEMENT_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 const readers: readonly RoleName[] = [...policyWriters, 'Platform Viewer', 'Virtual Machine Operator']
 const view = { roles: readers }

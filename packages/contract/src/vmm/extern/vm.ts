@@ -89,9 +89,8 @@ export const ExternNic = s.object('vmm.v4.extern.config.Nic', {
   ),
 })
 
-export const ExternVm = resource(
-  'vmm.v4.extern.config.Vm',
-  {
+export const ExternVm = resource('vmm.v4.extern.config.Vm', {
+  fields: {
     name: s.optional(s.text({ maxLength: 80 })),
     description: s.optional(s.text({ multiline: true })),
     powerState: s.optional(s.enumeration(['ON', 'OFF', 'SUSPENDED', 'UNDETERMINED'])),
@@ -109,26 +108,24 @@ export const ExternVm = resource(
     ownershipInfo: s.optional(OwnershipInfo),
     nutanixGuestTools: s.optional(ExternGuestTools),
   },
-  {
-    iamNoun: 'External_Virtual_Machine',
-    kind: 'ExternVm',
-    title: 'external VM',
-    iam: {
-      category_uuid: 'categories/extId',
-      cluster_uuid: 'cluster/extId',
-      name: 'name',
-      owner_uuid: 'ownershipInfo/owner/extId',
-    },
-    associationType: 'MH_VM',
-    internal: {
-      /** The guest reboots then, to start its new tools. */
-      toolsRebootAt: s.optional(s.timestamp()),
-    },
-    indexed: ['toolsRebootAt'],
-    staleTag: 'VM_ETAG_MISMATCH',
-    ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+  iamNoun: 'External_Virtual_Machine',
+  kind: 'ExternVm',
+  title: 'external VM',
+  iam: {
+    category_uuid: 'categories/extId',
+    cluster_uuid: 'cluster/extId',
+    name: 'name',
+    owner_uuid: 'ownershipInfo/owner/extId',
   },
-)
+  associationType: 'MH_VM',
+  internal: {
+    /** The guest reboots then, to start its new tools. */
+    toolsRebootAt: s.optional(s.timestamp()),
+  },
+  indexed: ['toolsRebootAt'],
+  staleTag: 'VM_ETAG_MISMATCH',
+  ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+})
 
 const view = { roles: vmViewers }
 const mutation = { of: ExternVm, rateLimit: vmMutationRate, requestId: 'required', ifMatch: 'required' } as const

@@ -4,9 +4,8 @@ import * as s from '../../schema.ts'
 import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, empty, HostReference, UserReference } from './references.ts'
 
-export const VmAntiAffinityPolicy = resource(
-  'vmm.v4.ahv.policies.VmAntiAffinityPolicy',
-  {
+export const VmAntiAffinityPolicy = resource('vmm.v4.ahv.policies.VmAntiAffinityPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     categories: s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20, uniqueItems: true }),
@@ -18,13 +17,11 @@ export const VmAntiAffinityPolicy = resource(
     createdBy: s.readOnly(UserReference),
     updatedBy: s.readOnly(UserReference),
   },
-  {
-    title: 'VM anti-affinity policy',
-    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
-    associationType: 'VM_VM_ANTI_AFFINITY_POLICY',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-  },
-)
+  title: 'VM anti-affinity policy',
+  iam: { name: 'name', owner_uuid: 'createdBy/extId' },
+  associationType: 'VM_VM_ANTI_AFFINITY_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 /** In the order in which the reasons are tested. */
 export const VmAntiAffinityNonCompliance = s.oneOf(
@@ -39,20 +36,20 @@ export const VmAntiAffinityNonCompliance = s.oneOf(
 export const VmAntiAffinityPolicyVmComplianceState = resource(
   'vmm.v4.ahv.policies.VmAntiAffinityPolicyVmComplianceState',
   {
-    cluster: s.readOnly(ClusterReference),
-    host: s.readOnly(HostReference),
-    associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
-    complianceStatus: s.readOnly(
-      s.oneOf(
-        empty('CompliantVmAntiAffinityPolicy'),
-        s.object('vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy', {
-          nonComplianceReason: VmAntiAffinityNonCompliance,
-        }),
-        empty('PendingVmAntiAffinityPolicy'),
+    fields: {
+      cluster: s.readOnly(ClusterReference),
+      host: s.readOnly(HostReference),
+      associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
+      complianceStatus: s.readOnly(
+        s.oneOf(
+          empty('CompliantVmAntiAffinityPolicy'),
+          s.object('vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy', {
+            nonComplianceReason: VmAntiAffinityNonCompliance,
+          }),
+          empty('PendingVmAntiAffinityPolicy'),
+        ),
       ),
-    ),
-  },
-  {
+    },
     title: 'VM compliance state',
     derived: true,
     internal: { policyExtId: s.uuid() },

@@ -6,9 +6,8 @@ import { CategoryReference, ClusterReference, empty, HostReference, UserReferenc
 
 const categories = s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50, uniqueItems: true })
 
-export const VmHostAffinityPolicy = resource(
-  'vmm.v4.ahv.policies.VmHostAffinityPolicy',
-  {
+export const VmHostAffinityPolicy = resource('vmm.v4.ahv.policies.VmHostAffinityPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     vmCategories: categories,
@@ -22,12 +21,10 @@ export const VmHostAffinityPolicy = resource(
     createdBy: s.readOnly(UserReference),
     lastUpdatedBy: s.readOnly(UserReference),
   },
-  {
-    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
-    associationType: 'VM_HOST_AFFINITY_POLICY',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy/extId' },
+  associationType: 'VM_HOST_AFFINITY_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 /** In the order in which the reasons are tested; no world has legacy host affinity policies. */
 export const VmHostAffinityNonCompliance = s.oneOf(
@@ -44,20 +41,20 @@ export const VmHostAffinityNonCompliance = s.oneOf(
 export const VmHostAffinityPolicyVmComplianceState = resource(
   'vmm.v4.ahv.policies.VmHostAffinityPolicyVmComplianceState',
   {
-    cluster: s.readOnly(ClusterReference),
-    host: s.readOnly(HostReference),
-    associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50 })),
-    complianceStatus: s.readOnly(
-      s.oneOf(
-        empty('CompliantVmHostAffinityPolicy'),
-        s.object('vmm.v4.ahv.policies.NonCompliantVmHostAffinityPolicy', {
-          nonComplianceReason: VmHostAffinityNonCompliance,
-        }),
-        empty('PendingVmHostAffinityPolicy'),
+    fields: {
+      cluster: s.readOnly(ClusterReference),
+      host: s.readOnly(HostReference),
+      associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50 })),
+      complianceStatus: s.readOnly(
+        s.oneOf(
+          empty('CompliantVmHostAffinityPolicy'),
+          s.object('vmm.v4.ahv.policies.NonCompliantVmHostAffinityPolicy', {
+            nonComplianceReason: VmHostAffinityNonCompliance,
+          }),
+          empty('PendingVmHostAffinityPolicy'),
+        ),
       ),
-    ),
-  },
-  {
+    },
     title: 'VM compliance state',
     derived: true,
     internal: { policyExtId: s.uuid() },

@@ -18,9 +18,8 @@ const StartCondition = s.object('vmm.v4.ahv.policies.StartCondition', {
   delayDurationSecs: s.withDefault(s.integer({ minimum: 0, maximum: 3600 }), 0),
 })
 
-export const VmStartupPolicy = resource(
-  'vmm.v4.ahv.policies.VmStartupPolicy',
-  {
+export const VmStartupPolicy = resource('vmm.v4.ahv.policies.VmStartupPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     groups: s.arrayOf(
@@ -41,12 +40,10 @@ export const VmStartupPolicy = resource(
     createdBy: s.readOnly(UserReference),
     updatedBy: s.readOnly(UserReference),
   },
-  {
-    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
-    associationType: 'VM_DEPENDENCY_POLICY',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy/extId' },
+  associationType: 'VM_DEPENDENCY_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 const ofPolicy = {
   derived: true,
@@ -66,9 +63,8 @@ const edge = {
   dependentVmsAssociatedCategories: s.readOnly(s.arrayOf(CategoryReference, { maxItems: 20 })),
 }
 
-export const DependencyConflict = resource(
-  'vmm.v4.ahv.policies.DependencyConflict',
-  {
+export const DependencyConflict = resource('vmm.v4.ahv.policies.DependencyConflict', {
+  fields: {
     ...edge,
     categoryDependencyChain: s.readOnly(
       s.arrayOf(
@@ -76,25 +72,26 @@ export const DependencyConflict = resource(
       ),
     ),
   },
-  { ...ofPolicy },
-)
+  ...ofPolicy,
+})
 
-export const StartConditionConflict = resource(
-  'vmm.v4.ahv.policies.StartConditionConflict',
-  {
+export const StartConditionConflict = resource('vmm.v4.ahv.policies.StartConditionConflict', {
+  fields: {
     ...edge,
     startCondition: s.readOnly(StartCondition),
     conflictingPolicy: s.readOnly(PolicyReference),
     conflictingStartCondition: s.readOnly(StartCondition),
   },
-  { ...ofPolicy },
-)
+  ...ofPolicy,
+})
 
-const VmOfConflict = resource(
-  'vmm.v4.ahv.policies.VmReference',
-  { extId: s.readOnly(s.uuid()) },
-  { ...ofPolicy, kind: 'VmOfStartupConflict', title: 'VM of a conflict', bare: true },
-)
+const VmOfConflict = resource('vmm.v4.ahv.policies.VmReference', {
+  fields: { extId: s.readOnly(s.uuid()) },
+  ...ofPolicy,
+  kind: 'VmOfStartupConflict',
+  title: 'VM of a conflict',
+  bare: true,
+})
 
 export const VmStartupNonCompliance = s.oneOf(
   empty('VmStartupPolicyNgtNotEnabled'),
@@ -109,9 +106,8 @@ export const VmStartupNonCompliance = s.oneOf(
   empty('VmStartupPolicyClusterNotSupported'),
 )
 
-export const VmStartupPolicyVmComplianceState = resource(
-  'vmm.v4.ahv.policies.VmStartupPolicyVmComplianceState',
-  {
+export const VmStartupPolicyVmComplianceState = resource('vmm.v4.ahv.policies.VmStartupPolicyVmComplianceState', {
+  fields: {
     cluster: s.readOnly(ClusterReference),
     associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 200 })),
     complianceStatus: s.readOnly(
@@ -122,8 +118,9 @@ export const VmStartupPolicyVmComplianceState = resource(
       ),
     ),
   },
-  { ...ofPolicy, title: 'VM compliance state' },
-)
+  ...ofPolicy,
+  title: 'VM compliance state',
+})
 
 const path = '/ahv/policies/vm-startup-policies'
 const one = `${path}/{extId}` as const

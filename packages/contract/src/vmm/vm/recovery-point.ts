@@ -31,9 +31,8 @@ const requested = {
   applicationConsistentProperties: s.optional(s.oneOf(VssProperties)),
 } as const
 
-export const VmRecoveryPoint = resource(
-  'vmm.v4.ahv.config.VmRecoveryPoint',
-  {
+export const VmRecoveryPoint = resource('vmm.v4.ahv.config.VmRecoveryPoint', {
+  fields: {
     ...requested,
     // Not a reference: the recovery point outlives its VM.
     vmExtId: s.uuid(),
@@ -48,24 +47,22 @@ export const VmRecoveryPoint = resource(
     // The entities that the VM names may be deleted while the recovery point exists.
     vm: s.readOnly(s.ofAnotherWorld(Vm.schema)),
   },
-  {
-    iamNoun: 'Virtual_Machine_Recovery_Point',
-    iam: { cluster_uuid: 'clusterExtId', name: 'name' },
-    rel: 'dataprotection:config:vm-recovery-point',
-    internal: {
-      clusterExtId: s.uuid(),
-      /** The containers that hold its layers cannot be deleted. */
-      containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'))),
-      /** Contents of CD-ROM drives. */
-      driveRecoveryPoints: s.optional(s.arrayOf(DiskRecoveryPoint)),
-      pinnedHostExtId: s.optional(s.uuid()),
-      /** The VM is one of an external management, which keeps the layers. */
-      externVm: s.optional(s.ofAnotherWorld(ExternVm.schema)),
-    },
-    indexed: ['vmExtId', 'expirationTime', 'clusterExtId'],
-    ofCluster: { by: 'clusterExtId' },
+  iamNoun: 'Virtual_Machine_Recovery_Point',
+  iam: { cluster_uuid: 'clusterExtId', name: 'name' },
+  rel: 'dataprotection:config:vm-recovery-point',
+  internal: {
+    clusterExtId: s.uuid(),
+    /** The containers that hold its layers cannot be deleted. */
+    containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'))),
+    /** Contents of CD-ROM drives. */
+    driveRecoveryPoints: s.optional(s.arrayOf(DiskRecoveryPoint)),
+    pinnedHostExtId: s.optional(s.uuid()),
+    /** The VM is one of an external management, which keeps the layers. */
+    externVm: s.optional(s.ofAnotherWorld(ExternVm.schema)),
   },
-)
+  indexed: ['vmExtId', 'expirationTime', 'clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export const NewVmRecoveryPoint = s.object('vmm.v4.ahv.config.VmRecoveryPoint', {
   ...requested,

@@ -80,9 +80,8 @@ export const ADSFVmStorageConfig = s.object('vmm.v4.ahv.config.ADSFVmStorageConf
   ),
 })
 
-export const Vm = resource(
-  'vmm.v4.ahv.config.Vm',
-  {
+export const Vm = resource('vmm.v4.ahv.config.Vm', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     createTime: s.readOnly(s.timestamp()),
@@ -157,66 +156,64 @@ export const Vm = resource(
     /** Absent while OFF. */
     isLiveMigrateCapable: s.readOnly(s.boolean()),
   },
-  {
-    iamNoun: 'Virtual_Machine',
-    iam: {
-      category_uuid: 'categories/extId',
-      cluster_uuid: 'cluster/extId',
-      name: 'name',
-      owner_uuid: 'ownershipInfo/owner/extId',
-      project_uuid: 'project/extId',
-    },
-    associationType: 'VM',
-    internal: {
-      pinnedHostExtId: s.optional(s.uuid()),
-      /** Preferred at the next start. */
-      lastHostExtId: s.optional(s.uuid()),
-      /** The ISO of a pending customisation is in a drive. */
-      hasCustomizationIso: s.optional(s.boolean()),
-      /** Files that a task creates or moves, with the entities that cannot be deleted until it ends. */
-      filesUnderWay: s.optional(
-        s.arrayOf(
-          s.object('', {
-            diskExtId: s.uuid(),
-            imageExtId: s.optional(s.referenceTo('Image')),
-            containerExtId: s.optional(s.referenceTo('StorageContainer')),
-          }),
-        ),
-      ),
-      /** Disks that were added, resized or filled anew after the VM was created: the bytes that each held at that time. */
-      diskFills: s.optional(
-        s.arrayOf(
-          s.object('', {
-            diskExtId: s.uuid(),
-            since: s.timestamp(),
-            writtenBytes: s.integer({ minimum: 0 }),
-            /** Absent: as old as the VM. */
-            addedAt: s.optional(s.timestamp()),
-          }),
-        ),
-      ),
-      addedDriveExtId: s.optional(s.uuid()),
-      hostSilentSince: s.optional(s.timestamp()),
-      /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
-      guestSettings: s.optional(
+  iamNoun: 'Virtual_Machine',
+  iam: {
+    category_uuid: 'categories/extId',
+    cluster_uuid: 'cluster/extId',
+    name: 'name',
+    owner_uuid: 'ownershipInfo/owner/extId',
+    project_uuid: 'project/extId',
+  },
+  associationType: 'VM',
+  internal: {
+    pinnedHostExtId: s.optional(s.uuid()),
+    /** Preferred at the next start. */
+    lastHostExtId: s.optional(s.uuid()),
+    /** The ISO of a pending customisation is in a drive. */
+    hasCustomizationIso: s.optional(s.boolean()),
+    /** Files that a task creates or moves, with the entities that cannot be deleted until it ends. */
+    filesUnderWay: s.optional(
+      s.arrayOf(
         s.object('', {
-          computerName: s.optional(s.text()),
-          addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
+          diskExtId: s.uuid(),
+          imageExtId: s.optional(s.referenceTo('Image')),
+          containerExtId: s.optional(s.referenceTo('StorageContainer')),
         }),
       ),
-      /** Static addresses that the guest tools set, by the index of the NIC. */
-      toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
-      /** The guest reboots then, to start its new tools. */
-      toolsRebootAt: s.optional(s.timestamp()),
-      /** The task of a migration that a user started, to a host or to a cluster. */
-      migrationTaskExtId: s.optional(s.taskId()),
-    },
-    indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
-    unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
-    staleTag: 'VM_ETAG_MISMATCH',
-    ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+    ),
+    /** Disks that were added, resized or filled anew after the VM was created: the bytes that each held at that time. */
+    diskFills: s.optional(
+      s.arrayOf(
+        s.object('', {
+          diskExtId: s.uuid(),
+          since: s.timestamp(),
+          writtenBytes: s.integer({ minimum: 0 }),
+          /** Absent: as old as the VM. */
+          addedAt: s.optional(s.timestamp()),
+        }),
+      ),
+    ),
+    addedDriveExtId: s.optional(s.uuid()),
+    hostSilentSince: s.optional(s.timestamp()),
+    /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
+    guestSettings: s.optional(
+      s.object('', {
+        computerName: s.optional(s.text()),
+        addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
+      }),
+    ),
+    /** Static addresses that the guest tools set, by the index of the NIC. */
+    toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
+    /** The guest reboots then, to start its new tools. */
+    toolsRebootAt: s.optional(s.timestamp()),
+    /** The task of a migration that a user started, to a host or to a cluster. */
+    migrationTaskExtId: s.optional(s.taskId()),
   },
-)
+  indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
+  unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
+  staleTag: 'VM_ETAG_MISMATCH',
+  ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+})
 
 const view = { iam: 'View_Existing_Virtual_Machine', roles: vmViewers }
 const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const

@@ -7,9 +7,8 @@ import { VmGcProfileSysprepConfig } from './customization-profile.ts'
 // Not checked: the service sets it, and the user may be deleted later.
 const UserReference = s.object('vmm.v4.ahv.config.UserReference', { extId: s.optional(s.uuid()) })
 
-export const VmGuestCustomizationProfile = resource(
-  'vmm.v4.ahv.config.VmGuestCustomizationProfile',
-  {
+export const VmGuestCustomizationProfile = resource('vmm.v4.ahv.config.VmGuestCustomizationProfile', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     config: s.oneOf(VmGcProfileSysprepConfig),
@@ -18,11 +17,9 @@ export const VmGuestCustomizationProfile = resource(
     createdBy: s.readOnly(UserReference),
     updatedBy: s.readOnly(UserReference),
   },
-  {
-    iam: { name: 'name', owner_uuid: 'createdBy/extId' },
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy/extId' },
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 const path = '/ahv/config/vm-guest-customization-profiles'
 const reading = {

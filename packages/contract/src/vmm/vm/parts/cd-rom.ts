@@ -10,24 +10,21 @@ export const CdRomAddress = s.object('vmm.v4.ahv.config.CdRomAddress', {
   index: s.optional(s.integer({ minimum: 0 })),
 })
 
-export const CdRom = resource(
-  'vmm.v4.ahv.config.CdRom',
-  {
+export const CdRom = resource('vmm.v4.ahv.config.CdRom', {
+  fields: {
     /** Absent: the drive is empty. */
     backingInfo: s.optional(VmDisk),
     diskAddress: s.optional(CdRomAddress),
     isoType: s.readOnly(s.enumeration(['OTHER', 'GUEST_TOOLS', 'GUEST_CUSTOMIZATION'])),
   },
-  {
-    iamNoun: 'Virtual_Machine_CD_ROM',
-    title: 'CD-ROM',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
-    rel: 'vmm:ahv:config:vm:cdrom',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_CD_ROM',
+  title: 'CD-ROM',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
+  rel: 'vmm:ahv:config:vm:cdrom',
+  sharesTagOf: 'vmExtId',
+})
 
 export const CdRomInsertParams = s.object('vmm.v4.ahv.config.CdRomInsertParams', { backingInfo: s.optional(VmDisk) })
 

@@ -75,31 +75,28 @@ export const ADSFVolumeGroupReference = s.object('vmm.v4.ahv.config.ADSFVolumeGr
   volumeGroupExtId: s.referenceTo('VolumeGroup'),
 })
 
-export const Disk = resource(
-  'vmm.v4.ahv.config.Disk',
-  {
+export const Disk = resource('vmm.v4.ahv.config.Disk', {
+  fields: {
     backingInfo: s.optional(s.oneOf(VmDisk, ADSFVolumeGroupReference)),
     diskAddress: s.optional(DiskAddress),
     customAttributes: s.optional(customAttributes()),
   },
-  {
-    iamNoun: 'Virtual_Machine_Disk',
-    kind: 'VirtualMachineDisk',
-    title: 'disk',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: {
-      param: 'vmExtId',
-      kind: 'Vm',
-      field: 'vmExtId',
-      listedIn: 'disks',
-      // A disk that is a volume group.
-      orRowOf: 'VolumeGroupAttachment',
-    },
-    rel: 'vmm:ahv:config:vm:disk',
-    sharesTagOf: 'vmExtId',
+  iamNoun: 'Virtual_Machine_Disk',
+  kind: 'VirtualMachineDisk',
+  title: 'disk',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: {
+    param: 'vmExtId',
+    kind: 'Vm',
+    field: 'vmExtId',
+    listedIn: 'disks',
+    // A disk that is a volume group.
+    orRowOf: 'VolumeGroupAttachment',
   },
-)
+  rel: 'vmm:ahv:config:vm:disk',
+  sharesTagOf: 'vmExtId',
+})
 
 const readers: readonly RoleName[] = [...vmReaders, 'Backup Admin', 'Management Connector']
 const provisioners: readonly RoleName[] = [

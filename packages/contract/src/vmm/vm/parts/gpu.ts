@@ -10,9 +10,8 @@ export const SBDF = s.object('vmm.v4.ahv.config.SBDF', {
   func: s.readOnly(s.integer()),
 })
 
-export const Gpu = resource(
-  'vmm.v4.ahv.config.Gpu',
-  {
+export const Gpu = resource('vmm.v4.ahv.config.Gpu', {
+  fields: {
     mode: s.optional(s.enumeration(['PASSTHROUGH_GRAPHICS', 'PASSTHROUGH_COMPUTE', 'VIRTUAL'])),
     vendor: s.optional(s.enumeration(['NVIDIA', 'INTEL', 'AMD'])),
     deviceId: s.optional(s.integer()),
@@ -23,17 +22,15 @@ export const Gpu = resource(
     numVirtualDisplayHeads: s.readOnly(s.integer()),
     guestDriverVersion: s.readOnly(s.text({ maxLength: 128 })),
   },
-  {
-    iamNoun: 'Virtual_Machine_GPU',
-    kind: 'VirtualMachineGpu',
-    title: 'GPU',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
-    rel: 'vmm:ahv:config:vm:gpu',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_GPU',
+  kind: 'VirtualMachineGpu',
+  title: 'GPU',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
+  rel: 'vmm:ahv:config:vm:gpu',
+  sharesTagOf: 'vmExtId',
+})
 
 const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const

@@ -82,23 +82,20 @@ export const DpOffloadNicNetworkInfo = s.object('vmm.v4.ahv.config.DpOffloadNicN
   ipv6Info: s.readOnly(Ipv6Info),
 })
 
-export const Nic = resource(
-  'vmm.v4.ahv.config.Nic',
-  {
+export const Nic = resource('vmm.v4.ahv.config.Nic', {
+  fields: {
     backingInfo: s.optional(EmulatedNic),
     networkInfo: s.optional(NicNetworkInfo),
     nicBackingInfo: s.optional(s.oneOf(VirtualEthernetNic, SriovNic, DpOffloadNic)),
     nicNetworkInfo: s.optional(s.oneOf(SriovNicNetworkInfo, VirtualEthernetNicNetworkInfo, DpOffloadNicNetworkInfo)),
   },
-  {
-    iamNoun: 'Virtual_Machine_NIC',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
-    rel: 'vmm:ahv:config:vm:nic',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_NIC',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
+  rel: 'vmm:ahv:config:vm:nic',
+  sharesTagOf: 'vmExtId',
+})
 
 export const AssignIpParams = s.object('vmm.v4.ahv.config.AssignIpParams', {
   /** Default: the lowest free address of the pools. */

@@ -7,25 +7,22 @@ export const PcieDeviceReference = s.object('vmm.v4.ahv.config.PcieDeviceReferen
   deviceExtId: s.optional(s.uuid()),
 })
 
-export const PcieDevice = resource(
-  'vmm.v4.ahv.config.PcieDevice',
-  {
+export const PcieDevice = resource('vmm.v4.ahv.config.PcieDevice', {
+  fields: {
     backingInfo: s.optional(s.oneOf(PcieDeviceReference)),
     assignedDeviceInfo: s.readOnly(
       s.object('vmm.v4.ahv.config.PcieDeviceInfo', { device: s.optional(PcieDeviceReference) }),
     ),
   },
-  {
-    iamNoun: 'Virtual_Machine_PCIE_Device',
-    kind: 'VirtualMachinePcieDevice',
-    title: 'PCIe device',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'pcieDevices' },
-    rel: 'vmm:ahv:config:vm:pciedevice',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_PCIE_Device',
+  kind: 'VirtualMachinePcieDevice',
+  title: 'PCIe device',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'pcieDevices' },
+  rel: 'vmm:ahv:config:vm:pciedevice',
+  sharesTagOf: 'vmExtId',
+})
 
 const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const

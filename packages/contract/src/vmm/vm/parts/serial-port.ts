@@ -3,22 +3,19 @@ import { create, get, list, remove, resource, update } from '../../../operation.
 import * as s from '../../../schema.ts'
 import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
-export const SerialPort = resource(
-  'vmm.v4.ahv.config.SerialPort',
-  {
+export const SerialPort = resource('vmm.v4.ahv.config.SerialPort', {
+  fields: {
     /** 1 is reserved. Default: the lowest free index. */
     index: s.optional(s.integer({ minimum: 0, maximum: 3 })),
     isConnected: s.withDefault(s.boolean(), false),
   },
-  {
-    iamNoun: 'Virtual_Machine_Serial_Port',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
-    rel: 'vmm:ahv:config:vm:serialport',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_Serial_Port',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
+  rel: 'vmm:ahv:config:vm:serialport',
+  sharesTagOf: 'vmExtId',
+})
 
 const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const

@@ -6,11 +6,11 @@ import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Transaction } from '../../../../store/store.ts'
 
 /** Its id is that of the copy. */
-export const LeftCopy = resource(
-  'internal.v1.vmm.LeftDiskCopy',
-  { clusterExtId: uuid() },
-  { indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
-)
+export const LeftCopy = resource('internal.v1.vmm.LeftDiskCopy', {
+  fields: { clusterExtId: uuid() },
+  indexed: ['clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export async function leaveCopies(store: Transaction, clusterExtId: string, extIds: readonly string[]): Promise<void> {
   for (const extId of extIds) await store.insert(LeftCopy, { extId, clusterExtId })
