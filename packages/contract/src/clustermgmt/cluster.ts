@@ -109,14 +109,12 @@ export const ClusterNetworkReference = s.object('clustermgmt.v4.config.ClusterNe
     }),
   ),
   backplane: s.immutable(
-    s.optional(
-      s.object('clustermgmt.v4.config.BackplaneNetworkParams', {
-        isSegmentationEnabled: s.optional(s.boolean()),
-        subnet: s.optional(IPv4Address),
-        netmask: s.optional(IPv4Address),
-        vlanTag: s.optional(s.integer({ minimum: 0, maximum: 4094 })),
-      }),
-    ),
+    s.optionalObject('clustermgmt.v4.config.BackplaneNetworkParams', {
+      isSegmentationEnabled: s.optional(s.boolean()),
+      subnet: s.optional(IPv4Address),
+      netmask: s.optional(IPv4Address),
+      vlanTag: s.optional(s.integer({ minimum: 0, maximum: 4094 })),
+    }),
   ),
 })
 

@@ -61,14 +61,12 @@ export const Disk = resource('clustermgmt.v4.config.Disk', {
   },
   internal: {
     /** While the disk is being removed. */
-    removal: s.optional(
-      s.object('', {
-        taskExtId: s.optional(s.uuid()),
-        /** The disk was added again: the task that removes it ends. */
-        isCalledOff: s.optional(s.boolean()),
-        detachableSince: s.optional(s.timestamp()),
-      }),
-    ),
+    removal: s.optionalObject('', {
+      taskExtId: s.optional(s.uuid()),
+      /** The disk was added again: the task that removes it ends. */
+      isCalledOff: s.optional(s.boolean()),
+      detachableSince: s.optional(s.timestamp()),
+    }),
   },
   indexed: ['nodeExtId', 'status'],
   iam: { serial_number: 'serialNumber', cluster_uuid: 'clusterExtId' },
@@ -78,13 +76,11 @@ export const Disk = resource('clustermgmt.v4.config.Disk', {
 
 export const DiskAdditionSpec = s.object('clustermgmt.v4.config.DiskAdditionSpec', {
   serialNumber: s.text({ minLength: 1, maxLength: 256 }),
-  diskPartitionInfo: s.optional(
-    s.object('clustermgmt.v4.config.DiskPartitionInfo', {
-      partitionType: s.withDefault(s.enumeration(['EXT4', 'XFS']), 'EXT4'),
-      /** RMA: at least as large as the drive that was in the slot before. CAPACITY_UPGRADE: larger. */
-      driveReplacementOption: s.optional(s.enumeration(['RMA', 'CAPACITY_UPGRADE'])),
-    }),
-  ),
+  diskPartitionInfo: s.optionalObject('clustermgmt.v4.config.DiskPartitionInfo', {
+    partitionType: s.withDefault(s.enumeration(['EXT4', 'XFS']), 'EXT4'),
+    /** RMA: at least as large as the drive that was in the slot before. CAPACITY_UPGRADE: larger. */
+    driveReplacementOption: s.optional(s.enumeration(['RMA', 'CAPACITY_UPGRADE'])),
+  }),
 })
 
 export const LEDStateUpdationSpec = s.object('clustermgmt.v4.config.LEDStateUpdationSpec', { isEngaged: s.boolean() })

@@ -44,13 +44,11 @@ export const StorageContainer = resource('clustermgmt.v4.config.StorageContainer
     /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
     legacy: s.optional(s.anything()),
     /** When each data reduction was enabled; absent if it was on from the start. */
-    reductionsSince: s.optional(
-      s.object('', {
-        compression: s.optional(s.timestamp()),
-        deduplication: s.optional(s.timestamp()),
-        erasureCoding: s.optional(s.timestamp()),
-      }),
-    ),
+    reductionsSince: s.optionalObject('', {
+      compression: s.optional(s.timestamp()),
+      deduplication: s.optional(s.timestamp()),
+      erasureCoding: s.optional(s.timestamp()),
+    }),
   },
   iam: { name: 'name', cluster_uuid: 'clusterExtId', owner_uuid: 'ownerExtId' },
   rel: 'clustermgmt:config:storage-containers',

@@ -20,20 +20,16 @@ const FaultMatch = s.object('control.v1.FaultMatch', {
   caller: s.optional(s.text({ minLength: 1, maxLength: 255 })),
   /** Index of an element in any batch, from 0; absent: single requests and all elements. */
   batchElement: s.optional(s.integer({ minimum: 0, maximum: 499 })),
-  taskStep: s.optional(
-    s.object('control.v1.TaskStepMatch', {
-      task: name,
-      /** Absent: any step. */
-      step: s.optional(name),
-      phase: s.withDefault(s.enumeration(['RUN', 'UNDO']), 'RUN'),
-    }),
-  ),
-  driverCall: s.optional(
-    s.object('control.v1.DriverCallMatch', {
-      driver: name,
-      method: s.optional(name),
-    }),
-  ),
+  taskStep: s.optionalObject('control.v1.TaskStepMatch', {
+    task: name,
+    /** Absent: any step. */
+    step: s.optional(name),
+    phase: s.withDefault(s.enumeration(['RUN', 'UNDO']), 'RUN'),
+  }),
+  driverCall: s.optionalObject('control.v1.DriverCallMatch', {
+    driver: name,
+    method: s.optional(name),
+  }),
 })
 
 const count = (minimum = 1) => s.integer({ minimum, maximum: 1_000_000_000 })

@@ -40,12 +40,10 @@ export const DirectoryService = resource('iam.v4.authn.DirectoryService', {
     ),
     directoryType: s.immutable(s.enumeration(['ACTIVE_DIRECTORY', 'OPEN_LDAP'])),
     groupSearchType: s.withDefault(s.enumeration(['NON_RECURSIVE', 'RECURSIVE']), 'NON_RECURSIVE'),
-    openLdapConfiguration: s.optional(
-      s.object('iam.v4.authn.OpenLdapConfig', {
-        userConfiguration: UserConfiguration,
-        userGroupConfiguration: UserGroupConfiguration,
-      }),
-    ),
+    openLdapConfiguration: s.optionalObject('iam.v4.authn.OpenLdapConfig', {
+      userConfiguration: UserConfiguration,
+      userGroupConfiguration: UserGroupConfiguration,
+    }),
     /** Required on create; an update without it keeps the stored value. */
     serviceAccount: s.optional(DsServiceAccount),
     /** Distinguished names, or common names of groups. Empty or absent: every user of the directory may sign in. */

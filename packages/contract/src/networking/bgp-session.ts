@@ -37,9 +37,7 @@ export const BgpSession = resource('networking.v4.config.BgpSession', {
     metadata: s.optional(EntityMetadata),
   },
   internal: {
-    change: s.optional(
-      changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
-    ),
+    change: changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
   },
   unique: [
     { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },

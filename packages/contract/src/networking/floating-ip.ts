@@ -30,12 +30,10 @@ export const FloatingIp = resource('networking.v4.config.FloatingIp', {
     description: s.optional(descriptionText()),
     externalSubnetReference: s.immutable(s.referenceTo('Subnet')),
     floatingIp: s.immutable(
-      s.optional(
-        s.object('networking.v4.config.FloatingIPAddress', {
-          ipv4: s.optional(s.object('networking.v4.config.FloatingIPv4Address', IPv4Address.fields)),
-          ipv6: s.optional(s.object('networking.v4.config.FloatingIPv6Address', IPv6Address.fields)),
-        }),
-      ),
+      s.optionalObject('networking.v4.config.FloatingIPAddress', {
+        ipv4: s.optionalObject('networking.v4.config.FloatingIPv4Address', IPv4Address.fields),
+        ipv6: s.optionalObject('networking.v4.config.FloatingIPv6Address', IPv6Address.fields),
+      }),
     ),
     floatingIpValue: s.readOnly(s.text()),
     association: s.optional(s.oneOf(LoadBalancerSessionAssociation, VmNicAssociation, PrivateIpAssociation)),
@@ -53,15 +51,13 @@ export const FloatingIp = resource('networking.v4.config.FloatingIp', {
   },
   iamNoun: 'Floating_Ip',
   internal: {
-    change: s.optional(
-      changeHolding({
-        /** Values that a running update will set. */
-        privateIp: s.optional(s.text()),
-        loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
-        vmNicReference: s.optional(s.referenceTo('Nic')),
-        vpcReference: s.optional(s.referenceTo('Vpc')),
-      }),
-    ),
+    change: changeHolding({
+      /** Values that a running update will set. */
+      privateIp: s.optional(s.text()),
+      loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
+      vmNicReference: s.optional(s.referenceTo('Nic')),
+      vpcReference: s.optional(s.referenceTo('Vpc')),
+    }),
   },
   indexed: ['loadBalancerSessionReference', 'vmNicReference'],
   unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],

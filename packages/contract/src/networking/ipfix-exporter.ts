@@ -30,14 +30,12 @@ export const IpfixExporter = resource('networking.v4.config.IPFIXExporter', {
     metadata: s.optional(EntityMetadata),
   },
   internal: {
-    change: s.optional(
-      changeHolding({
-        name: s.optional(s.text()),
-        collectorIp: s.optional(collector.collectorIp),
-        collectorPort: s.optional(collector.collectorPort),
-        exportScopes: s.optional(collector.exportScopes),
-      }),
-    ),
+    change: changeHolding({
+      name: s.optional(s.text()),
+      collectorIp: s.optional(collector.collectorIp),
+      collectorPort: s.optional(collector.collectorPort),
+      exportScopes: s.optional(collector.exportScopes),
+    }),
   },
   unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
   iam: ownAttributes,

@@ -66,7 +66,7 @@ export const Layer2Stretch = resource('networking.v4.config.Layer2Stretch', {
     /** The remote subnet had it when the stretch was created. */
     remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
     createdAt: s.timestamp(),
-    change: s.optional(changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) })),
+    change: changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) }),
   },
   unique: [
     { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },

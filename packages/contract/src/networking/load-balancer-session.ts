@@ -65,13 +65,11 @@ export const LoadBalancerSession = resource('networking.v4.config.LoadBalancerSe
   },
   internal: {
     createdAt: s.optional(s.timestamp()),
-    change: s.optional(
-      changeHolding({
-        name: s.optional(s.text()),
-        vpcReference: s.optional(s.uuid()),
-        listener: s.optional(Listener),
-      }),
-    ),
+    change: changeHolding({
+      name: s.optional(s.text()),
+      vpcReference: s.optional(s.uuid()),
+      listener: s.optional(Listener),
+    }),
   },
   unique: [{ fields: ['vpcReference', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
   iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },

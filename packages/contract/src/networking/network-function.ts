@@ -46,9 +46,7 @@ export const NetworkFunction = resource('networking.v4.config.NetworkFunction', 
   },
   internal: {
     vmExtIds: machines(),
-    change: s.optional(
-      changeHolding({ name: s.optional(s.text()), nicPairs: s.optional(pairs()), vmExtIds: machines() }),
-    ),
+    change: changeHolding({ name: s.optional(s.text()), nicPairs: s.optional(pairs()), vmExtIds: machines() }),
   },
   unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
   iam: ownAttributes,

@@ -38,7 +38,7 @@ export const NicProfile = resource('networking.v4.config.NicProfile', {
       s.arrayOf(s.object('', { hostNicExtId: s.uuid(), hostExtId: s.referenceTo('Host'), nicName: s.text() })),
     ),
     /** The host NIC that is being associated. */
-    change: s.optional(changeHolding({ name: s.optional(s.text()), hostNicExtId: s.optional(s.uuid()) })),
+    change: changeHolding({ name: s.optional(s.text()), hostNicExtId: s.optional(s.uuid()) }),
   },
   unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
   iam: ownAttributes,

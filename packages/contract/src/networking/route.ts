@@ -28,7 +28,7 @@ export const Route = resource('networking.v4.config.Route', {
     metadata: s.optional(EntityMetadata),
   },
   iamNoun: 'Route_Table_Route',
-  internal: { ...held, change: s.optional(changeHolding(held)) },
+  internal: { ...held, change: changeHolding(held) },
   parent: { param: 'routeTableExtId', kind: 'RouteTable', field: 'routeTableReference' },
   unique: [{ fields: ['routeTableReference', 'destinationAndNexthop'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
   indexed: ['vpcReference'],

@@ -74,11 +74,9 @@ export const RoutingPolicy = resource('networking.v4.config.RoutingPolicy', {
     metadata: s.readOnly(EntityMetadata),
   },
   internal: {
-    change: s.optional(
-      changeHolding({
-        priority: s.optional(s.integer()),
-      }),
-    ),
+    change: changeHolding({
+      priority: s.optional(s.integer()),
+    }),
   },
   unique: [{ fields: ['vpcExtId', 'priority'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
   iam: { name: 'name', owner_uuid: 'metadata/ownerReferenceId', vpc_uuid: 'vpcExtId' },

@@ -90,13 +90,11 @@ export const Subnet = resource('networking.v4.config.Subnet', {
   internal: {
     /** OVERLAY: unique in the deployment; never shown. */
     vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
-    change: s.optional(
-      changeHolding({
-        /** The value that a running update will set; until it ends, addresses must fit both. */
-        ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
-        isNatEnabled: s.optional(s.boolean()),
-      }),
-    ),
+    change: changeHolding({
+      /** The value that a running update will set; until it ends, addresses must fit both. */
+      ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
+      isNatEnabled: s.optional(s.boolean()),
+    }),
   },
   unique: [{ fields: ['vni'] }],
   iam: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },

@@ -40,13 +40,11 @@ export const TrafficMirror = resource('networking.v4.config.TrafficMirror', {
     createdAt: s.optional(s.timestamp()),
     hostExtId: s.uuid(),
     clusterExtId: s.uuid(),
-    change: s.optional(
-      changeHolding({
-        name: s.optional(s.text()),
-        hostExtId: s.optional(s.uuid()),
-        destinationList: s.optional(destinations()),
-      }),
-    ),
+    change: changeHolding({
+      name: s.optional(s.text()),
+      hostExtId: s.optional(s.uuid()),
+      destinationList: s.optional(destinations()),
+    }),
   },
   indexed: ['hostExtId'],
   // Requests compare all names. A cluster may bring a mirror with the name of another one.

@@ -33,12 +33,10 @@ export const IgmpSpec = s.object('networking.v4.config.IgmpSpec', {
   isSnoopingEnabled: s.withDefault(s.boolean(), false),
   /** Seconds. */
   snoopingTimeout: s.withDefault(s.integer({ minimum: 0 }), 300),
-  querierSpec: s.optional(
-    s.object('networking.v4.config.QuerierSpec', {
-      isQuerierEnabled: s.withDefault(s.boolean(), false),
-      vlanIdList: s.optional(s.arrayOf(vlan())),
-    }),
-  ),
+  querierSpec: s.optionalObject('networking.v4.config.QuerierSpec', {
+    isQuerierEnabled: s.withDefault(s.boolean(), false),
+    vlanIdList: s.optional(s.arrayOf(vlan())),
+  }),
 })
 
 export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
@@ -65,13 +63,11 @@ export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
     /** Each NIC as `<host>/eth0`, however the body names it. */
     uplinks: s.optional(s.arrayOf(s.text())),
     /** With values that the update will store. */
-    change: s.optional(
-      changeHolding({
-        name: s.optional(s.text()),
-        uplinks: s.optional(s.arrayOf(s.text())),
-        hostExtIds: s.optional(s.arrayOf(s.uuid())),
-      }),
-    ),
+    change: changeHolding({
+      name: s.optional(s.text()),
+      uplinks: s.optional(s.arrayOf(s.text())),
+      hostExtIds: s.optional(s.arrayOf(s.uuid())),
+    }),
   },
   indexed: ['clusterExtId'],
   unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],

@@ -19,7 +19,7 @@ export const VpcVirtualSwitchMapping = resource('networking.v4.config.VpcVirtual
   internal: {
     clusterExtId: s.uuid(),
     /** The switch that a running update will set: it cannot be deleted meanwhile. */
-    change: s.optional(changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) })),
+    change: changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) }),
   },
   unique: [{ fields: ['clusterExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
   gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },

@@ -32,9 +32,9 @@ export const ExternalSubnet = s.object('networking.v4.config.ExternalSubnet', {
 
 export const KubernetesCluster = s.object('networking.v4.config.KubernetesCluster', {
   extId: s.uuid(),
-  gatewayNodesSelector: s.optional(
-    s.object('networking.v4.config.GatewayNodesSelector', { matchLabels: s.optional(s.arrayOf(KVStringPair)) }),
-  ),
+  gatewayNodesSelector: s.optionalObject('networking.v4.config.GatewayNodesSelector', {
+    matchLabels: s.optional(s.arrayOf(KVStringPair)),
+  }),
 })
 
 export const Vpc = resource('networking.v4.config.Vpc', {
@@ -44,24 +44,20 @@ export const Vpc = resource('networking.v4.config.Vpc', {
     vpcType: s.immutable(s.withDefault(s.enumeration(['REGULAR', 'TRANSIT']), 'REGULAR')),
     externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
     externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
-    commonDhcpOptions: s.optional(
-      s.object('networking.v4.config.VpcDhcpOptions', {
-        domainNameServers: s.optional(s.arrayOf(IPAddress, { maxItems: 32 })),
-      }),
-    ),
+    commonDhcpOptions: s.optionalObject('networking.v4.config.VpcDhcpOptions', {
+      domainNameServers: s.optional(s.arrayOf(IPAddress, { maxItems: 32 })),
+    }),
     externalRoutingDomainReference: s.optional(s.uuid()),
     kubernetesClusters: s.optional(s.arrayOf(KubernetesCluster)),
     snatIps: s.readOnly(s.arrayOf(IPAddress, { maxItems: 2 })),
     metadata: s.optional(EntityMetadata),
   },
   internal: {
-    change: s.optional(
-      changeHolding({
-        /** External subnets that a running update will attach cannot be deleted, and their ports are reserved. */
-        externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
-        externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
-      }),
-    ),
+    change: changeHolding({
+      /** External subnets that a running update will attach cannot be deleted, and their ports are reserved. */
+      externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
+      externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
+    }),
   },
   iam: { ...ownAttributes, type: 'vpcType' },
   associationType: 'VIRTUAL_NETWORK',

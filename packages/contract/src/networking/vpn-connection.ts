@@ -71,7 +71,7 @@ export const VpnConnection = resource('networking.v4.config.VpnConnection', {
     interfacePrefix: interfacePrefix(),
     /** When statistics begin. */
     createdAt: s.optional(s.timestamp()),
-    change: s.optional(changeHolding({ name: s.optional(s.text()), interfacePrefix: interfacePrefix() })),
+    change: changeHolding({ name: s.optional(s.text()), interfacePrefix: interfacePrefix() }),
   },
   unique: [
     { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },

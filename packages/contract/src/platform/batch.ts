@@ -15,28 +15,26 @@ const BatchSpecMetadata = s.object('platform.v4.operations.BatchSpecMetadata', {
 })
 
 const BatchSpecPayload = s.object('platform.v4.operations.BatchSpecPayload', {
-  metadata: s.optional(
-    s.object('platform.v4.operations.BatchSpecPayloadMetadata', {
-      headers: s.optional(
-        s.arrayOf(
-          s.object('platform.v4.operations.BatchSpecPayloadMetadataHeader', {
-            name: s.text({ maxLength: 256 }),
-            value: s.text(),
-          }),
-          { maxItems: 500 },
-        ),
+  metadata: s.optionalObject('platform.v4.operations.BatchSpecPayloadMetadata', {
+    headers: s.optional(
+      s.arrayOf(
+        s.object('platform.v4.operations.BatchSpecPayloadMetadataHeader', {
+          name: s.text({ maxLength: 256 }),
+          value: s.text(),
+        }),
+        { maxItems: 500 },
       ),
-      path: s.optional(
-        s.arrayOf(
-          s.object('platform.v4.operations.BatchSpecPayloadMetadataPath', {
-            name: s.text({ maxLength: 256 }),
-            value: s.text(),
-          }),
-          { maxItems: 500 },
-        ),
+    ),
+    path: s.optional(
+      s.arrayOf(
+        s.object('platform.v4.operations.BatchSpecPayloadMetadataPath', {
+          name: s.text({ maxLength: 256 }),
+          value: s.text(),
+        }),
+        { maxItems: 500 },
       ),
-    }),
-  ),
+    ),
+  }),
   /** Validated by the operation that it invokes. */
   data: s.optional(s.anything()),
 })

@@ -12,25 +12,21 @@ export const ExternalStorage = resource('platform.v4.config.ExternalStorage', {
       s.oneOf(
         s.object('platform.v4.config.DellPowerflexConfig', {
           address: s.optional(IPAddressOrFQDN),
-          storagePool: s.optional(
-            s.object('platform.v4.config.DellPowerflexStoragePool', {
-              name: s.optional(s.text()),
-              protectionDomainName: s.optional(s.text()),
-              storagePoolId: s.optional(s.text()),
-            }),
-          ),
+          storagePool: s.optionalObject('platform.v4.config.DellPowerflexStoragePool', {
+            name: s.optional(s.text()),
+            protectionDomainName: s.optional(s.text()),
+            storagePoolId: s.optional(s.text()),
+          }),
           systemId: s.optional(s.text()),
         }),
         s.object('platform.v4.config.PureStorageFlashArrayConfig', {
           address: s.optional(IPAddressOrFQDN),
           id: s.optional(s.text()),
-          pod: s.optional(
-            s.object('platform.v4.config.PureStorageFlashArrayPod', {
-              name: s.optional(s.text()),
-              podId: s.optional(s.text()),
-              realm: s.optional(s.text()),
-            }),
-          ),
+          pod: s.optionalObject('platform.v4.config.PureStorageFlashArrayPod', {
+            name: s.optional(s.text()),
+            podId: s.optional(s.text()),
+            realm: s.optional(s.text()),
+          }),
         }),
       ),
     ),

@@ -15,9 +15,9 @@ export const VolumeDisk = resource('volumes.v4.config.VolumeDisk', {
     storageContainerId: s.immutable(s.readOnly(s.referenceTo('StorageContainer'))),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     diskDataSourceReference: s.immutable(s.optional(EntityReference)),
-    diskStorageFeatures: s.optional(
-      s.object('volumes.v4.config.DiskStorageFeatures', { flashMode: s.optional(FlashMode) }),
-    ),
+    diskStorageFeatures: s.optionalObject('volumes.v4.config.DiskStorageFeatures', {
+      flashMode: s.optional(FlashMode),
+    }),
   },
   iamNoun: 'Volume_Group_Disk',
   internal: {

@@ -31,13 +31,11 @@ export const VolumeGroup = resource('volumes.v4.config.VolumeGroup', {
     targetPrefix: s.optional(s.text({ maxLength: 512, pattern: '^[0-9a-zA-Z:.-]+$' })),
     targetName: s.optional(s.text({ minLength: 12, maxLength: 512 })),
     enabledAuthentications: s.optional(authenticationType),
-    iscsiFeatures: s.optional(
-      s.object('volumes.v4.config.IscsiFeatures', {
-        enabledAuthentications: s.optional(authenticationType),
-        targetSecret: chapSecret,
-      }),
-    ),
-    storageFeatures: s.optional(s.object('volumes.v4.config.StorageFeatures', { flashMode: s.optional(FlashMode) })),
+    iscsiFeatures: s.optionalObject('volumes.v4.config.IscsiFeatures', {
+      enabledAuthentications: s.optional(authenticationType),
+      targetSecret: chapSecret,
+    }),
+    storageFeatures: s.optionalObject('volumes.v4.config.StorageFeatures', { flashMode: s.optional(FlashMode) }),
     attachmentType: s.withDefault(s.enumeration(['NONE', 'DIRECT', 'EXTERNAL']), 'NONE'),
     protocol: s.withDefault(s.enumeration(['NOT_ASSIGNED', 'ISCSI', 'NVMF']), 'NOT_ASSIGNED'),
     attachments: s.readOnly(s.arrayOf(VGAttachment)),

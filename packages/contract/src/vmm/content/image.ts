@@ -65,7 +65,7 @@ export const Image = resource('vmm.v4.content.Image', {
     type: 'type',
   },
   associationType: 'IMAGE',
-  internal: { placementRetry: s.optional(s.object('', placementRetry)) },
+  internal: { placementRetry: s.optionalObject('', placementRetry) },
   ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
 })
 

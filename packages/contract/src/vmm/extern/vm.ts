@@ -32,61 +32,47 @@ const StorageContainerReference = reference('VmDiskContainerReference')
 
 export const ExternDisk = s.object('vmm.v4.extern.config.Disk', {
   ...baseFields,
-  diskAddress: s.optional(
-    s.object('vmm.v4.extern.config.DiskAddress', {
-      busType: s.optional(s.enumeration(['SCSI', 'IDE', 'SATA', 'NVME'])),
-      index: s.optional(s.integer({ minimum: 0 })),
+  diskAddress: s.optionalObject('vmm.v4.extern.config.DiskAddress', {
+    busType: s.optional(s.enumeration(['SCSI', 'IDE', 'SATA', 'NVME'])),
+    index: s.optional(s.integer({ minimum: 0 })),
+  }),
+  backingInfo: s.optionalObject('vmm.v4.extern.config.VmDisk', {
+    diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
+    storageContainer: s.optional(StorageContainerReference),
+    storageConfig: s.optionalObject('vmm.v4.extern.config.VmDiskStorageConfig', {
+      isFlashModeEnabled: s.optional(s.boolean()),
     }),
-  ),
-  backingInfo: s.optional(
-    s.object('vmm.v4.extern.config.VmDisk', {
-      diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
-      storageContainer: s.optional(StorageContainerReference),
-      storageConfig: s.optional(
-        s.object('vmm.v4.extern.config.VmDiskStorageConfig', { isFlashModeEnabled: s.optional(s.boolean()) }),
-      ),
-    }),
-  ),
+  }),
 })
 
 export const ExternCdRom = s.object('vmm.v4.extern.config.CdRom', {
   ...baseFields,
-  diskAddress: s.optional(
-    s.object('vmm.v4.extern.config.CdRomAddress', {
-      busType: s.optional(s.enumeration(['IDE', 'SATA'])),
-      index: s.optional(s.integer({ minimum: 0 })),
-    }),
-  ),
-  backingInfo: s.optional(
-    s.object('vmm.v4.extern.config.CdRomBackingInfo', {
-      diskExtId: s.optional(s.uuid()),
-      storageContainer: s.optional(StorageContainerReference),
-    }),
-  ),
+  diskAddress: s.optionalObject('vmm.v4.extern.config.CdRomAddress', {
+    busType: s.optional(s.enumeration(['IDE', 'SATA'])),
+    index: s.optional(s.integer({ minimum: 0 })),
+  }),
+  backingInfo: s.optionalObject('vmm.v4.extern.config.CdRomBackingInfo', {
+    diskExtId: s.optional(s.uuid()),
+    storageContainer: s.optional(StorageContainerReference),
+  }),
 })
 
 export const ExternNic = s.object('vmm.v4.extern.config.Nic', {
   ...baseFields,
-  backingInfo: s.optional(
-    s.object('vmm.v4.extern.config.NicBackingInfo', {
-      adapterType: s.optional(s.enumeration(['E1000', 'PCNET32', 'VMXNET', 'VMXNET2', 'VMXNET3', 'E1000E', 'SRIOV'])),
-      macAddress: s.optional(macAddress()),
-      isConnected: s.optional(s.boolean()),
+  backingInfo: s.optionalObject('vmm.v4.extern.config.NicBackingInfo', {
+    adapterType: s.optional(s.enumeration(['E1000', 'PCNET32', 'VMXNET', 'VMXNET2', 'VMXNET3', 'E1000E', 'SRIOV'])),
+    macAddress: s.optional(macAddress()),
+    isConnected: s.optional(s.boolean()),
+  }),
+  networkInfo: s.optionalObject('vmm.v4.extern.config.NicNetworkInfo', {
+    portGroupInfo: s.optionalObject('vmm.v4.extern.config.PortGroupInfo', {
+      name: s.optional(s.text({ maxLength: 128 })),
     }),
-  ),
-  networkInfo: s.optional(
-    s.object('vmm.v4.extern.config.NicNetworkInfo', {
-      portGroupInfo: s.optional(
-        s.object('vmm.v4.extern.config.PortGroupInfo', { name: s.optional(s.text({ maxLength: 128 })) }),
-      ),
-      ipAddressInfo: s.optional(
-        s.object('vmm.v4.extern.config.IpAddressInfo', {
-          ipv4Addresses: s.optional(s.arrayOf(IPv4Address, { maxItems: 128 })),
-          ipv6Addresses: s.optional(s.arrayOf(s.text(), { maxItems: 128 })),
-        }),
-      ),
+    ipAddressInfo: s.optionalObject('vmm.v4.extern.config.IpAddressInfo', {
+      ipv4Addresses: s.optional(s.arrayOf(IPv4Address, { maxItems: 128 })),
+      ipv6Addresses: s.optional(s.arrayOf(s.text(), { maxItems: 128 })),
     }),
-  ),
+  }),
 })
 
 export const ExternVm = resource('vmm.v4.extern.config.Vm', {

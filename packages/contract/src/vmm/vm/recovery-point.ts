@@ -85,21 +85,17 @@ const VmRestoreNicConfigOverrideParams = s.object('vmm.v4.ahv.config.VmRestoreNi
     s.oneOf(
       s.object('vmm.v4.ahv.config.VmRestoreVirtualEthernetNicNetworkInfoOverrideSpec', {
         subnet: s.optional(SubnetReference),
-        ipv4Config: s.optional(
-          s.object('vmm.v4.ahv.config.VmRestoreIpv4ConfigOverrideSpec', {
-            ipAddress: s.optional(IPv4Address),
-            secondaryIpAddressList: s.optional(s.arrayOf(IPv4Address, { maxItems: 100 })),
-          }),
-        ),
+        ipv4Config: s.optionalObject('vmm.v4.ahv.config.VmRestoreIpv4ConfigOverrideSpec', {
+          ipAddress: s.optional(IPv4Address),
+          secondaryIpAddressList: s.optional(s.arrayOf(IPv4Address, { maxItems: 100 })),
+        }),
       }),
     ),
   ),
   /** Addresses that the tools set in the guest. */
-  guestNicInfo: s.optional(
-    s.object('vmm.v4.ahv.config.VmRestoreGuestNicInfoOverrideSpec', {
-      guestStaticIpList: s.optional(s.arrayOf(GuestStaticIpSpec, { maxItems: 100 })),
-    }),
-  ),
+  guestNicInfo: s.optionalObject('vmm.v4.ahv.config.VmRestoreGuestNicInfoOverrideSpec', {
+    guestStaticIpList: s.optional(s.arrayOf(GuestStaticIpSpec, { maxItems: 100 })),
+  }),
 })
 
 const VmConfigOverrideSpecification = s.object('vmm.v4.ahv.config.VmConfigOverrideSpecification', {
@@ -107,17 +103,13 @@ const VmConfigOverrideSpecification = s.object('vmm.v4.ahv.config.VmConfigOverri
   description: s.optional(s.text({ multiline: true })),
   categories: s.optional(s.arrayOf(CategoryReference, { maxItems: 256, uniqueItems: true })),
   ownershipInfo: s.optional(OwnershipInfo),
-  nicSpec: s.optional(
-    s.object('vmm.v4.ahv.config.VmRestoreNicConfigSpecification', {
-      nicOverrideList: s.optional(s.arrayOf(VmRestoreNicConfigOverrideParams)),
-      nicRemoveList: s.optional(s.arrayOf(s.uuid())),
-    }),
-  ),
-  guestToolsSpec: s.optional(
-    s.object('vmm.v4.ahv.config.VmRestoreGuestToolsSpecification', {
-      shouldClearInGuestVolumeGroupAttachments: s.withDefault(s.boolean(), false),
-    }),
-  ),
+  nicSpec: s.optionalObject('vmm.v4.ahv.config.VmRestoreNicConfigSpecification', {
+    nicOverrideList: s.optional(s.arrayOf(VmRestoreNicConfigOverrideParams)),
+    nicRemoveList: s.optional(s.arrayOf(s.uuid())),
+  }),
+  guestToolsSpec: s.optionalObject('vmm.v4.ahv.config.VmRestoreGuestToolsSpecification', {
+    shouldClearInGuestVolumeGroupAttachments: s.withDefault(s.boolean(), false),
+  }),
 })
 
 export const RestoreVmRecoveryPointParams = s.object('vmm.v4.ahv.config.RestoreVmRecoveryPointParams', {

@@ -56,22 +56,16 @@ export const ApcConfig = s.object('vmm.v4.ahv.config.ApcConfig', {
 export const VtpmConfig = s.object('vmm.v4.ahv.config.VtpmConfig', {
   isVtpmEnabled: off(),
   version: s.readOnly(s.text()),
-  vtpmDevice: s.optional(
-    s.object('vmm.v4.ahv.config.VtpmDevice', {
-      diskExtId: s.readOnly(s.uuid()),
-      backingFirmwareDiskStorageInfo: s.optional(
-        s.object('vmm.v4.ahv.config.BackingFirmwareDiskStorageInfo', {
-          storageContainer: s.optional(StorageContainerReference),
-        }),
-      ),
+  vtpmDevice: s.optionalObject('vmm.v4.ahv.config.VtpmDevice', {
+    diskExtId: s.readOnly(s.uuid()),
+    backingFirmwareDiskStorageInfo: s.optionalObject('vmm.v4.ahv.config.BackingFirmwareDiskStorageInfo', {
+      storageContainer: s.optional(StorageContainerReference),
     }),
-  ),
+  }),
 })
 export const ADSFVmStorageConfig = s.object('vmm.v4.ahv.config.ADSFVmStorageConfig', {
   isFlashModeEnabled: s.optional(s.boolean()),
-  qosConfig: s.optional(
-    s.object('vmm.v4.ahv.config.QosConfig', { throttledIops: s.optional(s.integer({ minimum: 0 })) }),
-  ),
+  qosConfig: s.optionalObject('vmm.v4.ahv.config.QosConfig', { throttledIops: s.optional(s.integer({ minimum: 0 })) }),
   hydrationInfo: s.readOnly(
     s.object('vmm.v4.ahv.config.HydrationInfo', { hydrationStatus: s.optional(HydrationStatus) }),
   ),
@@ -93,12 +87,10 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     host: s.optional(HostReference),
     availabilityZone: s.readOnly(AvailabilityZoneReference),
     source: s.immutable(
-      s.optional(
-        s.object('vmm.v4.ahv.config.VmSourceReference', {
-          entityType: s.optional(s.enumeration(['VM', 'VM_RECOVERY_POINT'])),
-          extId: s.optional(s.uuid()),
-        }),
-      ),
+      s.optionalObject('vmm.v4.ahv.config.VmSourceReference', {
+        entityType: s.optional(s.enumeration(['VM', 'VM_RECOVERY_POINT'])),
+        extId: s.optional(s.uuid()),
+      }),
     ),
 
     // 1 GiB: public clients create VMs without naming a size.
@@ -149,9 +141,9 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     ownershipInfo: s.optional(OwnershipInfo),
     project: s.optional(ProjectReference),
     protectionType: s.withDefault(s.enumeration(['UNPROTECTED', 'PD_PROTECTED', 'RULE_PROTECTED']), 'UNPROTECTED'),
-    protectionPolicyState: s.optional(
-      s.object('vmm.v4.ahv.config.ProtectionPolicyState', { policy: s.optional(PolicyReference) }),
-    ),
+    protectionPolicyState: s.optionalObject('vmm.v4.ahv.config.ProtectionPolicyState', {
+      policy: s.optional(PolicyReference),
+    }),
     isCrossClusterMigrationInProgress: s.readOnly(s.boolean()),
     /** Absent while OFF. */
     isLiveMigrateCapable: s.readOnly(s.boolean()),
@@ -196,12 +188,10 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     addedDriveExtId: s.optional(s.uuid()),
     hostSilentSince: s.optional(s.timestamp()),
     /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
-    guestSettings: s.optional(
-      s.object('', {
-        computerName: s.optional(s.text()),
-        addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
-      }),
-    ),
+    guestSettings: s.optionalObject('', {
+      computerName: s.optional(s.text()),
+      addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
+    }),
     /** Static addresses that the guest tools set, by the index of the NIC. */
     toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
     /** The guest reboots then, to start its new tools. */

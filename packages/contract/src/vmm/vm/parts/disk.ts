@@ -59,9 +59,9 @@ export const VmDisk = s.object('vmm.v4.ahv.config.VmDisk', {
   diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
   dataSource: s.optional(DataSource),
   storageContainer: s.optional(StorageContainerReference),
-  storageConfig: s.optional(
-    s.object('vmm.v4.ahv.config.VmDiskStorageConfig', { isFlashModeEnabled: s.optional(s.boolean()) }),
-  ),
+  storageConfig: s.optionalObject('vmm.v4.ahv.config.VmDiskStorageConfig', {
+    isFlashModeEnabled: s.optional(s.boolean()),
+  }),
   isMigrationInProgress: s.readOnly(s.boolean()),
   vmDiskHydrationInfo: s.readOnly(
     s.object('vmm.v4.ahv.config.DiskHydrationInfo', {
