@@ -64,27 +64,27 @@ const listFields = names(`
 const view = { roles: profileReaders, rateLimit: perSecond(10) }
 const mutation = { roles: clusterAdmins, rateLimit: perSecond(1), requestId: 'required' } as const
 
+const path = '/config/cluster-profiles'
+const one = `${path}/{extId}` as const
+
 export const clusterProfileOperations = {
-  listClusterProfiles: list('/config/cluster-profiles', ClusterProfile, {
+  listClusterProfiles: list(path, ClusterProfile, {
     ...view,
     filter: listFields,
     orderby: listFields,
     select: 'any',
   }),
-  createClusterProfile: create('/config/cluster-profiles', ClusterProfile, mutation),
-  getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, view),
-  updateClusterProfileById: update('/config/cluster-profiles/{extId}', ClusterProfile, {
-    ...mutation,
-    dryRun: true,
-  }),
-  deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, mutation),
-  applyClusterProfile: action('/config/cluster-profiles/{extId}/$actions/apply', {
+  createClusterProfile: create(path, ClusterProfile, mutation),
+  getClusterProfileById: get(one, ClusterProfile, view),
+  updateClusterProfileById: update(one, ClusterProfile, { ...mutation, dryRun: true }),
+  deleteClusterProfileById: remove(one, ClusterProfile, mutation),
+  applyClusterProfile: action(`${one}/$actions/apply`, {
     ...mutation,
     of: ClusterProfile,
     body: ClusterReferenceListSpec,
     dryRun: true,
   }),
-  disassociateClusterFromClusterProfile: action('/config/cluster-profiles/{extId}/$actions/disassociate-cluster', {
+  disassociateClusterFromClusterProfile: action(`${one}/$actions/disassociate-cluster`, {
     ...mutation,
     of: ClusterProfile,
     body: ClusterReferenceListSpec,

@@ -99,10 +99,7 @@ export const diskOperations = {
     apply: filter,
   }),
   getDiskById: get('/config/disks/{extId}', Disk, view),
-  deleteDiskById: remove('/config/disks/{extId}', Disk, {
-    ...mutation,
-    runs: 'async',
-  }),
+  deleteDiskById: remove('/config/disks/{extId}', Disk, { ...mutation, runs: 'async' }),
   addDisk: action('/config/clusters/{extId}/$actions/add-disk', {
     ...mutation,
     of: Cluster,

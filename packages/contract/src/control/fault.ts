@@ -131,10 +131,7 @@ export const faultOperations = {
   createFaultRule: create('/worlds/{worldName}/faults', FaultRule, one),
   getFaultRule: get('/worlds/{worldName}/faults/{extId}', FaultRule, one),
   /** Keeps the counts; see `resetFaultRuleCounts`. */
-  updateFaultRule: update('/worlds/{worldName}/faults/{extId}', FaultRule, {
-    ...one,
-    iam: 'Update_Fault_Rule',
-  }),
+  updateFaultRule: update('/worlds/{worldName}/faults/{extId}', FaultRule, { ...one, iam: 'Update_Fault_Rule' }),
   deleteFaultRule: remove('/worlds/{worldName}/faults/{extId}', FaultRule, one),
   /** Deletes all rules of the world. */
   deleteFaultRules: remove('/worlds/{worldName}/faults', FaultRule, one),

@@ -73,10 +73,7 @@ const options = { ...controlled, envelope: 'control.v1.JournalApiResponse', iam:
 
 export const journalOperations = {
   getJournal: get('/worlds/{worldName}/journal', Journal, options),
-  updateJournal: update('/worlds/{worldName}/journal', Journal, {
-    ...options,
-    iam: 'Update_Journal',
-  }),
+  updateJournal: update('/worlds/{worldName}/journal', Journal, { ...options, iam: 'Update_Journal' }),
   clearJournal: action('/worlds/{worldName}/journal/$actions/clear', {
     ...options,
     iam: 'Update_Journal',

@@ -59,8 +59,11 @@ const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super 
 const view = { roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
+const path = '/authz/authorization-policies'
+const one = `${path}/{extId}` as const
+
 export const authorizationPolicyOperations = {
-  listAuthorizationPolicies: list('/authz/authorization-policies', AuthorizationPolicy, {
+  listAuthorizationPolicies: list(path, AuthorizationPolicy, {
     ...view,
     filter: names(`
       authorizationPolicyType, clientName, createdBy, createdTime, displayName, extId, isSystemDefined, lastUpdatedTime,
@@ -75,14 +78,8 @@ export const authorizationPolicyOperations = {
     rowType: 'iam.v4.authz.AuthorizationPolicyProjection',
     showsEmptyList: true,
   }),
-  createAuthorizationPolicy: create('/authz/authorization-policies', AuthorizationPolicy, mutation),
-  getAuthorizationPolicyById: get('/authz/authorization-policies/{extId}', AuthorizationPolicy, view),
-  updateAuthorizationPolicyById: update('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    ...mutation,
-    answer: Message,
-  }),
-  deleteAuthorizationPolicyById: remove('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  createAuthorizationPolicy: create(path, AuthorizationPolicy, mutation),
+  getAuthorizationPolicyById: get(one, AuthorizationPolicy, view),
+  updateAuthorizationPolicyById: update(one, AuthorizationPolicy, { ...mutation, answer: Message }),
+  deleteAuthorizationPolicyById: remove(one, AuthorizationPolicy, { ...mutation, ifMatch: 'required' }),
 }

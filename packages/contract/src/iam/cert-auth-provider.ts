@@ -60,23 +60,23 @@ const maximumBodyBytes = 2 * 1024 * 1024
 const view = { roles: readers, rateLimit }
 const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
 
+const path = '/authn/cert-auth-providers'
+const one = `${path}/{extId}` as const
+
 export const certAuthProviderOperations = {
-  listCertAuthProviders: list('/authn/cert-auth-providers', CertAuthProvider, view),
-  createCertAuthProvider: create('/authn/cert-auth-providers', CertAuthProvider, {
+  listCertAuthProviders: list(path, CertAuthProvider, view),
+  createCertAuthProvider: create(path, CertAuthProvider, {
     ...mutation,
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,
   }),
-  getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, view),
-  updateCertAuthProviderById: update('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
+  getCertAuthProviderById: get(one, CertAuthProvider, view),
+  updateCertAuthProviderById: update(one, CertAuthProvider, {
     ...mutation,
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,
   }),
-  deleteCertAuthProviderById: remove('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  deleteCertAuthProviderById: remove(one, CertAuthProvider, { ...mutation, ifMatch: 'required' }),
 }

@@ -72,8 +72,11 @@ const writers: readonly RoleName[] = ['Central Admin', 'Super Admin']
 const view = { roles: readers, rateLimit: perSecond(5, 5, 10, 10) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
+const path = '/authn/directory-services'
+const one = `${path}/{extId}` as const
+
 export const directoryServiceOperations = {
-  listDirectoryServices: list('/authn/directory-services', DirectoryService, {
+  listDirectoryServices: list(path, DirectoryService, {
     ...view,
     filter: ['createdBy', 'domainName', 'extId', 'name'],
     orderby: ['createdTime', 'domainName', 'lastUpdatedTime', 'name'],
@@ -97,14 +100,11 @@ export const directoryServiceOperations = {
       'whiteListedGroups',
     ],
   }),
-  createDirectoryService: create('/authn/directory-services', DirectoryService, mutation),
-  getDirectoryServiceById: get('/authn/directory-services/{extId}', DirectoryService, view),
-  updateDirectoryServiceById: update('/authn/directory-services/{extId}', DirectoryService, mutation),
-  deleteDirectoryServiceById: remove('/authn/directory-services/{extId}', DirectoryService, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  searchDirectoryService: action('/authn/directory-services/{extId}/$actions/search', {
+  createDirectoryService: create(path, DirectoryService, mutation),
+  getDirectoryServiceById: get(one, DirectoryService, view),
+  updateDirectoryServiceById: update(one, DirectoryService, mutation),
+  deleteDirectoryServiceById: remove(one, DirectoryService, { ...mutation, ifMatch: 'required' }),
+  searchDirectoryService: action(`${one}/$actions/search`, {
     of: DirectoryService,
     body: s.object('iam.v4.authn.DirectoryServiceSearchQuery', {
       query: s.text({ minLength: 1, maxLength: 256 }),
@@ -128,7 +128,7 @@ export const directoryServiceOperations = {
     rateLimit: perSecond(5, 5, 10, 10),
     mutates: false,
   }),
-  connectionStatusDirectoryService: action('/authn/directory-services/{extId}/$actions/verify-connection-status', {
+  connectionStatusDirectoryService: action(`${one}/$actions/verify-connection-status`, {
     of: DirectoryService,
     body: s.object('iam.v4.authn.DirectoryServiceConnectionRequest', {
       username: s.text({ minLength: 1, maxLength: 1024 }),

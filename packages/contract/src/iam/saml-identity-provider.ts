@@ -70,8 +70,11 @@ const maximumBodyBytes = 3 * maximumMetadataBytes
 const view = { iam: 'View_Saml_Identity_Provider', roles: readers, rateLimit }
 const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
 
+const path = '/authn/saml-identity-providers'
+const one = `${path}/{extId}` as const
+
 export const samlIdentityProviderOperations = {
-  listSamlIdentityProviders: list('/authn/saml-identity-providers', SamlIdentityProvider, {
+  listSamlIdentityProviders: list(path, SamlIdentityProvider, {
     ...view,
     filter: ['createdBy', 'extId', 'name'],
     orderby: ['createdTime', 'lastUpdatedTime', 'name'],
@@ -81,20 +84,11 @@ export const samlIdentityProviderOperations = {
       idpMetadata/nameIdPolicyFormat, isSignedAuthnReqEnabled, lastUpdatedTime, links, name, tenantId, usernameAttribute
     `),
   }),
-  createSamlIdentityProvider: create('/authn/saml-identity-providers', SamlIdentityProvider, {
-    ...mutation,
-    maximumBodyBytes,
-  }),
-  getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, view),
-  updateSamlIdentityProviderById: update('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    ...mutation,
-    maximumBodyBytes,
-  }),
-  deleteSamlIdentityProviderById: remove('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', s.text(), {
+  createSamlIdentityProvider: create(path, SamlIdentityProvider, { ...mutation, maximumBodyBytes }),
+  getSamlIdentityProviderById: get(one, SamlIdentityProvider, view),
+  updateSamlIdentityProviderById: update(one, SamlIdentityProvider, { ...mutation, maximumBodyBytes }),
+  deleteSamlIdentityProviderById: remove(one, SamlIdentityProvider, { ...mutation, ifMatch: 'required' }),
+  getSamlIdpSpMetadataById: read(`${one}/sp-metadata`, s.text(), {
     ...view,
     of: SamlIdentityProvider,
     produces: 'text/xml',

@@ -115,10 +115,7 @@ export const volumeGroupOperations = {
   }),
   createVolumeGroup: create(path, VolumeGroup, { ...mutation, iam: 'Create_Volume_Group', roles: volumeAdmins }),
   getVolumeGroupById: get(`${path}/{extId}`, VolumeGroup, { ...view, expand }),
-  updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, {
-    ...mutation,
-    roles: volumeEditors,
-  }),
+  updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, { ...mutation, roles: volumeEditors }),
   deleteVolumeGroupById: remove(`${path}/{extId}`, VolumeGroup, {
     ...mutation,
     iam: 'Delete_Volume_Group',

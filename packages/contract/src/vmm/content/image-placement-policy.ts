@@ -41,8 +41,11 @@ const creators: readonly RoleName[] = [...editors, 'Consumer', 'Developer']
 const view = { roles: imagePolicyReaders }
 const change = { rateLimit: policyMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
+const path = '/images/config/placement-policies'
+const one = `${path}/{extId}` as const
+
 export const imagePlacementPolicyOperations = {
-  listPlacementPolicies: list('/images/config/placement-policies', ImagePlacementPolicy, {
+  listPlacementPolicies: list(path, ImagePlacementPolicy, {
     ...view,
     filter: names('createTime, description, enforcementState, extId, name'),
     orderby: ['description', 'enforcementState', 'name'],
@@ -50,27 +53,21 @@ export const imagePlacementPolicyOperations = {
       createTime, description, enforcementState, extId, lastUpdateTime, links, name, ownerExtId, placementType, tenantId
     `),
   }),
-  createPlacementPolicy: create('/images/config/placement-policies', ImagePlacementPolicy, {
+  createPlacementPolicy: create(path, ImagePlacementPolicy, {
     roles: creators,
     rateLimit: policyMutationRate,
     requestId: 'required',
   }),
-  getPlacementPolicyById: get('/images/config/placement-policies/{extId}', ImagePlacementPolicy, view),
-  updatePlacementPolicyById: update('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
-    ...change,
-    roles: editors,
-  }),
-  deletePlacementPolicyById: remove('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
-    roles: editors,
-    rateLimit: policyMutationRate,
-  }),
-  suspendPlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/suspend', {
+  getPlacementPolicyById: get(one, ImagePlacementPolicy, view),
+  updatePlacementPolicyById: update(one, ImagePlacementPolicy, { ...change, roles: editors }),
+  deletePlacementPolicyById: remove(one, ImagePlacementPolicy, { roles: editors, rateLimit: policyMutationRate }),
+  suspendPlacementPolicy: action(`${one}/$actions/suspend`, {
     ...change,
     of: ImagePlacementPolicy,
     roles: switchers,
     body: SuspendPlacementPolicyConfig,
   }),
-  resumePlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/resume', {
+  resumePlacementPolicy: action(`${one}/$actions/resume`, {
     ...change,
     of: ImagePlacementPolicy,
     roles: switchers,

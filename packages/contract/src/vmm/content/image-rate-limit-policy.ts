@@ -34,22 +34,19 @@ const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin']
 const view = { iam: 'View_Image_Rate_Limit_Policy', roles: imagePolicyReaders }
 const mutation = { roles: writers, rateLimit: policyMutationRate }
 
+const path = '/images/config/rate-limit-policies'
+const one = `${path}/{extId}` as const
+
 export const imageRateLimitPolicyOperations = {
-  listRateLimitPolicies: list('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
+  listRateLimitPolicies: list(path, ImageRateLimitPolicy, {
     ...view,
     filter: names('createTime, description, extId, name, rateLimitKbps'),
     orderby: ['description', 'lastUpdateTime', 'name', 'rateLimitKbps'],
   }),
-  createRateLimitPolicy: create('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
-    ...mutation,
-    requestId: 'required',
-  }),
-  getRateLimitPolicyById: get('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, view),
-  updateRateLimitPolicyById: update('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
-    ...mutation,
-    requestId: 'required',
-  }),
-  deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, mutation),
+  createRateLimitPolicy: create(path, ImageRateLimitPolicy, { ...mutation, requestId: 'required' }),
+  getRateLimitPolicyById: get(one, ImageRateLimitPolicy, view),
+  updateRateLimitPolicyById: update(one, ImageRateLimitPolicy, { ...mutation, requestId: 'required' }),
+  deleteRateLimitPolicyById: remove(one, ImageRateLimitPolicy, mutation),
   listEffectiveRateLimitPolicies: list('/images/config/effective-rate-limit-policies', EffectiveRateLimitPolicy, {
     ...view,
     filter: ['clusterExtId', 'extId'],

@@ -34,23 +34,18 @@ const view = { roles: readers }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate }
 const shown = names('createTime, description, extId, name, placementType, updateTime')
 
+const path = '/config/template-placement-policies'
+const one = `${path}/{extId}` as const
+
 export const templatePlacementPolicyOperations = {
-  listTemplatePlacementPolicies: list('/config/template-placement-policies', TemplatePlacementPolicy, {
+  listTemplatePlacementPolicies: list(path, TemplatePlacementPolicy, {
     ...view,
     filter: shown,
     orderby: shown,
     select: shown,
   }),
-  createTemplatePlacementPolicy: create('/config/template-placement-policies', TemplatePlacementPolicy, mutation),
-  getTemplatePlacementPolicyById: get('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, view),
-  updateTemplatePlacementPolicyById: update(
-    '/config/template-placement-policies/{extId}',
-    TemplatePlacementPolicy,
-    mutation,
-  ),
-  deleteTemplatePlacementPolicyById: remove(
-    '/config/template-placement-policies/{extId}',
-    TemplatePlacementPolicy,
-    mutation,
-  ),
+  createTemplatePlacementPolicy: create(path, TemplatePlacementPolicy, mutation),
+  getTemplatePlacementPolicyById: get(one, TemplatePlacementPolicy, view),
+  updateTemplatePlacementPolicyById: update(one, TemplatePlacementPolicy, mutation),
+  deleteTemplatePlacementPolicyById: remove(one, TemplatePlacementPolicy, mutation),
 }

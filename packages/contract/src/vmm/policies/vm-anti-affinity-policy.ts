@@ -60,25 +60,21 @@ export const VmAntiAffinityPolicyVmComplianceState = resource(
 const reading = { iam: 'View_VM_Anti_Affinity_Policy', roles: policyReaders }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestId: 'required' } as const
 
+const path = '/ahv/policies/vm-anti-affinity-policies'
+const one = `${path}/{extId}` as const
+
 export const vmAntiAffinityPolicyOperations = {
-  listVmAntiAffinityPolicies: list('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
+  listVmAntiAffinityPolicies: list(path, VmAntiAffinityPolicy, {
     ...reading,
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
-  createVmAntiAffinityPolicy: create('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, mutation),
-  getVmAntiAffinityPolicyById: get('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, reading),
-  updateVmAntiAffinityPolicyById: update(
-    '/ahv/policies/vm-anti-affinity-policies/{extId}',
-    VmAntiAffinityPolicy,
-    mutation,
-  ),
-  deleteVmAntiAffinityPolicyById: remove('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  createVmAntiAffinityPolicy: create(path, VmAntiAffinityPolicy, mutation),
+  getVmAntiAffinityPolicyById: get(one, VmAntiAffinityPolicy, reading),
+  updateVmAntiAffinityPolicyById: update(one, VmAntiAffinityPolicy, mutation),
+  deleteVmAntiAffinityPolicyById: remove(one, VmAntiAffinityPolicy, { ...mutation, ifMatch: 'required' }),
   listVmAntiAffinityPolicyVmComplianceStates: list(
-    '/ahv/policies/vm-anti-affinity-policies/{vmAntiAffinityPolicyExtId}/vm-compliance-states',
+    `${path}/{vmAntiAffinityPolicyExtId}/vm-compliance-states`,
     VmAntiAffinityPolicyVmComplianceState,
     reading,
   ),

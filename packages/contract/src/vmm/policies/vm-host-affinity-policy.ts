@@ -65,30 +65,26 @@ export const VmHostAffinityPolicyVmComplianceState = resource(
 const reading = { iam: 'View_VM_Host_Affinity_Policy', roles: policyReaders }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestId: 'required' } as const
 
+const path = '/ahv/policies/vm-host-affinity-policies'
+const one = `${path}/{extId}` as const
+
 export const vmHostAffinityPolicyOperations = {
-  listVmHostAffinityPolicies: list('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, {
+  listVmHostAffinityPolicies: list(path, VmHostAffinityPolicy, {
     ...reading,
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
-  createVmHostAffinityPolicy: create('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, mutation),
-  getVmHostAffinityPolicyById: get('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, reading),
-  updateVmHostAffinityPolicyById: update(
-    '/ahv/policies/vm-host-affinity-policies/{extId}',
-    VmHostAffinityPolicy,
-    mutation,
-  ),
-  deleteVmHostAffinityPolicyById: remove('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  reEnforceVmHostAffinityPolicyById: action('/ahv/policies/vm-host-affinity-policies/{extId}/$actions/re-enforce', {
+  createVmHostAffinityPolicy: create(path, VmHostAffinityPolicy, mutation),
+  getVmHostAffinityPolicyById: get(one, VmHostAffinityPolicy, reading),
+  updateVmHostAffinityPolicyById: update(one, VmHostAffinityPolicy, mutation),
+  deleteVmHostAffinityPolicyById: remove(one, VmHostAffinityPolicy, { ...mutation, ifMatch: 'required' }),
+  reEnforceVmHostAffinityPolicyById: action(`${one}/$actions/re-enforce`, {
     ...mutation,
     of: VmHostAffinityPolicy,
     ifMatch: 'required',
   }),
   listVmHostAffinityPolicyVmComplianceStates: list(
-    '/ahv/policies/vm-host-affinity-policies/{vmHostAffinityPolicyExtId}/vm-compliance-states',
+    `${path}/{vmHostAffinityPolicyExtId}/vm-compliance-states`,
     VmHostAffinityPolicyVmComplianceState,
     reading,
   ),
