@@ -655,11 +655,14 @@ function defaultStatus(verb: Operation['verb'], runs: 'sync' | 'async'): 200 | 2
 
 const iamVerbs = { list: 'View', get: 'View', read: 'View', create: 'Create', update: 'Update', remove: 'Delete' }
 
-/** `View_Volume_Group`, `Power_Off_Virtual_Machine`: the verb, or the words of the action, and the noun of the kind. */
+/**
+ * `View_Volume_Group`, `View_Volume_Group_Stats`, `Power_Off_Virtual_Machine`: the verb, or the words of the action, and
+ * the noun of the kind.
+ */
 function iamOperationOf(key: string, { verb, path, resource }: Declared): string {
   if (resource === undefined) throw new Error(`${key} has no kind, so that its IAM operation needs a name (iam)`)
   const words = verb === 'action' ? titled(path.slice(path.lastIndexOf('/') + 1)) : iamVerbs[verb]
-  return `${words}_${resource.iamNoun}`
+  return `${words}_${resource.iamNoun}${/(^|\/)stats\//.test(path) && verb !== 'action' ? '_Stats' : ''}`
 }
 
 const titled = (words: string): string => words.split('-').map(capitalized).join('_')

@@ -59,7 +59,6 @@ export const clusterStatsOperations = {
   getClusterStats: read('/stats/clusters/{extId}', ClusterStats.schema, {
     of: Cluster,
     envelope: 'clustermgmt.v4.stats.ClusterStatsApiResponse',
-    iam: 'View_Cluster_Stats',
     roles: clusterHostReaders,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,

@@ -34,7 +34,6 @@ export const DiskStats = resource('clustermgmt.v4.stats.DiskStats', {
 export const diskStatsOperations = {
   getDiskStats: read('/stats/disks/{extId}', DiskStats.schema, {
     of: Disk,
-    iam: 'View_Disk_Stats',
     roles: clusterHostReaders,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,

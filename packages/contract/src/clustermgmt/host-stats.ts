@@ -17,8 +17,8 @@ export const HostStats = resource('clustermgmt.v4.stats.HostStats', {
 export const hostStatsOperations = {
   getHostStats: read('/stats/clusters/{clusterExtId}/hosts/{extId}', HostStats.schema, {
     of: Host,
-    envelope: 'clustermgmt.v4.stats.HostStatsApiResponse',
     iam: 'View_Host_Stats',
+    envelope: 'clustermgmt.v4.stats.HostStatsApiResponse',
     roles: clusterHostReaders,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,

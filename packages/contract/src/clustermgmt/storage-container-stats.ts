@@ -50,7 +50,6 @@ const readers = names(`
 export const storageContainerStatsOperations = {
   getStorageContainerStats: read('/stats/storage-containers/{extId}', StorageContainerStats.schema, {
     of: StorageContainer,
-    iam: 'View_Storage_Container_Stats',
     roles: readers,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,
