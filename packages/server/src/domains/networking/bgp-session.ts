@@ -6,7 +6,7 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
 import { type Address, formatPrefix, readAddress, writeAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { bodyRules, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { interfaceFor, keepInterfaces } from './bgp-interfaces.ts'
 import { programPeer } from './bgp-peer.ts'
@@ -81,10 +81,7 @@ export const bgpSession = implement(
     deleteBgpSessionById: sessions.remove,
   },
   {
-    rules: {
-      createBgpSession: ({ body }) => sessionFaults(body),
-      updateBgpSessionById: ({ body }) => sessionFaults(body),
-    },
+    rules: bodyRules('createBgpSession, updateBgpSessionById', sessionFaults),
     tasks: sessions.tasks,
     present: [[BgpSession, presentSessions]],
     limits: [maximumSessions],

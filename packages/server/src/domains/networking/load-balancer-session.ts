@@ -16,7 +16,7 @@ import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { notAssociated } from '../addressing/floating-ips.ts'
 import { leasesOf, textOfLease } from '../addressing/leases.ts'
 import { dropLostTargets } from '../addressing/lost-targets.ts'
-import { type Broken, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
+import { type Broken, bodyRules, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
@@ -105,10 +105,7 @@ export const loadBalancerSession = implement(
     deleteLoadBalancerSessionById: sessions.remove,
   },
   {
-    rules: {
-      createLoadBalancerSession: ({ body }) => sessionFaults(body),
-      updateLoadBalancerSessionById: ({ body }) => sessionFaults(body),
-    },
+    rules: bodyRules('createLoadBalancerSession, updateLoadBalancerSessionById', sessionFaults),
     tasks: sessions.tasks,
     present: [[LoadBalancerSession, presentSessions]],
     schedules: [followTargets],

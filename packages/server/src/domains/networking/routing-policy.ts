@@ -3,7 +3,7 @@ import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/net
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
-import { defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { bodyRules, defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
@@ -92,10 +92,7 @@ export const routingPolicy = implement(
     },
   },
   {
-    rules: {
-      createRoutingPolicy: ({ body }) => policyFaults(body),
-      updateRoutingPolicyById: ({ body }) => policyFaults(body),
-    },
+    rules: bodyRules('createRoutingPolicy, updateRoutingPolicyById', policyFaults),
     tasks: [...policies.tasks, clearCountersTask],
     present: [[RoutingPolicy, presentPolicies]],
     limits: [maximumPolicies],

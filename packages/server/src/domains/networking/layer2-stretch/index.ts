@@ -8,7 +8,7 @@ import { textOf } from '../../../core/ip-address.ts'
 import type { Reader } from '../../../store/store.ts'
 import { planOf } from '../../addressing/address-plan.ts'
 import { leasesOf, releaseHolder, textOfLease } from '../../addressing/leases.ts'
-import { type Broken, implement, type WriteContext } from '../../context.ts'
+import { type Broken, bodyRules, implement, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit } from '../../limits.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
@@ -88,10 +88,7 @@ export const layer2Stretch = implement(
     deleteLayer2StretchById: stretches.remove,
   },
   {
-    rules: {
-      createLayer2Stretch: ({ body }) => stretchFaults(body),
-      updateLayer2StretchById: ({ body }) => stretchFaults(body),
-    },
+    rules: bodyRules('createLayer2Stretch, updateLayer2StretchById', stretchFaults),
     prepare: { createLayer2Stretch: (ctx, { body }) => readRemoteEnd(ctx, body) },
     tasks: stretches.tasks,
     present: [[Layer2Stretch, presentStretches]],

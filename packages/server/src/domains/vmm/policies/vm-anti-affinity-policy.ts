@@ -4,7 +4,7 @@ import {
   VmAntiAffinityPolicy,
   vmAntiAffinityPolicyOperations,
 } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
-import { implement, parentOf, type ReadContext } from '../../context.ts'
+import { bodyRules, implement, parentOf, type ReadContext } from '../../context.ts'
 import { limit } from '../../limits.ts'
 import { antiAffinity } from './anti-affinity.ts'
 import { complianceOf, countsOf } from './compliance.ts'
@@ -33,10 +33,7 @@ export const vmAntiAffinityPolicy = implement(
       listStates(ctx, antiAffinity, parentOf(ctx, 'vmAntiAffinityPolicyExtId', VmAntiAffinityPolicy), request),
   },
   {
-    rules: {
-      createVmAntiAffinityPolicy: ({ body }) => policies.bodyFaults(body),
-      updateVmAntiAffinityPolicyById: ({ body }) => policies.bodyFaults(body),
-    },
+    rules: bodyRules('createVmAntiAffinityPolicy, updateVmAntiAffinityPolicyById', policies.bodyFaults),
     tasks: [...policies.tasks, migrateViolator],
     present: [[VmAntiAffinityPolicy, presentPolicies]],
     limits: [maximum],

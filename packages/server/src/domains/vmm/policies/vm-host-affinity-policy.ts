@@ -5,7 +5,7 @@ import {
   VmHostAffinityPolicy,
   vmHostAffinityPolicyOperations,
 } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
-import { implement, parentOf, type ReadContext } from '../../context.ts'
+import { bodyRules, implement, parentOf, type ReadContext } from '../../context.ts'
 import { limit } from '../../limits.ts'
 import { idsOf } from '../../scheduling/policy-selection.ts'
 import { complianceOf, countsOf } from './compliance.ts'
@@ -43,10 +43,7 @@ export const vmHostAffinityPolicy = implement(
       listStates(ctx, hostAffinity, parentOf(ctx, 'vmHostAffinityPolicyExtId', VmHostAffinityPolicy), request),
   },
   {
-    rules: {
-      createVmHostAffinityPolicy: ({ body }) => policies.bodyFaults(body),
-      updateVmHostAffinityPolicyById: ({ body }) => policies.bodyFaults(body),
-    },
+    rules: bodyRules('createVmHostAffinityPolicy, updateVmHostAffinityPolicyById', policies.bodyFaults),
     tasks: [...policies.tasks, reEnforcePolicy],
     present: [[VmHostAffinityPolicy, presentPolicies]],
     limits: [maximum],

@@ -6,7 +6,7 @@ import {
 } from '@hyperplane/contract/vmm/content/image-placement-policy'
 import { ApiError } from '../../../../core/api-error.ts'
 import { rowWithId } from '../../../../core/standard.ts'
-import { defineTask, implement, type WriteContext } from '../../../context.ts'
+import { bodyRules, defineTask, implement, type WriteContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
 import { lifecycleOf, taskOf } from '../../policies/lifecycle.ts'
 import { categoriesOf } from '../category-filter.ts'
@@ -92,10 +92,7 @@ export const imagePlacementPolicy = implement(
     resumePlacementPolicy: (ctx) => startSwitch(ctx, 'ACTIVE', false),
   },
   {
-    rules: {
-      createPlacementPolicy: ({ body }) => policies.bodyFaults(body),
-      updatePlacementPolicyById: ({ body }) => policies.bodyFaults(body),
-    },
+    rules: bodyRules('createPlacementPolicy, updatePlacementPolicyById', policies.bodyFaults),
     tasks: [...policies.tasks, placeImage, switchPolicy],
     limits: [maximum],
     schedules: [enforceImagePlacement],

@@ -7,7 +7,7 @@ import {
 } from '@hyperplane/contract/vmm/content/image-rate-limit-policy'
 import { isInScope } from '../../../../core/access/scope.ts'
 import { listOf } from '../../../../core/standard.ts'
-import { implement, type ReadContext } from '../../../context.ts'
+import { bodyRules, implement, type ReadContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
 import { lifecycleOf } from '../../policies/lifecycle.ts'
 import { isNative } from '../../vm/create/clusters.ts'
@@ -49,10 +49,7 @@ export const imageRateLimitPolicy = implement(
     },
   },
   {
-    rules: {
-      createRateLimitPolicy: ({ body }) => policies.bodyFaults(body),
-      updateRateLimitPolicyById: ({ body }) => policies.bodyFaults(body),
-    },
+    rules: bodyRules('createRateLimitPolicy, updateRateLimitPolicyById', policies.bodyFaults),
     tasks: policies.tasks,
     present: [[ImageRateLimitPolicy, presentPolicies]],
     limits: [maximum],

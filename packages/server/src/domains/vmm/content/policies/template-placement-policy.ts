@@ -3,7 +3,7 @@ import {
   TemplatePlacementPolicy,
   templatePlacementPolicyOperations,
 } from '@hyperplane/contract/vmm/content/template-placement-policy'
-import { implement } from '../../../context.ts'
+import { bodyRules, implement } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
 import { lifecycleOf } from '../../policies/lifecycle.ts'
 import { categoriesOf } from '../category-filter.ts'
@@ -31,10 +31,7 @@ export const templatePlacementPolicy = implement(
     deleteTemplatePlacementPolicyById: (ctx) => policies.remove(ctx),
   },
   {
-    rules: {
-      createTemplatePlacementPolicy: ({ body }) => policies.bodyFaults(body),
-      updateTemplatePlacementPolicyById: ({ body }) => policies.bodyFaults(body),
-    },
+    rules: bodyRules('createTemplatePlacementPolicy, updateTemplatePlacementPolicyById', policies.bodyFaults),
     tasks: [...policies.tasks, placeTemplate],
     limits: [maximum],
     schedules: [enforceTemplatePlacement],

@@ -10,7 +10,7 @@ import type { ApiError } from '../../../../core/api-error.ts'
 import type { ListResult } from '../../../../core/handlers.ts'
 import { listOf, notFound } from '../../../../core/standard.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { implement, parentOf, type ReadContext } from '../../../context.ts'
+import { bodyRules, implement, parentOf, type ReadContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
 import { vmsCarrying } from '../../../scheduling/policy-selection.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
@@ -137,10 +137,7 @@ export const vmStartupPolicy = implement(
     },
   },
   {
-    rules: {
-      createVmStartupPolicy: ({ body }) => bodyFaults(body),
-      updateVmStartupPolicyById: ({ body }) => bodyFaults(body),
-    },
+    rules: bodyRules('createVmStartupPolicy, updateVmStartupPolicyById', bodyFaults),
     tasks: policies.tasks,
     present: [[VmStartupPolicy, presentPolicies]],
     limits: [maximum],
