@@ -6,7 +6,7 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
@@ -31,12 +31,8 @@ type Recording = RecordContext<Drivers>
 export const moveGateways: Schedule<Drivers> = {
   name: 'networking.move-gateways',
   everySeconds: 5,
-  watch({ drivers, store }, changed) {
-    const ends = [drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)),
   async run(ctx) {
     let isWaiting = false
     for (const gateway of await ctx.store.find(Gateway)) {

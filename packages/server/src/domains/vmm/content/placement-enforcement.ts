@@ -8,7 +8,7 @@ import { derivedId } from '../../../core/ids/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../core/tasks/task-row.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -165,12 +165,8 @@ export async function placementTasks(store: Reader, policyExtId?: string): Promi
 export const enforceImagePlacement: Schedule<Drivers> = {
   name: 'vmm.enforce-image-placement',
   everySeconds: 5,
-  watch({ drivers, store }, changed) {
-    const ends = [drivers.hardware.watch(changed), store.watch([Image, ImagePlacementPolicy, Cluster], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.hardware.watch(changed), store.watch([Image, ImagePlacementPolicy, Cluster], changed)),
   async run(ctx) {
     const active = await activePolicies(ctx.store)
     if (active.length === 0) return

@@ -8,7 +8,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { VpcVirtualSwitchMapping } from '@hyperplane/contract/networking/vpc-virtual-switch-mapping'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
@@ -110,17 +110,14 @@ export const enforcePolicies: Schedule<Drivers> = {
   name: 'vmm.enforce-policies',
   everySeconds: 60,
   watch({ drivers, store }, changed) {
-    const ends = [
+    return together(
       drivers.hardware.watch(changed),
       drivers.hypervisor.watchVmGroups(changed),
       store.watch(
         [Vm, Host, HostAllocation, Subnet, VirtualSwitch, VpcVirtualSwitchMapping, ...enforced.map(({ kind }) => kind)],
         changed,
       ),
-    ]
-    return () => {
-      for (const end of ends) end()
-    }
+    )
   },
   async run(ctx) {
     const { moves, hasPending } = await findMoves(ctx)
