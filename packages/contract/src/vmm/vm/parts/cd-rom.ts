@@ -3,6 +3,7 @@ import { action, create, get, list, remove, resource } from '../../../operation.
 import * as s from '../../../schema.ts'
 import { vmMutationRate, vmOperators, vmReaders, vmWriters } from '../../roles.ts'
 import { VmDisk } from './disk.ts'
+import { partOfVm } from './part-of-vm.ts'
 
 /** Default bus: IDE, on Q35 SATA. Default index: the lowest free one. */
 export const CdRomAddress = s.object('vmm.v4.ahv.config.CdRomAddress', {
@@ -19,11 +20,8 @@ export const CdRom = resource('vmm.v4.ahv.config.CdRom', {
   },
   iamNoun: 'Virtual_Machine_CD_ROM',
   title: 'CD-ROM',
-  derived: true,
-  internal: { vmExtId: s.uuid() },
-  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
   rel: 'vmm:ahv:config:vm:cdrom',
-  sharesTagOf: 'vmExtId',
+  ...partOfVm('cdRoms'),
 })
 
 export const CdRomInsertParams = s.object('vmm.v4.ahv.config.CdRomInsertParams', { backingInfo: s.optional(VmDisk) })

@@ -2,6 +2,7 @@
 import { create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
 import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { partOfVm } from './part-of-vm.ts'
 
 export const SBDF = s.object('vmm.v4.ahv.config.SBDF', {
   segment: s.readOnly(s.integer()),
@@ -25,11 +26,8 @@ export const Gpu = resource('vmm.v4.ahv.config.Gpu', {
   iamNoun: 'Virtual_Machine_GPU',
   kind: 'VirtualMachineGpu',
   title: 'GPU',
-  derived: true,
-  internal: { vmExtId: s.uuid() },
-  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
   rel: 'vmm:ahv:config:vm:gpu',
-  sharesTagOf: 'vmExtId',
+  ...partOfVm('gpus'),
 })
 
 const view = { roles: vmReaders } as const

@@ -15,6 +15,7 @@ import {
   SubnetReference,
 } from '../../references.ts'
 import { vmMutationRate, vmReaders, vmSlowMutationRate, vmWriters } from '../../roles.ts'
+import { partOfVm } from './part-of-vm.ts'
 
 /** Unicast; stored in lower case. */
 export const macAddress = () => s.text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
@@ -90,11 +91,8 @@ export const Nic = resource('vmm.v4.ahv.config.Nic', {
     nicNetworkInfo: s.optional(s.oneOf(SriovNicNetworkInfo, VirtualEthernetNicNetworkInfo, DpOffloadNicNetworkInfo)),
   },
   iamNoun: 'Virtual_Machine_NIC',
-  derived: true,
-  internal: { vmExtId: s.uuid() },
-  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
   rel: 'vmm:ahv:config:vm:nic',
-  sharesTagOf: 'vmExtId',
+  ...partOfVm('nics'),
 })
 
 export const AssignIpParams = s.object('vmm.v4.ahv.config.AssignIpParams', {

@@ -2,6 +2,7 @@
 import { create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
 import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { partOfVm } from './part-of-vm.ts'
 
 export const PcieDeviceReference = s.object('vmm.v4.ahv.config.PcieDeviceReference', {
   deviceExtId: s.optional(s.uuid()),
@@ -17,11 +18,8 @@ export const PcieDevice = resource('vmm.v4.ahv.config.PcieDevice', {
   iamNoun: 'Virtual_Machine_PCIE_Device',
   kind: 'VirtualMachinePcieDevice',
   title: 'PCIe device',
-  derived: true,
-  internal: { vmExtId: s.uuid() },
-  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'pcieDevices' },
   rel: 'vmm:ahv:config:vm:pciedevice',
-  sharesTagOf: 'vmExtId',
+  ...partOfVm('pcieDevices'),
 })
 
 const view = { roles: vmReaders } as const

@@ -2,6 +2,7 @@
 import { create, get, list, remove, resource, update } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
 import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { partOfVm } from './part-of-vm.ts'
 
 export const SerialPort = resource('vmm.v4.ahv.config.SerialPort', {
   fields: {
@@ -10,11 +11,8 @@ export const SerialPort = resource('vmm.v4.ahv.config.SerialPort', {
     isConnected: s.withDefault(s.boolean(), false),
   },
   iamNoun: 'Virtual_Machine_Serial_Port',
-  derived: true,
-  internal: { vmExtId: s.uuid() },
-  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'serialPorts' },
   rel: 'vmm:ahv:config:vm:serialport',
-  sharesTagOf: 'vmExtId',
+  ...partOfVm('serialPorts'),
 })
 
 const view = { roles: vmReaders } as const

@@ -18,7 +18,7 @@ import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../
 import { domainOf, restoreDefinition } from '../domain.ts'
 
 type PartField = 'cdRoms' | 'disks' | 'gpus' | 'nics' | 'pcieDevices' | 'serialPorts'
-type Part<F extends PartField> = NonNullable<VmEntity[F]>[number]
+export type Part<F extends PartField> = NonNullable<VmEntity[F]>[number]
 type OfOneVm = ReadContext<unknown, 'vmExtId'>
 
 type View = (ctx: ReadContext, vms: readonly VmEntity[]) => Promise<readonly VmEntity[]>
