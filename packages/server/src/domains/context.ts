@@ -1,7 +1,9 @@
 /** Core's context types with the drivers of this service, and what a kind declares. */
 
 import type { AnyResource, OperationSet } from '@hyperplane/contract'
+import { type NameIn, names } from '@hyperplane/contract/names'
 import { isInScope } from '../core/access/scope.ts'
+import type { ApiError } from '../core/api-error.ts'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import {
@@ -77,6 +79,12 @@ export function implement<
     records: parts.records ?? [],
   }
 }
+
+/** Rules of several operations with the same body. @param ids separated by commas */
+export const bodyRules = <const S extends string, B>(ids: S, faults: (body: B) => readonly ApiError[]) =>
+  Object.fromEntries(names(ids).map((id) => [id, ({ body }: { readonly body: B }) => faults(body)])) as {
+    readonly [K in NameIn<S>]: (request: { readonly body: B }) => readonly ApiError[]
+  }
 
 export const defineTask = <I>(definition: TaskDefinition<Drivers, I>): TaskDefinition<Drivers, I> =>
   coreDefineTask(definition)

@@ -5,6 +5,13 @@ import type { StartTask, TaskStarter } from '../tasks/define-task.ts'
 import type { World } from '../world.ts'
 import type { WorldClock } from './clock.ts'
 
+/** One function that ends several watches. */
+export const together =
+  (...ends: readonly (() => void)[]) =>
+  (): void => {
+    for (const end of ends) end()
+  }
+
 export interface ScheduleContext<D> extends World<D> {
   readonly store: Store
   readonly runner: TaskStarter & Pick<Tasks, 'queueLength'>

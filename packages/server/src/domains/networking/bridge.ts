@@ -48,12 +48,11 @@ const migrate = defineTask<Migration>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, migration) => {
         await ctx.store.insert(VirtualSwitch, switchOf(migration, bridgesIn(ctx)))
         const hosts = bridgesIn(ctx).map(({ hostExtId }) => hostExtId)
         for (const { extId, hostName } of await ctx.store.getMany(Host, hosts))
-          ctx.affect({ extId, name: hostName, rel: Host.rel as string })
+          ctx.affect({ extId, name: hostName, rel: Host.rel })
       },
     },
   ],
@@ -142,8 +141,8 @@ export const bridge = implement(
           operation: 'kBridgeMigrate',
           description: `Migrate bridge ${bridgeName}`,
           affected: [
-            { extId, name, rel: VirtualSwitch.rel as string },
-            ...(isKnown ? [{ extId: clusterExtId, name: cluster.name, rel: Cluster.rel as string }] : []),
+            { extId, name, rel: VirtualSwitch.rel },
+            ...(isKnown ? [{ extId: clusterExtId, name: cluster.name, rel: Cluster.rel }] : []),
           ],
           ...(isKnown ? { clusterExtIds: [clusterExtId] } : {}),
           locks: [extId, lockOf(clusterExtId)],

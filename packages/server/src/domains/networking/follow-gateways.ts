@@ -4,7 +4,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
+import { type ScheduleContext, together } from '../../core/time/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, type VpcEntity } from './gateway-nodes.ts'
 import { portOf } from './vpc-tasks.ts'
@@ -14,12 +14,8 @@ type Following = ScheduleContext<Drivers>
 export const followGateways = {
   name: 'networking.follow-gateways',
   everySeconds: 5,
-  watch({ drivers, store }: Following, changed: () => void): () => void {
-    const ends = [drivers.hardware.watch(changed), store.watch([Host, VirtualSwitch, Vpc], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }: Following, changed: () => void) =>
+    together(drivers.hardware.watch(changed), store.watch([Host, VirtualSwitch, Vpc], changed)),
   async run(ctx: Following): Promise<void | 'again'> {
     let isWaiting = false
     const carried = await portsByHost(ctx.store)

@@ -108,10 +108,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
     return {
       operation: `k${kind.kind}${titled(verb)}`,
       description: [titled(verb), kind.title, ...(name === undefined ? [] : [before?.name ?? name])].join(' '),
-      affected: [
-        { extId, ...(name !== undefined && { name: before?.name ?? name }), rel: kind.rel as string },
-        ...affected,
-      ],
+      affected: [{ extId, ...(name !== undefined && { name: before?.name ?? name }), rel: kind.rel }, ...affected],
       locks: [extId, ...locks],
       ...more,
     }
@@ -164,7 +161,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 }
 
 function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A>) {
-  const { cancelableUntil, noun = (kind.rel as string).split(':').at(-1), phases, settle, release } = life
+  const { cancelableUntil, noun = kind.rel.split(':').at(-1), phases, settle, release } = life
   const name = (verb: Verb): string => `networking.${verb}-${noun}`
   /** Read again: another request may have detached the row since this task began. */
   const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>

@@ -154,7 +154,7 @@ async function begin(
       operation: isAdded ? 'AssociateHostNicToNicProfile' : 'DisassociateHostNicFromNicProfile',
       description: `${isAdded ? 'Associate' : 'Disassociate'} host NIC ${association.nicName} of ${host.hostName}`,
       affected: [
-        { extId, name, rel: NicProfile.rel! },
+        { extId, name, rel: NicProfile.rel },
         { extId: host.extId, ...(host.hostName && { name: host.hostName }), rel: 'clustermgmt:config:host' },
       ],
       locks: [extId, association.hostNicExtId],

@@ -15,7 +15,7 @@ import {
   textOfLease,
 } from '../addressing/leases.ts'
 import { requireCapability } from '../admission/cluster-capabilities.ts'
-import { implement, type WriteContext } from '../context.ts'
+import { bodyRules, implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
@@ -88,10 +88,7 @@ export const subnet = implement(
   subnetOperations,
   { createSubnet: subnets.create, updateSubnetById: subnets.update, deleteSubnetById: subnets.remove },
   {
-    rules: {
-      createSubnet: ({ body }) => subnetFaults(body),
-      updateSubnetById: ({ body }) => subnetFaults(body),
-    },
+    rules: bodyRules('createSubnet, updateSubnetById', subnetFaults),
     tasks: subnets.tasks,
     present: [[Subnet, presentSubnets]],
     limits: [maximumSubnets],

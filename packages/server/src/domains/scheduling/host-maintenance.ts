@@ -6,9 +6,8 @@ import { taskNamed } from '../../core/tasks/define-task.ts'
 import type { Transaction } from '../../store/store.ts'
 
 /** From the request to enter until the host has left maintenance; has the id of the host. */
-export const HostMaintenance = resource(
-  'internal.v1.clustermgmt.HostMaintenance',
-  {
+export const HostMaintenance = resource('internal.v1.clustermgmt.HostMaintenance', {
+  fields: {
     clusterExtId: uuid(),
     /** The task that enters or leaves. */
     taskExtId: optional(uuid()),
@@ -19,8 +18,9 @@ export const HostMaintenance = resource(
     /** VMs that start again afterwards. */
     stoppedVmExtIds: arrayOf(uuid()),
   },
-  { title: 'host maintenance', indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
-)
+  indexed: ['clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export interface HostOfCluster {
   readonly hostExtId: string

@@ -132,7 +132,6 @@ function inOneStep<V extends OwnedVm>(
     steps: [
       {
         name: 'apply',
-        progress: 100,
         record: async (ctx, { vmExtId, extIds, entityType }) =>
           change(ctx, vmExtId, await changesOf(ctx, await present(ctx.store, vmExtId), extIds, entityType)),
       },

@@ -3,7 +3,6 @@
  * keep working. Source: behaviour networking.md 1.20, 3.1, 3.4.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { DhcpService } from '../network-fabric.ts'
 import type { ControllerProgram, ControllerState, FloatingIpProgram, VirtualRouting } from '../virtual-routing.ts'
 import { createBalancers } from './balancers.ts'
 import { isDown } from './hardware-faults.ts'
@@ -21,26 +20,12 @@ interface ControllerFault {
   readonly state: 'DEGRADED' | 'DOWN'
 }
 
-export const routingFacts = (
-  world: SimulatedWorld,
-): {
-  readonly controllers: Collection<ControllerFact>
-  readonly controllerFaults: Collection<ControllerFault>
-  readonly floatingIps: Collection<FloatingIpProgram>
-  readonly routers: Collection<RouterFact>
-} => ({
-  controllers: world.collection('fabric.controller'),
-  controllerFaults: world.collection('fabric.controller-fault'),
-  floatingIps: world.collection('fabric.floating-ip'),
+export const routingFacts = (world: SimulatedWorld) => ({
+  controllers: world.collection<ControllerFact>('fabric.controller'),
+  controllerFaults: world.collection<ControllerFault>('fabric.controller-fault'),
+  floatingIps: world.collection<FloatingIpProgram>('fabric.floating-ip'),
   routers: routerFacts(world),
 })
-
-/** Name servers that DHCP hands to guests of the subnet. */
-export function nameServersGiven(world: SimulatedWorld, subnetExtId: string): unknown {
-  const service = world.collection<DhcpService>('fabric.dhcp').get(subnetExtId)
-  const ofRouter = routingFacts(world).routers.get(service?.vpcExtId ?? '')?.program.domainNameServers
-  return service?.options['domainNameServers'] ?? ofRouter
-}
 
 function createControllers(world: SimulatedWorld) {
   const { controllers, controllerFaults } = routingFacts(world)

@@ -7,7 +7,8 @@ import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatAddress } from '../../../src/core/ip-address.ts'
 import { addressOf, release } from '../../../src/domains/addressing/leases.ts'
-import { nameServersGiven, routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'
+import type { DhcpService } from '../../../src/drivers/network-fabric.ts'
+import { routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'
 import { hostId } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
@@ -39,6 +40,12 @@ const idOf = (path: string): string => path.slice(-36)
 const pathsOf = (result: CallResult): (string | undefined)[] =>
   result.errors.map((error) => error.argumentsMap?.['attributePath'])
 const groupOf = (result: CallResult): unknown[] => [result.status, result.errors[0]?.errorGroup]
+/** Name servers that DHCP hands to guests of the subnet. */
+const nameServersGiven = (subnetExtId: string): unknown => {
+  const service = app.world.collection<DhcpService>('fabric.dhcp').get(subnetExtId)
+  const ofRouter = routingFacts(app.world).routers.get(service?.vpcExtId ?? '')?.program.domainNameServers
+  return service?.options['domainNameServers'] ?? ofRouter
+}
 const overlay = (vpc: string, body: object = {}): object => ({
   name: 'overlay',
   subnetType: 'OVERLAY',
@@ -363,10 +370,10 @@ test('guests on subnets without name servers get those of the VPC as soon as the
   const own = { domainNameServers: [ip('10.1.1.1')] }
   const ranges = ipConfigOf({ ipv4: '172.17.0.0/24' })
   const special = await made(app, subnets, overlay(path, { dhcpOptions: own, ipConfig: ranges }))
-  assert.deepEqual(nameServersGiven(app.world, idOf(plain)), ['10.8.8.8'])
+  assert.deepEqual(nameServersGiven(idOf(plain)), ['10.8.8.8'])
   await changed(app, path, { commonDhcpOptions: { domainNameServers: [ip('10.9.9.9')] } })
-  assert.deepEqual(nameServersGiven(app.world, idOf(plain)), ['10.9.9.9'])
-  assert.deepEqual(nameServersGiven(app.world, idOf(special)), own.domainNameServers)
+  assert.deepEqual(nameServersGiven(idOf(plain)), ['10.9.9.9'])
+  assert.deepEqual(nameServersGiven(idOf(special)), own.domainNameServers)
   await removed(app, plain)
   await removed(app, special)
   await removed(app, path)

@@ -38,23 +38,22 @@ const fields = {
   openedAt: timestamp(),
 }
 
-export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', fields, {
-  title: 'open alert',
+export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', {
+  fields,
   indexed: ['clusterExtId'],
   unique: [{ fields: ['type', 'entityExtId'] }],
   ofCluster: { by: 'clusterExtId' },
 })
 
 /** Kept as long as statistics, whose scores of health it changes. */
-export const ClosedAlert = resource(
-  'internal.v1.clustermgmt.ClosedAlert',
-  { ...fields, closedAt: timestamp() },
-  { title: 'closed alert', indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
-)
+export const ClosedAlert = resource('internal.v1.clustermgmt.ClosedAlert', {
+  fields: { ...fields, closedAt: timestamp() },
+  indexed: ['clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 
-export const AlertNotice = resource(
-  'internal.v1.clustermgmt.AlertNotice',
-  {
+export const AlertNotice = resource('internal.v1.clustermgmt.AlertNotice', {
+  fields: {
     ...fields,
     receiver: text(),
     alertExtId: uuid(),
@@ -62,12 +61,9 @@ export const AlertNotice = resource(
     /** World time of the change. */
     time: timestamp(),
   },
-  {
-    title: 'alert notice',
-    indexed: ['receiver'],
-    ofCluster: { stays: 'a notice is delivered within seconds' },
-  },
-)
+  indexed: ['receiver'],
+  ofCluster: { stays: 'a notice is delivered within seconds' },
+})
 
 export type Alert = EntityOf<typeof OpenAlert>
 export type Notice = EntityOf<typeof AlertNotice>

@@ -10,16 +10,16 @@ import type { Transaction } from '../../../store/store.ts'
 type Response = ValueOf<typeof TaskResponse>
 
 /** Has the id of the task. */
-export const TaskResult = resource(
-  'internal.v1.clustermgmt.TaskResult',
-  {
+export const TaskResult = resource('internal.v1.clustermgmt.TaskResult', {
+  fields: {
     taskResponseType,
     response: anything(),
     /** Milliseconds since 1970. */
     expiresAt: integer(),
   },
-  { title: 'task result', indexed: ['expiresAt'], ofCluster: { stays: 'it belongs to a task, which stays' } },
-)
+  indexed: ['expiresAt'],
+  ofCluster: { stays: 'it belongs to a task, which stays' },
+})
 
 /** Operations whose tasks always have a result. */
 export const operationsWithResult: ReadonlySet<string> = new Set([

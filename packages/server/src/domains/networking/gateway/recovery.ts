@@ -6,7 +6,7 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
@@ -31,12 +31,8 @@ type Recording = RecordContext<Drivers>
 export const moveGateways: Schedule<Drivers> = {
   name: 'networking.move-gateways',
   everySeconds: 5,
-  watch({ drivers, store }, changed) {
-    const ends = [drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)),
   async run(ctx) {
     let isWaiting = false
     for (const gateway of await ctx.store.find(Gateway)) {
@@ -75,7 +71,7 @@ async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, .
     await startTask(isMovable ? migrateGateway : recoverGateway, leaving, {
       operation: isMovable ? 'kGatewayMigrate' : 'kGatewayRecover',
       description: `${isMovable ? 'Migrate' : 'Recover'} gateway ${gateway.name}`,
-      affected: [{ extId, name: gateway.name, rel: Gateway.rel! }],
+      affected: [{ extId, name: gateway.name, rel: Gateway.rel }],
       clusterExtIds: [clusterOf(gateway)],
       locks: [extId],
       background: true,
@@ -123,7 +119,6 @@ export const migrateGateway = defineTask<Leaving>({
     },
     {
       name: 'move',
-      progress: 100,
       isIrreversible: true,
       run: async (ctx, input) => {
         const gateway = await storedOf(ctx, input)
@@ -175,12 +170,7 @@ export const recoverGateway = defineTask<Leaving>({
       },
       record: async (ctx, input) => observe(ctx, input, 'RECOVERY_COMPLETED'),
     },
-    {
-      name: 'confirm',
-      progress: 100,
-      seconds: [2, 4],
-      record: async (ctx, input) => observe(ctx, input, undefined),
-    },
+    { name: 'confirm', seconds: [2, 4], record: async (ctx, input) => observe(ctx, input, undefined) },
   ],
 })
 

@@ -8,7 +8,7 @@ import { derivedId } from '../../../core/ids/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../core/tasks/task-row.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -113,7 +113,6 @@ export const placeImage = defineTask<Placing>({
     },
     {
       name: 'remove copies',
-      progress: 100,
       run: async (ctx, { imageExtId }) => {
         for (const clusterExtId of listIn(ctx, 'store'))
           await ctx.drivers.contentSource.remove({ imageExtId, clusterExtId })
@@ -166,12 +165,8 @@ export async function placementTasks(store: Reader, policyExtId?: string): Promi
 export const enforceImagePlacement: Schedule<Drivers> = {
   name: 'vmm.enforce-image-placement',
   everySeconds: 5,
-  watch({ drivers, store }, changed) {
-    const ends = [drivers.hardware.watch(changed), store.watch([Image, ImagePlacementPolicy, Cluster], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.hardware.watch(changed), store.watch([Image, ImagePlacementPolicy, Cluster], changed)),
   async run(ctx) {
     const active = await activePolicies(ctx.store)
     if (active.length === 0) return
@@ -216,7 +211,7 @@ const startPlacing = (
   { image: { extId, name }, policies, clusterExtIds, cause }: Misplaced,
 ): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {
-    const policyRel = ImagePlacementPolicy.rel as string
+    const policyRel = ImagePlacementPolicy.rel
     await startTask(
       placeImage,
       { imageExtId: extId, cause },
@@ -224,7 +219,7 @@ const startPlacing = (
         operation,
         description: 'Enforce image placement',
         affected: [
-          { extId, name, rel: Image.rel as string },
+          { extId, name, rel: Image.rel },
           ...policies.map((policy) => ({ extId: policy.extId, name: policy.name, rel: policyRel })),
         ],
         locks: [extId],

@@ -68,7 +68,7 @@ export async function endUnchanged(ctx: RecordContext<Drivers>, { vmExtId }: OfV
 export const affectedVm = ({ extId, name }: ExternVmEntity): AffectedEntity => ({
   extId,
   ...(name === undefined ? {} : { name }),
-  rel: ExternVm.rel as string,
+  rel: ExternVm.rel,
 })
 
 export const taskOf = (operation: string, vm: ExternVmEntity): TaskOptions => ({

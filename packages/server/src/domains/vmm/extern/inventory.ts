@@ -4,7 +4,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { RecordContext } from '../../../core/tasks/define-task.ts'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
+import { type ScheduleContext, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ExternalInventory, OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import type { Transaction } from '../../../store/store.ts'
@@ -18,12 +18,8 @@ const observed = ['host', 'nics'] as const
 export const pollInventory = {
   name: 'vmm.poll-external-inventory',
   everySeconds: pollSeconds,
-  watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
-    const ends = [drivers.externalHypervisor.watch(changed), store.watch([Host, ExternVm], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }: ScheduleContext<Drivers>, changed: () => void) =>
+    together(drivers.externalHypervisor.watch(changed), store.watch([Host, ExternVm], changed)),
   async run({ drivers, store, tenantId }: ScheduleContext<Drivers>): Promise<void> {
     const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
     const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))

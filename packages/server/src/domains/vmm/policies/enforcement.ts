@@ -8,7 +8,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { VpcVirtualSwitchMapping } from '@hyperplane/contract/networking/vpc-virtual-switch-mapping'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
@@ -95,7 +95,6 @@ export const migrateViolator = defineTask<Migration>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         const hostExtId = movedTo(ctx)
         if (hostExtId !== undefined) await recordMove(ctx, vmExtId, hostExtId)
@@ -111,17 +110,14 @@ export const enforcePolicies: Schedule<Drivers> = {
   name: 'vmm.enforce-policies',
   everySeconds: 60,
   watch({ drivers, store }, changed) {
-    const ends = [
+    return together(
       drivers.hardware.watch(changed),
       drivers.hypervisor.watchVmGroups(changed),
       store.watch(
         [Vm, Host, HostAllocation, Subnet, VirtualSwitch, VpcVirtualSwitchMapping, ...enforced.map(({ kind }) => kind)],
         changed,
       ),
-    ]
-    return () => {
-      for (const end of ends) end()
-    }
+    )
   },
   async run(ctx) {
     const { moves, hasPending } = await findMoves(ctx)
@@ -143,7 +139,7 @@ export const liveMigration = 'VmLiveMigrate'
 export const migrationOf = (vm: Pick<VmEntity, 'extId'> & Partial<VmEntity>) => ({
   operation: liveMigration,
   description: 'VM Live Migrate',
-  affected: [{ extId: vm.extId, rel: Vm.rel as string, ...(vm.name === undefined ? {} : { name: vm.name }) }],
+  affected: [{ extId: vm.extId, rel: Vm.rel, ...(vm.name === undefined ? {} : { name: vm.name }) }],
   ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
   appName: 'vmm',
 })

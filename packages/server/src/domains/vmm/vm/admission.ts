@@ -50,7 +50,7 @@ export async function endUnchanged(ctx: RecordContext<Drivers>, { vmExtId }: OfV
 export const affectedVm = (vm: Pick<VmEntity, 'extId' | 'name'>): AffectedEntity => ({
   extId: vm.extId,
   name: vm.name,
-  rel: Vm.rel as string,
+  rel: Vm.rel,
 })
 
 /** Options of every VM task. */

@@ -89,14 +89,9 @@ export const removeVm = defineTask<OfVm>({
       seconds: [0.5, 1],
       run: async (ctx, { vmExtId }) => removeDisks(ctx, await present(ctx.store, vmExtId)),
     },
-    {
-      name: 'undefine',
-      progress: 90,
-      run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.undefineVm(vmExtId),
-    },
+    { name: 'undefine', progress: 90, run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.undefineVm(vmExtId) },
     {
       name: 'remove row',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         await forgetConsoleTokens(ctx.store, vmExtId)
         await forgetPower(ctx.store, vmExtId)
@@ -110,4 +105,4 @@ export const removeVm = defineTask<OfVm>({
 
 /** The deletion of a VM within another task, between two percentages of its progress; `power off` begins it. */
 export const removalSteps = (from: number, to: number): readonly Step<Drivers, OfVm>[] =>
-  removeVm.steps.map((step) => ({ ...step, progress: Math.round(from + ((to - from) * step.progress) / 100) }))
+  removeVm.steps.map((step) => ({ ...step, progress: Math.round(from + ((to - from) * (step.progress ?? 100)) / 100) }))

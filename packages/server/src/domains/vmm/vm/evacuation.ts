@@ -66,7 +66,6 @@ export const leaveHost = defineTask<VmOfHost>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const target = movedTo(ctx)
         if (target !== undefined) {
@@ -94,7 +93,6 @@ export const moveToHost = defineTask<VmOfHost>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const target = movedTo(ctx)
         if (target !== undefined) await recordMove(ctx, input.vmExtId, target)

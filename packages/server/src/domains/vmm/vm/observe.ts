@@ -7,7 +7,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { havingValue } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
+import { type ScheduleContext, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { UnaskedState } from '../../../drivers/hypervisor.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
@@ -22,12 +22,8 @@ const silentMillis = 30_000
 export const observeDomains = {
   name: 'vmm.observe-domains',
   everySeconds: 10,
-  watch({ drivers }: Observing, changed: () => void): () => void {
-    const ends = [drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers }: Observing, changed: () => void) =>
+    together(drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)),
   async run(ctx: Observing): Promise<void | 'again'> {
     const unasked = await ctx.drivers.hypervisor.unaskedStates()
     let isWaiting = false

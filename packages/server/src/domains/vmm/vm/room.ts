@@ -5,7 +5,7 @@ import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
+import { type ScheduleContext, together } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { containerFree, poolUsage } from '../../storage-space/capacity.ts'
 
@@ -15,12 +15,8 @@ const users = [BackupTarget, Image, Ova, StorageContainer, Vm, VolumeDisk]
 export const resumeWriters = {
   name: 'vmm.resume-writers',
   everySeconds: 30,
-  watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
-    const ends = [drivers.hardware.watch(changed), drivers.hypervisor.watch(changed), store.watch(users, changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }: ScheduleContext<Drivers>, changed: () => void) =>
+    together(drivers.hardware.watch(changed), drivers.hypervisor.watch(changed), store.watch(users, changed)),
   async run(ctx: ScheduleContext<Drivers>): Promise<void> {
     const { hypervisor } = ctx.drivers
     for (const containerExtId of hypervisor.fullContainers()) {

@@ -120,10 +120,6 @@ export class FlowTable {
     this.#drawn = this.#members.map(() => ({ received: 0, transmitted: 0, second: -1 }))
   }
 
-  get size(): number {
-    return this.#members.length
-  }
-
   /** Every flow of the 30 s before `second`. */
   visit(second: number, visitor: Visitor): void {
     for (let edge = 0; edge < this.#edges.length; edge++) this.#visitEdge(edge, second, visitor)

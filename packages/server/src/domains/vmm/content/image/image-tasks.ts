@@ -82,7 +82,6 @@ export const createImage = defineTask<{ readonly extId: string }>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { extId }) => {
         const image = (await ctx.store.pending(Image, extId)) as ImageEntity
         await requirePlaces(ctx, 1)
@@ -148,7 +147,6 @@ export const updateImage = defineTask<Update>({
     },
     {
       name: 'remove copies',
-      progress: 100,
       run: async (ctx, { image }) => {
         for (const clusterExtId of copiesIn(ctx).removed) {
           await ctx.drivers.contentSource.remove({ imageExtId: image.extId, clusterExtId })
@@ -185,7 +183,7 @@ export const deleteImage = defineTask<Removal>({
         if (image !== undefined) for (const file of filesOf(image)) await ctx.drivers.contentSource.remove(file)
       },
     },
-    { name: 'remove row', progress: 100, record: (ctx, { extId }) => ctx.store.remove(Image, extId) },
+    { name: 'remove row', record: (ctx, { extId }) => ctx.store.remove(Image, extId) },
   ],
 })
 

@@ -162,7 +162,6 @@ export const createOvaOfUrl = defineTask<OfOva>({
 function storing<I extends OfOva>(): Step<Drivers, I> {
   return {
     name: 'store',
-    progress: 100,
     record: async (ctx, { extId }) => {
       const { clusterLocationExtIds = [], sizeBytes = 0 } = await pendingOva(ctx, extId)
       await requirePlace(ctx)
@@ -178,7 +177,6 @@ export const updateOva = defineTask<OfOva & { readonly name: string }>({
   steps: [
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { extId, name }) => {
         await storedOva(ctx.store, extId)
         await ctx.store.update(Ova, extId, { name, lastUpdateTime: ctx.clock.iso() })
@@ -207,7 +205,7 @@ export const deleteOva = defineTask<OfOva>({
         if (ova !== undefined) for (const file of filesOf(ova)) await ctx.drivers.ovaFiles.remove(file)
       },
     },
-    { name: 'remove row', progress: 100, record: (ctx, { extId }) => ctx.store.remove(Ova, extId) },
+    { name: 'remove row', record: (ctx, { extId }) => ctx.store.remove(Ova, extId) },
   ],
 })
 

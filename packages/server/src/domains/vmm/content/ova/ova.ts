@@ -29,7 +29,7 @@ type Deployment = typeof ovaOperations.deployOva extends Declared<infer B> ? B :
 
 const vmSourceType = 'vmm.v4.content.OvaVmSource'
 
-const affectedOva = ({ extId, name }: OvaEntity): AffectedEntity => ({ extId, name, rel: Ova.rel as string })
+const affectedOva = ({ extId, name }: OvaEntity): AffectedEntity => ({ extId, name, rel: Ova.rel })
 
 const taskOf = (action: 'Create' | 'Delete' | 'Update', ova: OvaEntity): TaskOptions => ({
   operation: `kOva${action}`,

@@ -120,7 +120,6 @@ export const deployTemplate = defineTask<Deployment>({
     },
     {
       name: 'report',
-      progress: 100,
       run: async (ctx, { vms }) => {
         const { extIds, failed, isCanceled } = ctx.outputs['make VMs'] as Made
         if (failed.length > 0) {

@@ -7,7 +7,7 @@ import { derivedId } from '../../../../core/ids/named-id.ts'
 import { pathOf } from '../../../../core/standard.ts'
 import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../../core/tasks/task-row.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../../odata/index.ts'
 import { defineTask } from '../../../context.ts'
@@ -58,7 +58,6 @@ export const placeTemplate = defineTask<Placing>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { templateExtId, clusterExtId }) => {
         const copies = ctx.outputs['copy disks'] as Readonly<Record<string, readonly Copy[]>>
         for (const version of await ctx.store.getMany(TemplateVersion, plannedIn(ctx.outputs)))
@@ -100,10 +99,7 @@ export const enforceTemplatePlacement: Schedule<Drivers> = {
   everySeconds: 5,
   watch({ drivers, store }, changed) {
     const kinds = [Template, TemplateVersion, TemplatePlacementPolicy, Cluster]
-    const ends = [drivers.hardware.watch(changed), store.watch(kinds, changed)]
-    return () => {
-      for (const end of ends) end()
-    }
+    return together(drivers.hardware.watch(changed), store.watch(kinds, changed))
   },
   async run(ctx) {
     const policies = await ctx.store.find(TemplatePlacementPolicy)
@@ -151,7 +147,7 @@ const startPlacing = (
   cause: string,
 ): Promise<void> =>
   startingTasks(ctx, async (store, startTask) => {
-    const rel = TemplatePlacementPolicy.rel as string
+    const rel = TemplatePlacementPolicy.rel
     const policies = await policiesOf(store, template.categoryExtIds ?? [])
     await startTask(
       placeTemplate,

@@ -29,12 +29,12 @@ export interface OfVersion extends OfTemplate {
 export const affectedTemplate = ({ extId, templateName }: TemplateEntity): AffectedEntity => ({
   extId,
   name: templateName,
-  rel: Template.rel as string,
+  rel: Template.rel,
 })
 export const affectedVersion = ({ extId, versionName }: VersionEntity): AffectedEntity => ({
   extId,
   ...(versionName === undefined ? {} : { name: versionName }),
-  rel: TemplateVersion.rel as string,
+  rel: TemplateVersion.rel,
 })
 
 /** Options of every template task: `('Publish', 'Publish template', ...)`. */
@@ -69,7 +69,6 @@ export const createTemplate = defineTask<Capture>({
     ...capturingSteps(90),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { templateExtId, versionExtId }) => {
         await ctx.store.publish(TemplateVersion, versionExtId)
         await ctx.store.publish(Template, templateExtId)
@@ -127,12 +126,12 @@ export const removePendingVersion = (ctx: Recording, { versionExtId }: OfVersion
 
 export const updateTemplate = defineTask<Update>({
   name: 'vmm.update-template',
-  steps: [{ name: 'store', progress: 100, record: storeUpdate }],
+  steps: [{ name: 'store', record: storeUpdate }],
 })
 
 export const addVersion = defineTask<NewVersion>({
   name: 'vmm.add-template-version',
-  steps: [...capturingSteps(90), { name: 'store', progress: 100, record: storeVersion }],
+  steps: [...capturingSteps(90), { name: 'store', record: storeVersion }],
   onUndone: removePendingVersion,
 })
 
@@ -141,7 +140,6 @@ export const publishTemplate = defineTask<OfVersion & Pick<Update, 'updatedBy'>>
   steps: [
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { templateExtId, versionExtId, updatedBy }) => {
         await versionOf(ctx.store, templateExtId, versionExtId)
         await storeUpdate(ctx, { templateExtId, changes: { activeVersionExtId: versionExtId }, updatedBy })
@@ -193,7 +191,6 @@ export const deleteVersion = defineTask<OfVersion>({
     freeDisks(async (store, { versionExtId }) => store.getMany(TemplateVersion, [versionExtId])),
     {
       name: 'remove row',
-      progress: 100,
       record: async (ctx, { templateExtId, versionExtId }) => {
         await ctx.store.remove(TemplateVersion, versionExtId)
         await ctx.store.update(Template, templateExtId, { updateTime: ctx.clock.iso() })
@@ -214,7 +211,6 @@ export const deleteTemplate = defineTask<OfTemplate>({
     freeDisks((store, { templateExtId }) => versionsOf(store, templateExtId)),
     {
       name: 'remove rows',
-      progress: 100,
       record: async (ctx, { templateExtId }) => {
         for (const { extId } of await versionsOf(ctx.store, templateExtId))
           await ctx.store.remove(TemplateVersion, extId)

@@ -269,7 +269,6 @@ export const makingVm = <I extends NewVm>(
       ...makingSteps.map((step) => (step.name === creatingDisks ? { ...step, name: creation } : step)),
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, input) => {
           const { vmExtId } = input
           await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso(), filesUnderWay: undefined })

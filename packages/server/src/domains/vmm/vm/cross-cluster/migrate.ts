@@ -127,7 +127,6 @@ export const migrateToCluster = defineTask<Migration>({
     },
     {
       name: 'release source',
-      progress: 100,
       run: releaseSource,
       record: async (ctx, input, isReleased) => {
         const { formerExtId = '', files = [] } = moveIn(ctx) ?? {}

@@ -133,7 +133,6 @@ export const insertIso = defineTask<Insert>({
     ),
     {
       name: 'store',
-      progress: 100,
       record: (ctx, input) =>
         storeTools(ctx, input, ({ guestTools }) => ({
           guestTools: {
@@ -221,7 +220,6 @@ export const installTools = defineTask<Install>({
     rebootStep,
     {
       name: 'eject',
-      progress: 100,
       run: async (ctx, input) => {
         const vm = await present(ctx.store, input.vmExtId)
         const tools = installed(vm.guestTools, input.capabilities)
@@ -271,7 +269,6 @@ export const upgradeTools = defineTask<WithReboot>({
     rebootStep,
     {
       name: 'store',
-      progress: 100,
       record: (ctx, input) =>
         storeTools(ctx, input, ({ guestTools }) => ({
           guestTools: withSystem({ ...guestTools, version: newestVersion }, ctx.outputs['run setup'] as GuestSystem),
@@ -309,7 +306,6 @@ export const uninstallTools = defineTask<OfVm>({
     },
     {
       name: 'clear',
-      progress: 100,
       record: (ctx, input) =>
         storeTools(ctx, input, () => ({ guestTools: undefined, toolsRebootAt: undefined }) as Partial<VmEntity>),
     },
@@ -332,7 +328,6 @@ export const updateTools = defineTask<Update>({
   steps: [
     {
       name: 'apply',
-      progress: 100,
       seconds: [0.5, 1],
       run: async ({ drivers, store }, input) => {
         const vm = await present(store, input.vmExtId, 'update')

@@ -7,7 +7,7 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { parseTime } from '../../../../core/time/clock.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { HostAllocation } from '../../../scheduling/host-allocation.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
@@ -24,12 +24,7 @@ const lostMillis = 60_000
 export const restartVmsOfLostHosts: Schedule<Drivers> = {
   name: 'vmm.restart-vms-of-lost-hosts',
   everySeconds: 10,
-  watch({ drivers }, changed) {
-    const ends = [drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers }, changed) => together(drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)),
   async run(ctx) {
     const stranded = await strandedVms(ctx)
     const unseen = stranded.filter(({ powerState }) => powerState === 'UNDETERMINED')

@@ -78,7 +78,6 @@ export const restartVm = defineTask<Restart>({
     },
     {
       name: 'confirm',
-      progress: 100,
       record: async (ctx, { vmExtId, fromHostExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
         const choice = ctx.outputs['start'] as Choice | undefined

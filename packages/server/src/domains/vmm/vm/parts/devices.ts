@@ -23,7 +23,7 @@ import type { GpuEntity, PcieDeviceEntity, VmBody, VmEntity } from '../../../vir
 import { fault } from '../../../virtual-machines/fault.ts'
 import { present } from '../admission.ts'
 import type { Constraint } from '../create/clusters.ts'
-import type { PartChange, PartTask } from './part.ts'
+import { changeOf, type Part, type PartChange, type PartKind, type PartTask, readsOf } from './part.ts'
 
 interface Looking {
   readonly store: Reader
@@ -137,7 +137,7 @@ export async function described(
 type DeviceParts = Pick<VmEntity, 'gpus' | 'pcieDevices'>
 
 /** A task that claims the device of the new part before it gives the domain the part. */
-export const claiming =
+const claiming =
   <B>(partsOf: (change: PartChange<B>) => DeviceParts) =>
   (task: PartTask<B>): PartTask<B> => {
     const [define, store] = task.steps as [Step<Drivers, PartChange<B>>, Step<Drivers, PartChange<B>>]
@@ -160,7 +160,7 @@ export const claiming =
   }
 
 /** A task that frees the device of the part once the domain no longer has it. */
-export const freeing = <B>(task: PartTask<B>): PartTask<B> => {
+const freeing = <B>(task: PartTask<B>): PartTask<B> => {
   const [define, store] = task.steps as [Step<Drivers, PartChange<B>>, Step<Drivers, PartChange<B>>]
   return {
     ...task,
@@ -175,6 +175,36 @@ export const freeing = <B>(task: PartTask<B>): PartTask<B> => {
         },
       },
     ],
+  }
+}
+
+interface DeviceKind<F extends keyof DeviceParts> extends Pick<PartKind<F>, 'field' | 'maximum' | 'resource'> {
+  /** Field of a body that names the device. */
+  readonly path: string
+}
+
+/** Operations on parts that are devices of a host. @param partOf the part that a body describes */
+export function deviceOperations<F extends keyof DeviceParts, B>(
+  { path, ...kind }: DeviceKind<F>,
+  partOf: (body: B) => object,
+) {
+  const { field } = kind
+  const part: PartKind<F> = { ...kind, addresses: { path, of: () => [] }, coldFields: () => [field] }
+  const partsOf = (extId: string, body: B) => ({ [field]: [{ extId, ...partOf(body) }] }) as DeviceParts
+  return {
+    reads: readsOf(kind.resource, field),
+    create: changeOf<F, B>(
+      part,
+      'Create',
+      async ({ body, extId, rest, ...ctx }) => {
+        const parts = partsOf(extId, body)
+        refuseClash({ ...rest, [field]: [...(rest[field] ?? []), ...(parts[field] ?? [])] })
+        // The compiler cannot follow that the list of `field` has parts of its kind.
+        return (await described(ctx, rest, parts))[field][0] as Part<F> | undefined
+      },
+      claiming(({ partExtId, body }) => partsOf(partExtId, body)),
+    ),
+    remove: changeOf<F, undefined>(part, 'Delete', async () => undefined, freeing),
   }
 }
 

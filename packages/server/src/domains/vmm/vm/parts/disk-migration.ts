@@ -92,7 +92,7 @@ export async function migrateDisks(ctx: WriteContext<VmEntity>, body: Body): Pro
     if (container !== undefined && !(await mayRefer(ctx, StorageContainer, container))) unusable.push(extId)
   }
   const disks = target.moves?.map(({ diskExtId }) => diskExtId) ?? filesOf(vm).map(([extId]) => extId)
-  const affected = [...disks.map((extId) => ({ extId, rel: Disk.rel as string })), affectedVm(vm)]
+  const affected = [...disks.map((extId) => ({ extId, rel: Disk.rel })), affectedVm(vm)]
   const input = { vmExtId: vm.extId, unusable, ...target }
   return ctx.startTask(migrateTask, input, { ...taskOf('MigrateVmDisks', vm), affected, locks: [vm.extId] })
 }
@@ -139,7 +139,6 @@ export const migrateTask = defineTask<Migration>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         const vm = await present(ctx.store, vmExtId)
         const changes = { filesUnderWay: without(vm, movedIds(ctx)), updateTime: ctx.clock.iso() }

@@ -18,7 +18,7 @@ import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../
 import { domainOf, restoreDefinition } from '../domain.ts'
 
 type PartField = 'cdRoms' | 'disks' | 'gpus' | 'nics' | 'pcieDevices' | 'serialPorts'
-type Part<F extends PartField> = NonNullable<VmEntity[F]>[number]
+export type Part<F extends PartField> = NonNullable<VmEntity[F]>[number]
 type OfOneVm = ReadContext<unknown, 'vmExtId'>
 
 type View = (ctx: ReadContext, vms: readonly VmEntity[]) => Promise<readonly VmEntity[]>
@@ -126,7 +126,7 @@ export function changeOf<F extends PartField, B>(
     const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
     const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
     if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx, vm, input)
-    const affected = [{ extId: input.partExtId, rel: resource.rel as string }, affectedVm(vm)]
+    const affected = [{ extId: input.partExtId, rel: resource.rel }, affectedVm(vm)]
     const locked = [...affected.map(({ extId }) => extId), ...locks]
     return ctx.startTask(task, input, { ...taskOf(operation, vm), affected, locks: locked })
   }
@@ -153,7 +153,6 @@ function stepsOf<I extends OfVm>(
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const vm = await changed(ctx, await present(ctx.store, input.vmExtId), input)
         await ctx.store.update(Vm, vm.extId, { [field]: vm[field], updateTime: ctx.clock.iso() })

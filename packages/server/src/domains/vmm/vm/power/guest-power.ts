@@ -85,7 +85,7 @@ function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, Gue
             } satisfies Step<Drivers, GuestPower>,
             removeIso('store', 100),
           ]
-        : [{ name: 'store', progress: 100, record: recordRestart }]),
+        : [{ name: 'store', record: recordRestart }]),
     ],
     onUndone: endUnchanged,
   })

@@ -117,7 +117,6 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<Drivers, 
   },
   {
     name: 'confirm',
-    progress: 100,
     record: async (ctx, { vmExtId }) => {
       const hostExtId = await heldHost(ctx, vmExtId)
       const vm = await present(ctx.store, vmExtId)
@@ -180,11 +179,7 @@ const beginAnew = defineTask<OfVm>({
       },
       isIrreversible: true,
     },
-    {
-      name: 'store',
-      progress: 100,
-      record: recordRestart,
-    },
+    { name: 'store', record: recordRestart },
   ],
   onUndone: endUnchanged,
 })

@@ -61,11 +61,7 @@ export const removePoint = defineTask<Removal>({
           await ctx.drivers.hypervisor.deleteDisk(layerExtId)
       },
     },
-    {
-      name: 'remove row',
-      progress: 100,
-      record: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId),
-    },
+    { name: 'remove row', record: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId) },
   ],
 })
 

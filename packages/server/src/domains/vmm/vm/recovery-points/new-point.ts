@@ -33,7 +33,7 @@ interface Machine {
 export const affectedPoint = ({ extId, name }: Pick<Point, 'extId' | 'name'>): AffectedEntity => ({
   extId,
   ...(name === undefined ? {} : { name }),
-  rel: VmRecoveryPoint.rel as string,
+  rel: VmRecoveryPoint.rel,
 })
 
 /** @throws ApiError 422 */

@@ -1,7 +1,8 @@
-/** Counters of routing policies. Source: behaviour networking.md 1.7. */
-import { policyFacts } from '../routing-policies.ts'
-import type { Flows } from './flows.ts'
-import { bucketMillis } from './integrals.ts'
+/** Counters of routing policies in the simulated world. Source: behaviour networking.md 1.7. */
+
+import type { Flows } from '../../src/drivers/simulated/flows/flows.ts'
+import { bucketMillis } from '../../src/drivers/simulated/flows/integrals.ts'
+import { policyFacts } from '../../src/drivers/simulated/routing-policies.ts'
 
 export interface Counters {
   readonly packets: number
