@@ -3,11 +3,11 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { formatAddress } from '../../core/ip-address.ts'
 import { notFound } from '../../core/standard.ts'
-import { DriverError, type RecordContext, type StepContext, type TaskDefinition } from '../../core/tasks/define-task.ts'
+import { DriverError, type TaskDefinition } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { isManaged, leaseExactly, releaseHolder } from '../addressing/leases.ts'
-import { defineTask } from '../context.ts'
+import { defineTask, type RecordContext, type StepContext } from '../context.ts'
 import { doesNotFit, holdNode, hostForNode, releaseNodes } from '../scheduling/manager-nodes.ts'
 import { createNodes, fetchSoftware, type NodePlan, removeDisks, removeNodes } from './deploy-parts.ts'
 import { addressCount, freeAddresses } from './deploy-plan.ts'
@@ -17,7 +17,6 @@ import type { Manager } from './own-manager.ts'
 interface Input {
   readonly extId: string
 }
-type Running = StepContext<Drivers>
 
 export const deployManager = defineTask<Input>({
   name: 'platform.deploy-domain-manager',
@@ -130,11 +129,11 @@ export const deployManager = defineTask<Input>({
 const pendingManager = async (store: Reader, extId: string): Promise<Manager> =>
   (await store.pending(DomainManager, extId)) as Manager
 
-const nodesIn = (ctx: Pick<Running, 'outputs'>): readonly NodePlan[] =>
+const nodesIn = (ctx: Pick<StepContext, 'outputs'>): readonly NodePlan[] =>
   ctx.outputs['reserve host resources'] as readonly NodePlan[]
 
 async function startPart(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   { extId }: Input,
   part: TaskDefinition<Drivers, { readonly nodes: readonly NodePlan[] }>,
   description: string,
@@ -156,7 +155,7 @@ async function startPart(
 }
 
 /** @throws DriverError with the message of a failed subtask */
-async function untilTaskEnds(ctx: Running, started: string): Promise<void> {
+async function untilTaskEnds(ctx: StepContext, started: string): Promise<void> {
   const [end] = await ctx.untilEnded([ctx.outputs[started] as string])
   if (end?.status === 'SUCCEEDED') return
   const [appMessage] = end?.errorMessages ?? []

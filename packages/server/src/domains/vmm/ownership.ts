@@ -9,10 +9,10 @@ import type { AssociateVmCategoriesParams } from '@hyperplane/contract/vmm/vm/ac
 import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
-import type { RecordContext, TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
+import type { TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { defineTask, type RecordContext, type WriteContext } from '../context.ts'
 import { idsOf } from '../scheduling/policy-selection.ts'
 import { fault } from '../virtual-machines/fault.ts'
 
@@ -50,8 +50,8 @@ export interface OwnedKind<V extends OwnedVm> {
   readonly admit: (ctx: WriteContext, vm: V) => Promise<V>
   readonly taskOf: (operation: string, vm: V) => TaskOptions
   readonly present: (store: Reader, vmExtId: string) => Promise<V>
-  readonly change: (ctx: RecordContext<Drivers>, vmExtId: string, changes: Changes) => Promise<void>
-  readonly endUnchanged: (ctx: RecordContext<Drivers>, input: OfVm) => Promise<void>
+  readonly change: (ctx: RecordContext, vmExtId: string, changes: Changes) => Promise<void>
+  readonly endUnchanged: (ctx: RecordContext, input: OfVm) => Promise<void>
 }
 
 export const ownerFaults = ({ owner }: OwnerBody): ApiError[] =>
@@ -125,7 +125,7 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
 function inOneStep<V extends OwnedVm>(
   { present, change, endUnchanged }: OwnedKind<V>,
   name: string,
-  changesOf: (ctx: RecordContext<Drivers>, vm: V, extIds: readonly string[], entityType?: 'USER') => Promise<Changes>,
+  changesOf: (ctx: RecordContext, vm: V, extIds: readonly string[], entityType?: 'USER') => Promise<Changes>,
 ): TaskDefinition<Drivers, Changing> {
   return defineTask<Changing>({
     name,

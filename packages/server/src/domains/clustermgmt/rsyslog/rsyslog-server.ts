@@ -3,11 +3,18 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { RsyslogServer, rsyslogServerOperations } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { RecordContext, StepContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
+import type { TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
-import { defineTask, implement, parentOf, type WriteContext } from '../../context.ts'
+import {
+  defineTask,
+  implement,
+  parentOf,
+  type RecordContext,
+  type StepContext,
+  type WriteContext,
+} from '../../context.ts'
 import { limit, limitOf } from '../../limits.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
@@ -39,7 +46,7 @@ interface Change extends Partial<Pick<TaskDefinition<Drivers, OfServer>, 'onUndo
 }
 
 function changeOf({ operation, faults = () => [], next, onUndone }: Change): TaskDefinition<Drivers, OfServer> {
-  const presentOn = async ({ drivers }: Pick<StepContext<Drivers>, 'drivers'>, clusterExtId: string) =>
+  const presentOn = async ({ drivers }: Pick<StepContext, 'drivers'>, clusterExtId: string) =>
     (await drivers.hardware.readSettings(clusterExtId)).RSYSLOG_SERVER_CONFIG ?? []
   return defineTask<OfServer>({
     name: `clustermgmt.${operation}-rsyslog-server`,
@@ -150,7 +157,7 @@ export const rsyslogServer = implement(
 
 const serverFaults = (body: Server): ApiError[] => rsyslogFaults(body).map(([path, text]) => invalid(path, text))
 
-function warnUnlessSent(ctx: RecordContext<Drivers>, server: ServerRow): void {
+function warnUnlessSent(ctx: RecordContext, server: ServerRow): void {
   const address = addressOf(server)
   const refusal = ctx.services.receiverGuard.refusalOf(address)
   if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)

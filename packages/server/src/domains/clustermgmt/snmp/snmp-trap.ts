@@ -2,11 +2,10 @@
 import type { BodyOf } from '@hyperplane/contract'
 import { SnmpTrap, snmpTrapOperations } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
+import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { implement } from '../../context.ts'
+import { implement, type RecordContext } from '../../context.ts'
 import { trapFaults, withCommunity } from '../settings-rules.ts'
 import { type Section, type TrapRow, trapIn, trapKey, withTrap } from './section.ts'
 import { addressOf } from './send-traps.ts'
@@ -106,7 +105,7 @@ function userFaults({ users }: Section, { version, username }: TrapRow): ApiErro
   return [new ApiError('ENTITY_NOT_FOUND', { kind: 'SNMP user', id: username ?? '', attribute: 'username' })]
 }
 
-function warnUnlessSent(ctx: RecordContext<Drivers>, trap: TrapRow): void {
+function warnUnlessSent(ctx: RecordContext, trap: TrapRow): void {
   const address = addressOf(trap, trap.protocol)
   const refusal = address === undefined ? undefined : ctx.drivers.traps.refusalOf(address)
   if (refusal !== undefined) ctx.warn(`No trap is sent to ${address} now: ${refusal}.`)

@@ -6,12 +6,12 @@ import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
 import { type ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { AffectedEntity, RecordContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
+import type { AffectedEntity, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask, parentOf, type WriteContext } from '../../context.ts'
+import { defineTask, parentOf, type RecordContext, type WriteContext } from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
 import { followSnmp, snmpConfigId } from './follow.ts'
@@ -33,9 +33,9 @@ interface Change<I> {
   /** Users with the keys that `next` has set. */
   readonly given?: (input: I) => readonly User[]
   /** Writes the row that the request names. Its settings are on the cluster already. */
-  readonly record?: (ctx: RecordContext<Drivers>, input: I) => Promise<unknown>
+  readonly record?: (ctx: RecordContext, input: I) => Promise<unknown>
   /** Removes what the request itself wrote. */
-  readonly onUndone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
+  readonly onUndone?: (ctx: RecordContext, input: I) => Promise<void>
 }
 
 export interface SnmpChange<I> extends Change<I> {

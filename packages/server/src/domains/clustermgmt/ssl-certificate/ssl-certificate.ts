@@ -4,13 +4,12 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate, sslCertificateOperations } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import { ApiError } from '../../../core/api-error.ts'
-import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
+import { DriverError } from '../../../core/tasks/define-task.ts'
 import { makeSelfSignedServer } from '../../../core/x509.ts'
 import type { CertificatePair } from '../../../drivers/cluster-certificates.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { defineTask, implement, type ReadContext } from '../../context.ts'
+import { defineTask, implement, type ReadContext, type RecordContext, type StepContext } from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
 import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'
@@ -153,11 +152,10 @@ async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: st
   return cluster
 }
 
-const stagedPair = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>): CertificatePair =>
-  outputs[stage] as CertificatePair
+const stagedPair = ({ outputs }: StepContext | RecordContext): CertificatePair => outputs[stage] as CertificatePair
 
 /** undefined: the switch is not recorded. */
-const switchedFrom = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>) =>
+const switchedFrom = ({ outputs }: StepContext | RecordContext) =>
   outputs[switchOver] as { readonly before?: CertificateRow } | undefined
 
 /** Only this service needs its key again, at the next start: a cluster has its own. */

@@ -6,11 +6,9 @@ import { SystemUserPassword, systemUserPasswordOperations } from '@hyperplane/co
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import { listOf, notFound } from '../../../core/standard.ts'
-import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { SystemAccountAccess } from '../../../drivers/system-accounts.ts'
 import { brokenRules, classesIn, isHighStrength } from '../../accounts/password-policy.ts'
-import { defineTask, implement, type ReadContext } from '../../context.ts'
+import { defineTask, implement, type ReadContext, type RecordContext, type StepContext } from '../../context.ts'
 import {
   type Account,
   type AccountRef,
@@ -161,21 +159,18 @@ function passwordFaults({ systemType, username }: Account, password: string): Ap
   return faults.map((text) => invalid('newPassword', text))
 }
 
-type Running = StepContext<Drivers>
-type Recording = RecordContext<Drivers>
-
-async function accountOf({ store }: Running | Recording, ref: AccountRef): Promise<Account> {
+async function accountOf({ store }: StepContext | RecordContext, ref: AccountRef): Promise<Account> {
   const account = await findAccount(store, ref)
   if (account === undefined) throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'the account being gone' })
   return account
 }
 
-const judgedIn = ({ outputs }: Running | Recording): Judged => outputs[judge] as Judged
+const judgedIn = ({ outputs }: StepContext | RecordContext): Judged => outputs[judge] as Judged
 
 const reasonOf = (cause: unknown): string =>
   `the system, which said: ${cause instanceof Error ? cause.message : 'nothing'}`
 
-async function judgePasswords(ctx: Running, input: Changing): Promise<Judged> {
+async function judgePasswords(ctx: StepContext, input: Changing): Promise<Judged> {
   const { currentPassword, newPassword } = input
   const { passwords } = ctx.services
   const account = await accountOf(ctx, input)
@@ -200,7 +195,7 @@ async function judgePasswords(ctx: Running, input: Changing): Promise<Judged> {
 
 /** Begins with the current password, which may be the one of the factory, or set by another operation. */
 async function historyOf(
-  ctx: Running,
+  ctx: StepContext,
   { bmc }: Account,
   { passwordHash, formerPasswordHashes = [] }: AccountRow,
 ): Promise<readonly string[]> {
@@ -214,7 +209,7 @@ async function historyOf(
 }
 
 async function matchesCurrent(
-  ctx: Running,
+  ctx: StepContext,
   { bmc }: Account,
   passwordHash: string | undefined,
   password: string,
@@ -228,10 +223,10 @@ async function matchesCurrent(
 
 type Bmc = NonNullable<Account['bmc']>
 
-const bmcPassword = ({ secrets }: Running | Recording, bmc: Bmc): string | undefined =>
+const bmcPassword = ({ secrets }: StepContext | RecordContext, bmc: Bmc): string | undefined =>
   secrets.open('BmcInfo', bmc.extId, 'credential/password', bmc.credential?.password)
 
-function accessOf(ctx: Running, { extId, cluster, host, bmc }: Account): SystemAccountAccess {
+function accessOf(ctx: StepContext, { extId, cluster, host, bmc }: Account): SystemAccountAccess {
   return {
     extId,
     clusterExtId: cluster.extId,
@@ -249,7 +244,7 @@ function accessOf(ctx: Running, { extId, cluster, host, bmc }: Account): SystemA
   }
 }
 
-async function countFailure(ctx: Recording, account: Account): Promise<void> {
+async function countFailure(ctx: RecordContext, account: Account): Promise<void> {
   const row = await ctx.store.get(SystemAccount, account.extId)
   const now = ctx.clock.now()
   const failures = [...(row?.failures ?? []).filter((at) => Date.parse(at) > now - tenMinutes), ctx.clock.iso()]
@@ -271,7 +266,7 @@ interface Before {
   readonly extId: string
 }
 
-async function recordChange(ctx: Recording, input: Changing): Promise<Before> {
+async function recordChange(ctx: RecordContext, input: Changing): Promise<Before> {
   const { extId, newPassword } = input
   const account = await accountOf(ctx, input)
   const { hash, history = [], replaces } = judgedIn(ctx)
@@ -314,7 +309,7 @@ async function recordChange(ctx: Recording, input: Changing): Promise<Before> {
   return { extId, ...(row && { account: row }), ...(bmc && { bmc }), ...(user && { user }) }
 }
 
-async function unrecordChange(ctx: Recording): Promise<void> {
+async function unrecordChange(ctx: RecordContext): Promise<void> {
   const before = ctx.outputs[recorded] as Before | undefined
   if (before === undefined) return
   const { extId, account, user, bmc } = before

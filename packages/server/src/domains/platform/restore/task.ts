@@ -1,8 +1,8 @@
 /** Restore: four subtasks; the last one replaces this store. Source: behaviour platform.md 9. */
-import type { Step, TaskDefinition } from '../../../core/tasks/define-task.ts'
+import type { TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type Step } from '../../context.ts'
 import { check, fetchAndCheck, load, type RestoreInput, switchStores } from './parts.ts'
 
 const parts = [
@@ -23,7 +23,7 @@ function stepsOf(
   name: string,
   part: TaskDefinition<Drivers, RestoreInput>,
   reached: number,
-): readonly Step<Drivers, RestoreInput>[] {
+): readonly Step<RestoreInput>[] {
   const start = `start ${name}`
   return [
     {

@@ -6,13 +6,12 @@ import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ImagePlacementPolicy } from '@hyperplane/contract/vmm/content/image-placement-policy'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../core/tasks/task-row.ts'
 import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type StepContext } from '../../context.ts'
 import { requireImageRoom } from './image/image-space.ts'
 import {
   type ActivePolicy,
@@ -128,7 +127,7 @@ export const placeImage = defineTask<Placing>({
 })
 
 /** The clusters that a step returned. */
-const listIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, step: string): readonly string[] =>
+const listIn = ({ outputs }: Pick<StepContext, 'outputs'>, step: string): readonly string[] =>
   (outputs[step] as readonly string[] | undefined) ?? []
 
 async function changeFor(

@@ -5,12 +5,11 @@ import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/temp
 import { TemplatePlacementPolicy } from '@hyperplane/contract/vmm/content/template-placement-policy'
 import { derivedId } from '../../../../core/ids/named-id.ts'
 import { pathOf } from '../../../../core/standard.ts'
-import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../../core/tasks/task-row.ts'
 import { type Schedule, type ScheduleContext, startingTasks } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../../odata/index.ts'
-import { defineTask } from '../../../context.ts'
+import { defineTask, type RecordContext } from '../../../context.ts'
 import { nextRetry, notBeforeOf } from '../placement-retry.ts'
 import { clustersOfTemplate, policiesOf } from '../template-placement.ts'
 import { deleteUnstored, makeCopies, storeCopies } from './copies.ts'
@@ -80,7 +79,7 @@ function lacks({ hardware }: Drivers, version: VersionEntity, clusterExtId: stri
 
 /** @param cause of a failure; absent after a success */
 async function noteRetry(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   templateExtId: string,
   clusterExtId: string,
   cause?: string,

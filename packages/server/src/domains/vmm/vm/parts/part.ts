@@ -8,10 +8,17 @@ import { ApiError } from '../../../../core/api-error.ts'
 import type { ListResult, TaskStarted } from '../../../../core/handlers.ts'
 import type { RequestInput } from '../../../../core/input/request-input.ts'
 import { itemWithId, listOf, notFound } from '../../../../core/standard.ts'
-import type { Step, TaskDefinition } from '../../../../core/tasks/define-task.ts'
+import type { TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask, type Invariant, parentOf, type ReadContext, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type Invariant,
+  parentOf,
+  type ReadContext,
+  type Step,
+  type WriteContext,
+} from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -136,7 +143,7 @@ export function changeOf<F extends PartField, B>(
 function stepsOf<I extends OfVm>(
   field: PartField,
   changed: (ctx: Deciding, vm: VmEntity, input: I) => Promise<VmEntity>,
-): readonly Step<Drivers, I>[] {
+): readonly Step<I>[] {
   return [
     {
       name: 'define',

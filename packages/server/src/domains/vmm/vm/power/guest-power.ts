@@ -3,10 +3,10 @@ import type { ValueOf } from '@hyperplane/contract'
 import type { GuestPowerOptions } from '@hyperplane/contract/vmm/vm/actions'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
+import type { TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestSignal, Hypervisor, StoppedGuest } from '../../../../drivers/hypervisor.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { defineTask, type Step, type StepContext, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireReachable } from '../../guest-tools/guest-tools.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -23,7 +23,7 @@ interface GuestPower extends OfVm {
 
 const signalled = 'signal and wait'
 
-const script = (change: Change): Step<Drivers, GuestPower> => ({
+const script = (change: Change): Step<GuestPower> => ({
   name: 'script',
   progress: 20,
   run: async ({ drivers, store }, { vmExtId, runsScript, failsWithScript }) => {
@@ -53,7 +53,7 @@ async function ask(
 
 /** @returns for `recordOff`; undefined after a reboot @throws ApiError when the VM is not ON, or its guest does not respond */
 export async function signalAndWait(
-  ctx: Pick<StepContext<Drivers>, 'drivers' | 'store' | 'callKey'>,
+  ctx: Pick<StepContext, 'drivers' | 'store' | 'callKey'>,
   vmExtId: string,
   change: Change,
 ): Promise<StoppedGuest | undefined> {
@@ -82,7 +82,7 @@ function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, Gue
               name: 'store',
               progress: 95,
               record: (ctx, input) => recordOff(ctx, input, ctx.outputs[signalled]),
-            } satisfies Step<Drivers, GuestPower>,
+            } satisfies Step<GuestPower>,
             removeIso('store', 100),
           ]
         : [{ name: 'store', progress: 100, record: recordRestart }]),
