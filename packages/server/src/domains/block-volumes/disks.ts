@@ -41,8 +41,7 @@ export async function requireDiskRoom(
   attributePath: string,
 ): Promise<void> {
   const container = await ctx.store.get(StorageContainer, containerExtId)
-  if (container?.clusterExtId === undefined)
-    throw notFound(StorageContainer, 'StorageContainer', containerExtId, attributePath)
+  if (container?.clusterExtId === undefined) throw notFound(StorageContainer, containerExtId, attributePath)
   const available = await roomForDisk(ctx, container)
   if (sizeBytes > available) {
     throw new ApiError('VOLUME_INSUFFICIENT_STORAGE', { attributePath, requested: sizeBytes, available })

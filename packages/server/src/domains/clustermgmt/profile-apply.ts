@@ -166,8 +166,7 @@ async function settleOrReport(ctx: StepContext, profileExtId: string, started: S
 /** Rolls back the sections that succeeded if another section of the cluster failed. */
 async function settle(ctx: StepContext, profileExtId: string, { clusterExtId, tasks }: Started): Promise<Result> {
   const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined)
-    return { clusterExtId, messages: [notFound(Cluster, 'Cluster', clusterExtId, 'clusters').appMessage] }
+  if (cluster === undefined) return { clusterExtId, messages: [notFound(Cluster, clusterExtId, 'clusters').appMessage] }
   const refusal = await otherProfileError(ctx.store, profileExtId, cluster)
   if (refusal !== undefined) return { clusterExtId, messages: [refusal.appMessage] }
   const ends = await ctx.untilEnded(tasks)
@@ -220,7 +219,7 @@ export async function applicationPlanOf(
     const cluster = await ctx.store.get(Cluster, clusterExtId)
     const blocked =
       cluster === undefined
-        ? notFound(Cluster, 'Cluster', clusterExtId, 'clusters')
+        ? notFound(Cluster, clusterExtId, 'clusters')
         : ((await otherProfileError(ctx.store, profile.extId, cluster)) ??
           (ctx.drivers.hardware.isReachable(clusterExtId) ? undefined : unreachable(cluster.name)))
     if (blocked !== undefined) {

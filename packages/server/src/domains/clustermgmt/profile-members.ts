@@ -29,9 +29,7 @@ export async function namedClusters(store: Reader, references: References): Prom
     const cluster =
       uuid === undefined ? await store.findOne(Cluster, { name: name as string }) : await store.get(Cluster, uuid)
     if (cluster === undefined)
-      unknown.push(
-        notFound(Cluster, 'Cluster', (uuid ?? name) as string, `${at}/${uuid === undefined ? 'name' : 'uuid'}`),
-      )
+      unknown.push(notFound(Cluster, (uuid ?? name) as string, `${at}/${uuid === undefined ? 'name' : 'uuid'}`))
     else if (name !== undefined && cluster.name !== name) {
       faults.push(invalid(at, `expected uuid and name of one cluster; ${uuid} is "${cluster.name}", not "${name}"`))
     } else if (found.some(({ extId }) => extId === cluster.extId)) {

@@ -25,7 +25,7 @@ export const taskResponse = implement(
   { records: [TaskResult], schedules: [forgetResults] },
 )
 
-const expired = (taskExtId: string): ApiError => notFound(TaskResult, TaskResult.kind, taskExtId, 'extId')
+const expired = (taskExtId: string): ApiError => notFound(TaskResult, taskExtId, 'extId')
 
 type TaskEntity = EntityOf<typeof Task>
 

@@ -149,7 +149,7 @@ export async function startUnmount(
   const datastores = (await ctx.store.findWhere(DataStore, { containerExtId: container.extId })).filter(
     (mounted) => mounted.datastoreName === request.datastoreName && ids.has(mounted.hostExtId as string),
   )
-  if (datastores.length === 0) throw notFound(DataStore, 'DataStore', request.datastoreName, 'datastoreName')
+  if (datastores.length === 0) throw notFound(DataStore, request.datastoreName, 'datastoreName')
   const running = (await vmsThrough(ctx, clusterExtId, datastores[0] as Mounted)).filter(
     (vm) => vm.powerState === 'ON' && datastores.some(({ hostExtId }) => hostExtId === vm.host?.extId),
   )
@@ -195,6 +195,6 @@ async function nodesOf(store: Reader, clusterExtId: string, nodeExtIds: readonly
   const hosts = await hostsOf(store, clusterExtId)
   if (nodeExtIds === undefined || nodeExtIds.length === 0) return hosts
   const strangers = nodeExtIds.filter((extId) => !hosts.some((host) => host.extId === extId))
-  refuseAll(strangers.map((extId) => notFound(undefined, 'host of this cluster', extId, 'nodeExtIds')))
+  refuseAll(strangers.map((extId) => notFound('host of this cluster', extId, 'nodeExtIds')))
   return hosts.filter(({ extId }) => nodeExtIds.includes(extId))
 }

@@ -104,7 +104,7 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
     fault('isInternal', 'is set by the system alone')
   }
   if (container.affinityHostExtId !== undefined && host === undefined) {
-    faults.push(notFound(undefined, 'host of this cluster', container.affinityHostExtId, 'affinityHostExtId'))
+    faults.push(notFound('host of this cluster', container.affinityHostExtId, 'affinityHostExtId'))
   }
   if (host !== undefined && isLeaving(host) && stored?.affinityHostExtId !== host.extId)
     faults.push(clusterLosesHost(cluster))

@@ -31,7 +31,7 @@ export const category = implement(
     async getCategoryById(ctx) {
       const stored = ctx.target
       if (stored.type === 'INTERNAL' && !(await seesInternal(ctx))) {
-        throw notFound(Category, 'Category', stored.extId, 'extId')
+        throw notFound(Category, stored.extId, 'extId')
       }
       return stored
     },
@@ -54,7 +54,7 @@ export const category = implement(
         ownerUuid !== stored.ownerUuid &&
         (await ctx.store.get(User, ownerUuid)) === undefined
       ) {
-        throw notFound(User, 'User', ownerUuid, 'ownerUuid')
+        throw notFound(User, ownerUuid, 'ownerUuid')
       }
       await ctx.store.replace(Category, {
         ...replaced(Category, stored, body, ctx.version),

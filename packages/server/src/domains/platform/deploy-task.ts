@@ -30,7 +30,7 @@ export const deployManager = defineTask<Input>({
         const external = manager.network.externalNetworks[0]
         const subnet = await ctx.store.get(Subnet, external?.networkExtId ?? '')
         if (external === undefined || subnet === undefined)
-          throw notFound(Subnet, 'Subnet', external?.networkExtId ?? '', 'network/externalNetworks[0]/networkExtId')
+          throw notFound(Subnet, external?.networkExtId ?? '', 'network/externalNetworks[0]/networkExtId')
         const count = addressCount(manager)
         const addresses = await freeAddresses(ctx.store, subnet, manager, count)
         if (addresses.length < count) throw doesNotFit(`${count} free addresses of the ranges`)

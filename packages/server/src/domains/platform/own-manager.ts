@@ -15,5 +15,5 @@ export async function ownManager(store: Reader): Promise<Manager> {
 
 /** @throws ApiError 404 if the path names another manager, which is managed by itself only */
 export function requireOwn(manager: Manager, attribute: string): void {
-  if (manager.isOwn !== true) throw notFound(DomainManager, 'DomainManager', manager.extId, attribute)
+  if (manager.isOwn !== true) throw notFound(DomainManager, manager.extId, attribute)
 }

@@ -61,12 +61,12 @@ async function pointsOf(
     ({ domainManager }) => domainManager.extId === managerExtId,
   )
   if (points.length > 0) return points
-  throw notFound(RestorableDomainManager, 'RestorableDomainManager', managerExtId, 'restorableDomainManagerExtId')
+  throw notFound(RestorableDomainManager, managerExtId, 'restorableDomainManagerExtId')
 }
 
 function pointAt(points: readonly Manifest[], extId: string): Manifest {
   const found = points.find(({ restorePointExtId }) => restorePointExtId === extId)
-  if (found === undefined) throw notFound(RestorePoint, 'RestorePoint', extId, 'extId')
+  if (found === undefined) throw notFound(RestorePoint, extId, 'extId')
   return found
 }
 

@@ -78,7 +78,7 @@ const endOf = ({ lastUsedTime }: Source, now: number): number =>
 export const isExpired = (source: Source, now: number): boolean => endOf(source, now) <= now
 
 function refuseExpired(ctx: ReadContext<Source>): void {
-  if (isExpired(ctx.target, ctx.clock.now())) throw notFound(RestoreSource, 'RestoreSource', ctx.target.extId, 'extId')
+  if (isExpired(ctx.target, ctx.clock.now())) throw notFound(RestoreSource, ctx.target.extId, 'extId')
 }
 
 function withoutPolicy(location: Location): Location {

@@ -121,7 +121,7 @@ async function refuseOthers(ctx: WriteContext, extId: string): Promise<void> {
 
 async function requireRegistered(store: StepContext['store'], extId: string): Promise<RegistrationRow> {
   const registration = await registrationOf(store, extId)
-  if (registration === undefined) throw notFound(Registration, 'Registration', extId, 'extId')
+  if (registration === undefined) throw notFound(Registration, extId, 'extId')
   return registration
 }
 

@@ -57,7 +57,7 @@ async function united(
   const unknown = []
   for (const [index, number] of numbers.entries()) {
     const extId = await hostWithNumber(ctx.store, container.clusterExtId as string, number)
-    if (extId === undefined) unknown.push(notFound(undefined, 'host of this cluster', number, `nodeIds[${index}]`))
+    if (extId === undefined) unknown.push(notFound('host of this cluster', number, `nodeIds[${index}]`))
     else found.add(extId)
   }
   refuseAll(unknown)

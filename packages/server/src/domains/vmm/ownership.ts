@@ -8,7 +8,7 @@ import { Category } from '@hyperplane/contract/platform/category'
 import type { AssociateVmCategoriesParams } from '@hyperplane/contract/vmm/vm/actions'
 import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { notFound } from '../../core/standard.ts'
+import { rowWithId } from '../../core/standard.ts'
 import type { TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
@@ -71,14 +71,12 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
     kind,
     taskNames.assignOwner,
     async ({ store }, _, [extId = ''], entityType = 'USER') => {
-      if ((await store.get(User, extId)) === undefined) throw notFound(User, User.kind, extId, 'owner/extId')
+      await rowWithId(store, User, extId, 'owner/extId')
       return { ownerExtId: extId, entityType }
     },
   )
   const associate = inOneStep(kind, taskNames.associate, async ({ store }, vm, extIds) => {
-    for (const extId of extIds)
-      if ((await store.get(Category, extId)) === undefined)
-        throw notFound(Category, Category.kind, extId, 'categories/extId')
+    for (const extId of extIds) await rowWithId(store, Category, extId, 'categories/extId')
     return { categories: withCategories(vm, extIds) }
   })
   const disassociate = inOneStep(kind, taskNames.disassociate, async (_, vm, extIds) => {

@@ -126,7 +126,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
     case 'STORAGE_CONTAINER': {
       const container = await ctx.store.get(StorageContainer, extId)
       if (container === undefined || !(await mayRefer(ctx, StorageContainer, container))) {
-        throw notFound(StorageContainer, StorageContainer.kind, extId, path)
+        throw notFound(StorageContainer, extId, path)
       }
       return { container: await usable(ctx.store, container.extId, place, path) }
     }
@@ -134,7 +134,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
       const disk = await ctx.store.get(VolumeDisk, extId)
       const group = disk === undefined ? undefined : await ctx.store.get(VolumeGroup, disk.volumeGroupExtId as string)
       if (disk === undefined || group === undefined || !(await mayRefer(ctx, VolumeGroup, group))) {
-        throw notFound(VolumeDisk, VolumeDisk.kind, extId, path)
+        throw notFound(VolumeDisk, extId, path)
       }
       const container = await usable(ctx.store, disk.storageContainerId as string, place, path)
       return { container, source: { kind: 'volumeDisk', extId }, sourceBytes: disk.diskSizeBytes ?? 0 }
@@ -143,7 +143,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
       const [vm] = await ctx.store.find(Vm, { filter: equals(pathOf(Vm, 'disks/extId'), extId), limit: 1 })
       const backing = vm?.disks?.find((disk) => disk.extId === extId)?.backingInfo as VmDiskBacking | undefined
       if (vm === undefined || backing?.storageContainer?.extId === undefined || !(await mayRefer(ctx, Vm, vm))) {
-        throw notFound(VolumeDisk, 'VM disk', extId, path)
+        throw notFound(VolumeDisk, extId, path)
       }
       const container = await usable(ctx.store, backing.storageContainer.extId, place, path)
       return { container, source: { kind: 'vmDisk', extId }, sourceBytes: backing.diskSizeBytes ?? 0 }

@@ -77,7 +77,7 @@ async function leavingHosts(
   const hosts = (await store.getMany(Host, ids)).filter((host) => host.cluster.uuid === cluster.extId)
   refuseAll(
     ids.flatMap((extId, index) =>
-      hosts.some((host) => host.extId === extId) ? [] : [notFound(Host, Host.kind, extId, `nodeUuids[${index}]`)],
+      hosts.some((host) => host.extId === extId) ? [] : [notFound(Host, extId, `nodeUuids[${index}]`)],
     ),
   )
   return hosts

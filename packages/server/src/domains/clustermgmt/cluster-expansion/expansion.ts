@@ -126,7 +126,7 @@ export async function expansionOf(
   for (const item of itemsOf(body)) {
     const node = nodeNamed(discovered, item)
     const found = node !== undefined && nodes.some(({ nodeUuid }) => nodeUuid === node.nodeUuid)
-    if (node === undefined) faults.push(notFound(undefined, 'unconfigured node', nameOfNode(item), item.path))
+    if (node === undefined) faults.push(notFound('unconfigured node', nameOfNode(item), item.path))
     else if (found) faults.push(invalid(item.path, 'names a node twice'))
     else nodes.push(joining(node, item, item.hypervisorHostname ?? freeName(cluster.name, names)))
   }

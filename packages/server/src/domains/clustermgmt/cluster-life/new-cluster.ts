@@ -79,7 +79,7 @@ export function namedNodes({ nodes }: Body, discovered: readonly NodeView[]): No
     const path = `nodes/nodeList[${index}]`
     const given = { cvmIp: item.controllerVmIp }
     const node = nodeNamed(discovered, given)
-    if (node === undefined) faults.push(notFound(undefined, 'unconfigured node', nameOfNode(given), path))
+    if (node === undefined) faults.push(notFound('unconfigured node', nameOfNode(given), path))
     else if (found.includes(node)) faults.push(invalid(path, 'names a node twice'))
     else {
       found.push(node)

@@ -64,7 +64,7 @@ async function driveWith({ store, drivers }: WriteContext, clusterExtId: string,
     const drive = drivers.hardware.drivesOf(extId).find((each) => each.serialNumber === serialNumber)
     if (drive !== undefined && drive.fault?.kind !== 'PULLED') return drive
   }
-  throw notFound(Disk, 'Disk', serialNumber, 'serialNumber')
+  throw notFound(Disk, serialNumber, 'serialNumber')
 }
 
 type Replacement = NonNullable<Body['diskPartitionInfo']>['driveReplacementOption']
@@ -136,6 +136,6 @@ const wasInPool = ({ outputs }: Pick<StepContext, 'outputs'>): boolean => (outpu
 /** @throws ApiError 404 when the drive has left its slot meanwhile */
 function presentDrive({ drivers }: Pick<StepContext, 'drivers'>, input: Addition): Drive {
   const drive = driveOf(drivers, input)
-  if (drive === undefined || drive.fault?.kind === 'PULLED') throw notFound(Disk, 'Disk', input.diskExtId, 'extId')
+  if (drive === undefined || drive.fault?.kind === 'PULLED') throw notFound(Disk, input.diskExtId, 'extId')
   return drive
 }

@@ -90,7 +90,7 @@ async function freeMemoryBytes({ drivers, store }: Pick<StepContext, 'drivers' |
 async function runningOn({ drivers }: Pick<StepContext, 'drivers'>, clusterExtId: string) {
   const inventories = await drivers.externalHypervisor.inventory()
   const inventory = inventories.find((one) => one.clusterExtId === clusterExtId)
-  if (inventory?.isConnected !== true) throw new DriverError('the vCenter does not answer', { retryable: false })
+  if (inventory?.isConnected !== true) throw DriverError.final('the vCenter does not answer')
   return inventory.vms
     .filter(({ powerState }) => powerState === 'ON')
     .sort((a, b) => (a.memorySizeBytes ?? 0) - (b.memorySizeBytes ?? 0) || (a.extId < b.extId ? -1 : 1))

@@ -80,7 +80,7 @@ const updateCertificate = defineTask<Replacing>({
       run: async (ctx, { clusterExtId }) => {
         const shown = new X509Certificate(await shownCertificate(ctx, await clusterOf(ctx, clusterExtId)))
         if (shown.raw.equals(new X509Certificate(stagedPair(ctx).certificate).raw)) return
-        throw new DriverError('a new connection is shown another certificate', { retryable: false })
+        throw DriverError.final('a new connection is shown another certificate')
       },
     },
   ],
@@ -148,7 +148,7 @@ async function withShownCertificate(
 
 async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<ClusterRow> {
   const cluster = await store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw new DriverError('the cluster is gone', { retryable: false })
+  if (cluster === undefined) throw DriverError.final('the cluster is gone')
   return cluster
 }
 

@@ -108,7 +108,7 @@ export const systemUserPassword = implement(
 
     async changeSystemUserPasswordById(ctx, { body, path: { extId } }) {
       const account = (await visibleAccounts(ctx)).find((each) => each.extId === extId)
-      if (account === undefined) throw notFound(SystemUserPassword, SystemUserPassword.kind, extId, 'extId')
+      if (account === undefined) throw notFound(SystemUserPassword, extId, 'extId')
       const { currentPassword, newPassword = '' } = body
       refuseAll(passwordFaults(account, newPassword))
       const { systemType, username, cluster, host } = account

@@ -15,7 +15,7 @@ type Info = ValueOf<typeof HypervisorUploadInfo>
 /** @throws DriverError, retryable, while no member of the cluster answers */
 export function bundleFor({ hardware }: Drivers, clusterExtId: string): NodeBundle {
   const bundle = hardware.imageOf(clusterExtId)
-  if (bundle === undefined) throw new DriverError('no host of the cluster answers', { retryable: true })
+  if (bundle === undefined) throw DriverError.retryable('no host of the cluster answers')
   return bundle
 }
 

@@ -26,8 +26,7 @@ export const fetchNetworking = defineTask<Params & { readonly clusterExtId: stri
         const discovered = hardware.unconfiguredNodes(Number.POSITIVE_INFINITY)
         const nodes = nodeList.map((given) => nodeNamed(discovered, given))
         const silent = nodeList.filter((_, index) => nodes[index] === undefined).map(nameOfNode)
-        if (silent.length > 0)
-          throw new DriverError(`these nodes do not answer: ${silent.join(', ')}`, { retryable: false })
+        if (silent.length > 0) throw DriverError.final(`these nodes do not answer: ${silent.join(', ')}`)
         refuseWith(
           nodeList.flatMap((given, index) => {
             const node = nodes[index] as NodeView

@@ -45,7 +45,7 @@ export function requireNodeCluster(ctx: { readonly drivers: Drivers }, cluster: 
 /** @throws DriverError, retryable, when the node does not answer */
 export function requireNode({ hardware }: Drivers, nodeUuid: string): NodeView {
   const node = hardware.nodeOf(nodeUuid)
-  if (node === undefined) throw new DriverError(`the node ${nodeUuid} does not answer`, { retryable: true })
+  if (node === undefined) throw DriverError.retryable(`the node ${nodeUuid} does not answer`)
   return node
 }
 

@@ -23,7 +23,7 @@ const cachedAnswers = new WeakMap<
 export async function restorePointsOf(ctx: ReadContext, source: Source): Promise<readonly Manifest[]> {
   refuseApiKey(ctx)
   const now = ctx.clock.now()
-  if (isExpired(source, now)) throw notFound(RestoreSource, 'RestoreSource', source.extId, 'restoreSourceExtId')
+  if (isExpired(source, now)) throw notFound(RestoreSource, source.extId, 'restoreSourceExtId')
   ctx.noteUse(async (store) => {
     if ((await store.get(RestoreSource, source.extId)) === undefined) return
     await store.observe(RestoreSource, source.extId, { lastUsedTime: ctx.clock.iso() })

@@ -87,7 +87,7 @@ function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object
           )
           const known = new Set(present.map(({ extId }) => extId))
           const missing = wanted.find(({ extId }) => !known.has(extId as string))
-          if (missing !== undefined) throw notFound(Category, Category.kind, missing.extId as string, missing.path)
+          if (missing !== undefined) throw notFound(Category, missing.extId as string, missing.path)
           await ctx.store.replace(kind, { ...policy, updateTime: ctx.clock.iso() })
         },
       },

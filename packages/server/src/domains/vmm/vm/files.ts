@@ -7,7 +7,7 @@ import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ApiError } from '../../../core/api-error.ts'
 import { defined } from '../../../core/defined.ts'
-import { notFound } from '../../../core/standard.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { DiskSource, VirtualDisk } from '../../../drivers/hypervisor.ts'
@@ -58,8 +58,7 @@ export async function diskOf(
   file: FileBacking,
   { content, isReadOnly }: FileContent = {},
 ): Promise<VirtualDisk> {
-  if (content?.kind === 'ova' && (await store.get(Ova, content.extId)) === undefined)
-    throw notFound(Ova, Ova.kind, content.extId, 'extId')
+  if (content?.kind === 'ova') await rowWithId(store, Ova, content.extId)
   const reference = content === undefined ? file.dataSource?.reference : undefined
   const resolved = reference === undefined ? undefined : await resolveSource(store, reference)
   if (reference !== undefined && resolved === undefined) {

@@ -218,8 +218,7 @@ async function originOf(ctx: StepContext, image: ImageEntity): Promise<ContentOr
   return { kind: 'disk', diskExtId, sizeBytes }
 }
 
-export const diskNotFound = (extId: string): ApiError =>
-  notFound({ ...Image, title: 'disk' }, 'disk', extId, 'source/extId')
+export const diskNotFound = (extId: string): ApiError => notFound({ ...Image, title: 'disk' }, extId, 'source/extId')
 
 /** Reports a source that cannot be read as SOURCE_UNAVAILABLE, because the client chose it; retryable errors stay. */
 async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise<T> {

@@ -151,6 +151,6 @@ async function requireCategories(store: Reader, policy: StoredPolicy, filters: r
     const present = new Set((await store.getMany(Category, categoryExtIds)).map(({ extId }) => extId))
     const index = categoryExtIds.findIndex((extId) => !present.has(extId))
     if (index < 0) continue
-    throw notFound(Category, Category.kind, categoryExtIds[index] as string, `${filter}/categoryExtIds[${index}]`)
+    throw notFound(Category, categoryExtIds[index] as string, `${filter}/categoryExtIds[${index}]`)
   }
 }

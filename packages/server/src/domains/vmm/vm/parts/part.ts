@@ -106,7 +106,7 @@ export function changeOf<F extends PartField, B>(
   ): Promise<VmEntity> => {
     const parts = (vm[field] ?? []) as readonly Part<F>[]
     const before = parts.find(({ extId }) => extId === partExtId)
-    if (before === undefined && verb !== 'Create') throw notFound(resource, resource.kind, partExtId, 'extId')
+    if (before === undefined && verb !== 'Create') throw notFound(resource, partExtId, 'extId')
     const rest = { ...vm, [field]: parts.filter((part) => part !== before) }
     const planned = await next({ extId: partExtId, body, before, rest, store, drivers })
     const after = planned && ({ ...planned, extId: partExtId } as Part<F>)

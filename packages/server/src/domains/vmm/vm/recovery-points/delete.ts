@@ -2,7 +2,7 @@
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { havingValue, notFound } from '../../../../core/standard.ts'
+import { havingValue, rowWithId } from '../../../../core/standard.ts'
 import type { TaskOptions } from '../../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../../core/time/clock.ts'
 import { type Schedule, startingTasks } from '../../../../core/time/schedules.ts'
@@ -46,8 +46,7 @@ export const removePoint = defineTask<Removal>({
       name: 'check',
       progress: 5,
       record: async (ctx, { pointExtId }) => {
-        if ((await ctx.store.get(VmRecoveryPoint, pointExtId)) === undefined)
-          throw notFound(VmRecoveryPoint, VmRecoveryPoint.kind, pointExtId, 'extId')
+        await rowWithId(ctx.store, VmRecoveryPoint, pointExtId)
       },
       // No undo: the step only reads.
     },
