@@ -51,7 +51,7 @@ export const taskEntries = (): Entries['tasks'] =>
       name,
       steps: steps.map((each) => ({
         name: each.name,
-        progress: each.progress,
+        progress: each.progress ?? 100,
         hasUndo: each.undo !== undefined || each.unrecord !== undefined,
       })),
       ...(cancelableUntil === undefined ? {} : { cancelableUntil }),

@@ -65,8 +65,8 @@ export interface CompletionDetail {
 
 export interface Step<D, I> {
   readonly name: string
-  /** Progress of the task in percent when this step is done. */
-  readonly progress: number
+  /** Progress of the task in percent when this step is done; default: 100, for the last step. */
+  readonly progress?: number
   /** World seconds, for the profile `natural`. */
   readonly seconds?: readonly [median: number, p95: number]
   /** How often `seconds` pass, for a step that handles several things one after another. Default: once. */

@@ -84,7 +84,7 @@ export class StepRuns<D> {
     const { faults } = this.#options
     if (faults === undefined) return undefined
     const from = definition.steps[definition.steps.indexOf(step) - 1]?.progress ?? 0
-    return faults.ofStep(faultyTask(task), { name: step.name, phase, from, to: step.progress })
+    return faults.ofStep(faultyTask(task), { name: step.name, phase, from, to: step.progress ?? 100 })
   }
 
   async #idle<T>(extId: string, wait: () => Promise<T>): Promise<T> {

@@ -102,7 +102,6 @@ export const updateDisk = defineTask<Change>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { groupExtId, diskExtId, changes }) => {
         requireGrowth(await rowWithId(ctx.store, VolumeDisk, diskExtId), changes)
         await ctx.store.update(VolumeDisk, diskExtId, withoutNulls(changes))
@@ -143,7 +142,6 @@ export const deleteDisk = defineTask<Omit<Change, 'changes'>>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { groupExtId, diskExtId }) => {
         await ctx.store.remove(VolumeDisk, diskExtId)
         await ctx.store.touch(VolumeGroup, groupExtId)

@@ -197,7 +197,6 @@ export const updateIscsiClient = defineTask<Change>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { clientExtId, chap, others }) => {
         await requireMutual(ctx, await rowWithId(ctx.store, IscsiClient, clientExtId), chap)
         const changes = { ...withoutNulls(others), ...chosen(chap), clientSecret: chap.secret }

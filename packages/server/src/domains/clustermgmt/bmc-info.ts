@@ -41,7 +41,6 @@ const updateBmc = defineTask<Update>({
     },
     {
       name: 'probe the BMC',
-      progress: 100,
       seconds: [1, 4],
       run: async (ctx, { bmc }) => probe(ctx, (await ctx.store.get(BmcInfo, bmc.extId)) ?? bmc),
       record: async (ctx, { bmc }, status: BmcStatus) => {

@@ -22,7 +22,6 @@ export const updateAssociations = defineTask<Association>({
   steps: [
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { clusterExtId, direction, categories }) => {
         const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
         const current = cluster.categories ?? []

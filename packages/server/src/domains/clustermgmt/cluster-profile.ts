@@ -41,7 +41,7 @@ async function touched(ctx: WriteContext<Profile>, clusters: readonly ClusterRow
 const createProfile = defineTask<{ readonly extId: string }>({
   name: 'clustermgmt.create-cluster-profile',
   cancelableUntil: 'record',
-  steps: [{ name: 'record', progress: 100, record: (ctx, { extId }) => ctx.store.publish(ClusterProfile, extId) }],
+  steps: [{ name: 'record', record: (ctx, { extId }) => ctx.store.publish(ClusterProfile, extId) }],
   onUndone: (ctx, { extId }) => ctx.store.remove(ClusterProfile, extId),
 })
 
@@ -50,7 +50,6 @@ const deleteProfile = defineTask<{ readonly extId: string; readonly name: string
   steps: [
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { extId, name }) => {
         // A cluster may have been associated while the task was queued.
         await requireUnused(ctx.store, extId, name)
@@ -88,7 +87,6 @@ const leaveProfile = defineTask<Application>({
   steps: [
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { profileExtId, clusterExtIds }) => {
         for (const extId of clusterExtIds) {
           const cluster = await ctx.store.get(Cluster, extId)

@@ -35,7 +35,6 @@ export const copyData = defineTask<Copying>({
   steps: [
     {
       name: 'copy data',
-      progress: 100,
       seconds: [600, 1800],
       record: async (ctx, { clusterExtId }) => {
         const cluster = await ctx.store.get(Cluster, clusterExtId)
@@ -61,7 +60,6 @@ export const updateCluster = defineTask<Update>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { clusterExtId, body }) => {
         const stored = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
         // Another cluster may have taken the name or an address since the request was accepted.

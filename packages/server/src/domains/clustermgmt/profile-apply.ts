@@ -45,7 +45,6 @@ export const applySection = defineTask<SectionOfCluster>({
   steps: [
     {
       name: stepOfSection,
-      progress: 100,
       seconds: [1, 3],
       run: async (ctx, { clusterExtId, section, value }) => {
         await ctx.drivers.hardware.writeSettings(clusterExtId, { [section]: value }, ctx.callKey)
@@ -131,7 +130,6 @@ export const applicationSteps: readonly Step<Application>[] = [
   },
   {
     name: 'report',
-    progress: 100,
     run: async (ctx) => {
       const results = ctx.outputs['apply to the clusters'] as readonly Result[]
       const [first, ...rest] = results.flatMap(({ messages }) => messages)

@@ -56,7 +56,6 @@ function stepsOf(isRegistered: boolean, change: Call, changeBack: Call): readonl
     },
     {
       name: 'record',
-      progress: 100,
       record: (ctx, input) => setRegistered(ctx, input, isRegistered),
       unrecord: (ctx, input) => setRegistered(ctx, input, !isRegistered),
     },

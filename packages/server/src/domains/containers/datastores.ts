@@ -51,7 +51,6 @@ export const mountContainer = defineTask<Mounting>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { datastores }) => {
         for (const { extId } of datastores) await ctx.store.publish(DataStore, extId)
       },
@@ -81,7 +80,6 @@ export const unmountContainer = defineTask<Mounting>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { datastores }) => {
         for (const { extId } of datastores) await ctx.store.remove(DataStore, extId)
       },

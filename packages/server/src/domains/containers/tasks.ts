@@ -58,7 +58,6 @@ export const createContainer = defineTask<Creation>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { extId }) => {
         // Another container may have reserved the space since the request was accepted.
         await requireContainerRoom(ctx, (await ctx.store.pending(StorageContainer, extId)) as Container)
@@ -85,7 +84,6 @@ export const updateContainer = defineTask<Update>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { container }) => {
         await requireContainerRoom(ctx, container)
         await ctx.store.replace(StorageContainer, container)
@@ -128,7 +126,7 @@ export const deleteContainer = defineTask<Removal>({
         if (container !== undefined) await ctx.drivers.hardware.putContainer(specOf(container), `${ctx.callKey}/undo`)
       },
     },
-    { name: 'record', progress: 100, record: (ctx, { extId }) => ctx.store.remove(StorageContainer, extId) },
+    { name: 'record', record: (ctx, { extId }) => ctx.store.remove(StorageContainer, extId) },
   ],
   pointOfNoReturn: 'record',
   onUndone: async (ctx, { extId }) => {

@@ -24,7 +24,6 @@ export const clearThickSpace = defineTask<Clearing>({
     },
     {
       name: 'make them thin',
-      progress: 100,
       seconds: [2, 5],
       run: (ctx) => ctx.drivers.blockStorage.provisionDisks(ctx.outputs['find thick disks'] as string[], 'thin'),
       undo: (ctx) => ctx.drivers.blockStorage.provisionDisks(ctx.outputs['find thick disks'] as string[], 'thick'),

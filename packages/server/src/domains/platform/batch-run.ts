@@ -36,7 +36,6 @@ export const runBatch = defineTask<BatchInput>({
   steps: [
     {
       name: 'run elements',
-      progress: 100,
       run: runElements,
       record: (ctx) => complete(ctx),
       // No undo: the effects of elements stay, as if they had been sent one by one.

@@ -25,7 +25,6 @@ export const fetchSoftware = defineTask<Input>({
   steps: [
     {
       name: 'copy image',
-      progress: 100,
       seconds: [420, 700],
       run: async (ctx, { nodes }) => {
         for (const node of nodes) {
@@ -44,7 +43,6 @@ export const createNodes = defineTask<Input>({
   steps: [
     {
       name: 'boot',
-      progress: 100,
       seconds: [420, 700],
       run: async (ctx, { nodes }) => {
         const { hypervisor } = ctx.drivers

@@ -116,7 +116,6 @@ export const deployManager = defineTask<Input>({
     },
     {
       name: 'register with the hosting cluster',
-      progress: 100,
       record: async (ctx, { extId }) => {
         await ctx.store.update(DomainManager, extId, { isRegisteredWithHostingCluster: true })
         await ctx.store.publish(DomainManager, extId)

@@ -63,7 +63,6 @@ export const updateProduct = defineTask<Input>({
     },
     {
       name: 'health',
-      progress: 100,
       record: async (ctx, input) => {
         const users = input.enablementState === 'DISABLED' ? await usersOf(ctx.store, input.name) : undefined
         if (input.growth !== undefined && users !== undefined) throw inUse(input.name, users)

@@ -148,7 +148,6 @@ export const registerRemote = defineTask<RegisterInput>({
     },
     {
       name: 'done',
-      progress: 100,
       run: async (ctx) => {
         const { extId, type } = remoteOf(ctx)
         // The cluster drops its copy: this manager holds the inventory now.

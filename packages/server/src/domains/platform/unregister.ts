@@ -65,7 +65,6 @@ export const unregisterRemote = defineTask<Input>({
     },
     {
       name: 'completed',
-      progress: 100,
       run: async (ctx, { remoteExtId }) => {
         ctx.services.authenticator.forget(accountIdOf(remoteExtId))
         ctx.services.access.changed()

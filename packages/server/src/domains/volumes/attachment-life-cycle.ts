@@ -102,7 +102,7 @@ const attachTaskOf = (kind: Steps) =>
         run: (ctx, { attachment }) => kind.connect(ctx, attachment),
         undo: async (ctx, { attachment }) => void (await kind.disconnect(ctx, attachment)),
       },
-      { name: 'record', progress: 100, record: (ctx, { attachment }) => kind.attached(ctx, attachment) },
+      { name: 'record', record: (ctx, { attachment }) => kind.attached(ctx, attachment) },
     ],
     onUndone: (ctx, { attachment }) => kind.abandoned(ctx, attachment),
   })
@@ -125,6 +125,6 @@ const detachTaskOf = (kind: Steps) =>
         record: async (ctx, _, output) => kind.disconnected?.(ctx, output),
         undo: async (ctx, { attachment }) => void (await kind.connect(ctx, attachment)),
       },
-      { name: 'record', progress: 100, record: (ctx, { attachment }) => kind.detached(ctx, attachment) },
+      { name: 'record', record: (ctx, { attachment }) => kind.detached(ctx, attachment) },
     ],
   })

@@ -114,7 +114,6 @@ export const makeGroup = defineTask<Creation>({
     },
     {
       name: 'publish',
-      progress: 100,
       record: async (ctx, { groupExtId, disks }) => {
         await ctx.store.publish(VolumeGroup, groupExtId)
         for (const { diskExtId } of disks) {

@@ -124,7 +124,6 @@ export const revertVolumeGroup = defineTask<Revert>({
     },
     {
       name: 'start hydration',
-      progress: 100,
       run: (ctx, { groupExtId }) => ctx.drivers.blockStorage.startHydration(groupExtId),
       undo: (ctx, { groupExtId }) => ctx.drivers.blockStorage.stopHydration(groupExtId),
       record: async (ctx, { groupExtId, safetyExtId }) => {

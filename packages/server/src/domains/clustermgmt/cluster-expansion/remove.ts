@@ -87,7 +87,6 @@ export const removeNodes = defineTask<Removal>({
     },
     {
       name: 'node unconfigured',
-      progress: 100,
       run: async ({ drivers }, { hostExtIds }) => {
         for (const hostExtId of hostExtIds) await drivers.hardware.detachNode(hostExtId)
       },

@@ -116,7 +116,6 @@ export const createCluster = defineTask<Creation>({
     },
     {
       name: 'register here',
-      progress: 100,
       run: admitAll,
       record: recordRegistration,
     },

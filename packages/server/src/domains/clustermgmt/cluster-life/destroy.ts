@@ -61,7 +61,6 @@ export const destroyCluster = defineTask<Destruction>({
     },
     {
       name: 'remove record',
-      progress: 100,
       run: ({ drivers }, { clusterExtId }) => drivers.hardware.dissolveCluster(clusterExtId),
       record: async ({ store }, { clusterExtId }) => {
         await removeInventory(store, clusterExtId)

@@ -82,7 +82,6 @@ export const resizeControllerVm = defineTask<Resize>({
     },
     {
       name: 'start',
-      progress: 100,
       seconds: [260, 400],
       run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.startControllerVm(clusterExtId, hostExtId),
       undo: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.stopControllerVm(clusterExtId, hostExtId),
@@ -98,7 +97,6 @@ export const reconfigureControllerVms = defineTask<Roll>({
     checkCluster(({ clusterExtId }) => clusterExtId),
     {
       name: 'roll',
-      progress: 100,
       run: roll,
       // No undo: each controller VM was resized or restored by its own subtask.
     },

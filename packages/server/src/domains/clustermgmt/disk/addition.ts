@@ -105,7 +105,6 @@ export const addDisk = defineTask<Addition>({
     },
     {
       name: 'add to the pool',
-      progress: 100,
       run: async (ctx, input) => {
         if (wasInPool(ctx)) return
         const bytes = await fairBytes(ctx, input.clusterExtId, presentDrive(ctx, input))

@@ -25,7 +25,6 @@ const setLed = defineTask<Led>({
   steps: [
     {
       name: 'set the LED',
-      progress: 100,
       seconds: [1, 3],
       run: (ctx, { clusterExtId, diskExtId, isEngaged }) =>
         ctx.drivers.hardware.setDriveLed(clusterExtId, diskExtId, isEngaged),

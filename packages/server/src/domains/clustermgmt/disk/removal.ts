@@ -122,7 +122,6 @@ export const removeDisk = defineTask<OfDisk>({
     },
     {
       name: 'detach',
-      progress: 100,
       run: (ctx, { clusterExtId, diskExtId }) => ctx.drivers.hardware.unpoolDrive(clusterExtId, diskExtId),
       record: (ctx, { diskExtId }) =>
         changeDisk(ctx.store, diskExtId, {

@@ -100,7 +100,6 @@ export const enterController: Step<Evacuating> = {
 
 export const entered: Step<Evacuating> = {
   name: 'entered',
-  progress: 100,
   record: async (ctx, input) => {
     await setState(ctx.store, input.hostExtId, 'in_maintenance')
     await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false, taskExtId: undefined })
@@ -122,7 +121,6 @@ export const evacuateHost = defineTask<Evacuating>({
     ...evacuationSteps,
     {
       name: 'evacuated',
-      progress: 100,
       record: async (ctx, input) => {
         await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
         await report(ctx, input)

@@ -168,7 +168,6 @@ export const exitEsxMaintenance = defineTask<Repopulating>({
     },
     {
       name: 'return VMs',
-      progress: 100,
       run: (ctx, input) => returnAll(ctx, input, () => isTooLate(ctx, 'schedulable')),
       record: async (ctx, { hostExtId }, warnings: readonly string[]) => {
         for (const warning of warnings) ctx.warn(warning)

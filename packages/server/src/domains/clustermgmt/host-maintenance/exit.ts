@@ -39,7 +39,6 @@ const repopulationSteps: readonly Step<Repopulating>[] = [
   },
   {
     name: 'start VMs',
-    progress: 100,
     run: async (ctx, input) => start(ctx, input, false),
     record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
       await warnOfFailed(ctx, new Map(failed), 'could not be started again')

@@ -75,7 +75,6 @@ function changeOf({ operation, faults = () => [], next, onUndone }: Change): Tas
       },
       {
         name: 'record',
-        progress: 100,
         record: async (ctx, { clusterExtId, server }) => {
           if (operation === 'create') await ctx.store.publish(RsyslogServer, server.extId)
           const settings = ctx.outputs['apply to the cluster'] as ClusterSettings

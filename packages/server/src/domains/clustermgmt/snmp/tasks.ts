@@ -72,7 +72,6 @@ export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
       },
       {
         name: 'record',
-        progress: 100,
         record: async (ctx, input) => {
           await change.record?.(ctx, input)
           const settings = ctx.outputs['apply to the cluster'] as ClusterSettings

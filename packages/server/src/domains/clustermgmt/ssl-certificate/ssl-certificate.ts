@@ -75,7 +75,6 @@ const updateCertificate = defineTask<Replacing>({
     },
     {
       name: 'verify by handshake',
-      progress: 100,
       seconds: [1, 3],
       run: async (ctx, { clusterExtId }) => {
         const shown = new X509Certificate(await shownCertificate(ctx, await clusterOf(ctx, clusterExtId)))

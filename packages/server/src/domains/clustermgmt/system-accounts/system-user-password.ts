@@ -87,7 +87,6 @@ const changePassword = defineTask<Changing>({
     },
     {
       name: 'end earlier sign-ins',
-      progress: 100,
       run: async (ctx, input) => {
         if ((await findAccount(ctx.store, input))?.systemType === 'PC') ctx.services.authenticator.forget(adminId)
       },

@@ -24,7 +24,6 @@ export const checkHypervisors = defineTask<Params & { readonly clusterExtId: str
   steps: [
     {
       name: 'check hypervisors',
-      progress: 100,
       seconds: [5, 12],
       run: async ({ drivers }, { clusterExtId, nodeList }) => {
         const bundle = bundleFor(drivers, clusterExtId)

@@ -19,7 +19,6 @@ export const fetchNetworking = defineTask<Params & { readonly clusterExtId: stri
   steps: [
     {
       name: 'fetch networking',
-      progress: 100,
       seconds: [5, 12],
       run: async (ctx, { clusterExtId, nodeList, requestType }): Promise<Details> => {
         const { hardware, networkFabric } = ctx.drivers

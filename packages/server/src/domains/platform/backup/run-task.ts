@@ -93,7 +93,6 @@ export const runBackup = defineTask<RunInput>({
     },
     {
       name: 'retire',
-      progress: 100,
       run: async (ctx, input) => {
         const target = await targetOf(ctx, input)
         return ctx.clock.lengthy(() => retire(ctx, target, writtenBy(ctx), isRehearsedIn(ctx)))

@@ -28,7 +28,6 @@ export const fetchAndCheck = defineTask<RestoreInput>({
   steps: [
     {
       name: 'fetch and check',
-      progress: 100,
       seconds: [20, 300],
       run: (ctx, input) =>
         reading(ctx, input, async (at, manifest) => {
@@ -45,7 +44,6 @@ export const load = defineTask<RestoreInput>({
   steps: [
     {
       name: 'load',
-      progress: 100,
       seconds: [60, 1800],
       run: (ctx, input) =>
         reading(ctx, input, (at, manifest) =>
@@ -62,7 +60,6 @@ export const check = defineTask<RestoreInput>({
   steps: [
     {
       name: 'check',
-      progress: 100,
       seconds: [20, 600],
       run: (ctx, { given }) =>
         ctx.clock.idle(async () => {
@@ -88,7 +85,6 @@ export const switchStores = defineTask<RestoreInput>({
   steps: [
     {
       name: 'switch',
-      progress: 100,
       run: async (ctx) => {
         const { restores } = ctx.services
         const tasks = await tasksOf(ctx)

@@ -108,4 +108,4 @@ export const removeVm = defineTask<OfVm>({
 
 /** The deletion of a VM within another task, between two percentages of its progress; `power off` begins it. */
 export const removalSteps = (from: number, to: number): readonly Step<OfVm>[] =>
-  removeVm.steps.map((step) => ({ ...step, progress: Math.round(from + ((to - from) * step.progress) / 100) }))
+  removeVm.steps.map((step) => ({ ...step, progress: Math.round(from + ((to - from) * (step.progress ?? 100)) / 100) }))
