@@ -8,20 +8,36 @@ import {
   type RecordContext as CoreRecordContext,
   type Step as CoreStep,
   type StepContext as CoreStepContext,
+  type TaskDefinition as CoreTaskDefinition,
   defineTask as coreDefineTask,
-  type TaskDefinition,
 } from '../core/tasks/define-task.ts'
+import type { Schedule as CoreSchedule, ScheduleContext as CoreScheduleContext } from '../core/time/schedules.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Reader } from '../store/store.ts'
 import type { Limit } from './limits.ts'
 
 export { parentOf } from '../core/context.ts'
+export {
+  type AffectedEntity,
+  CancelAccepted,
+  type CompletionDetail,
+  DriverError,
+  type Plan,
+  type TaskChanges,
+  type TaskEnd,
+  type TaskOptions,
+  taskNamed,
+  throwIfCanceled,
+} from '../core/tasks/define-task.ts'
 
 export type ReadContext<T = unknown, P extends string = string> = CoreReadContext<Drivers, T, P>
 export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
 export type StepContext = CoreStepContext<Drivers>
 export type RecordContext = CoreRecordContext<Drivers>
 export type Step<I> = CoreStep<Drivers, I>
+export type TaskDefinition<I> = CoreTaskDefinition<Drivers, I>
+export type Schedule = CoreSchedule<Drivers>
+export type ScheduleContext = CoreScheduleContext<Drivers>
 
 /** A violation of an invariant. */
 export interface Broken {
@@ -78,8 +94,7 @@ export function implement<
   }
 }
 
-export const defineTask = <I>(definition: TaskDefinition<Drivers, I>): TaskDefinition<Drivers, I> =>
-  coreDefineTask(definition)
+export const defineTask = <I>(definition: TaskDefinition<I>): TaskDefinition<I> => coreDefineTask(definition)
 
 /** Whether the entity exists and a body of the caller may name it. */
 export async function mayRefer(

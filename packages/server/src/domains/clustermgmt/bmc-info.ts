@@ -5,13 +5,12 @@ import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { type ApiError, invalid } from '../../core/api-error.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement, parentOf } from '../context.ts'
+import { defineTask, implement, parentOf, type ScheduleContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { addressInUse, usersOfAddresses } from './cluster-addresses.ts'
 
@@ -97,14 +96,14 @@ function addressFaults({ ipAddress, credential }: Partial<Bmc>): ApiError[] {
   return hasOne ? [] : [invalid('ipAddress', 'expected ipv4 or ipv6, found neither')]
 }
 
-function watchBmcs({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
+function watchBmcs({ drivers, store }: ScheduleContext, changed: () => void): () => void {
   const ends = [drivers.hardware.watch(changed), store.watch([BmcInfo], changed)]
   return () => {
     for (const end of ends) end()
   }
 }
 
-async function probeAll(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function probeAll(ctx: ScheduleContext): Promise<void> {
   for (const bmc of await ctx.store.find(BmcInfo)) {
     const status = await probe(ctx, bmc)
     if (status === bmc.status) continue

@@ -1,6 +1,7 @@
 /** Tasks about one cluster. */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import type { AffectedEntity } from '../context.ts'
 import { lockOf } from '../scheduling/switch-bridges.ts'
 
 interface Named {

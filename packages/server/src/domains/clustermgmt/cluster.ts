@@ -3,11 +3,9 @@ import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster, clusterOperations } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import { isManager } from '../containers/storage-containers.ts'
-import { implement, type WriteContext } from '../context.ts'
+import { implement, type ScheduleContext, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { requireNotDestroyed } from '../scheduling/topology.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
@@ -116,7 +114,7 @@ const settingsBodyFaults = ({ network = {}, config = {} }: Body): ApiError[] => 
   ...configBodyFaults(config),
 ]
 
-async function countInefficientVms(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function countInefficientVms(ctx: ScheduleContext): Promise<void> {
   for (const { extId, inefficientVmCount } of (await ctx.store.find(Cluster)).filter((one) => !isManager(one))) {
     const found = await inefficientVms(ctx, extId)
     if (found === inefficientVmCount) continue

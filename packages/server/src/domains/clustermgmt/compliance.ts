@@ -4,11 +4,10 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import type { Clock } from '../../core/time/clock.ts'
-import type { Schedule, ScheduleContext } from '../../core/time/schedules.ts'
 import type { SecretReader } from '../../core/world.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import { type ClusterSettings, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
+import type { Schedule, ScheduleContext } from '../context.ts'
 import { followRsyslog, rsyslogWrites } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, openSecrets, sectionsOf } from './settings-sections.ts'
 import { followSnmp, snmpWrites } from './snmp/follow.ts'
@@ -80,7 +79,7 @@ export async function withMembers(store: Reader, profile: Profile): Promise<Prof
 }
 
 /** Detects settings that were changed outside this API. An unreachable cluster keeps its last known state. */
-export const complianceMonitors: readonly Schedule<Drivers>[] = [
+export const complianceMonitors: readonly Schedule[] = [
   {
     name: 'clustermgmt.monitor-settings',
     everySeconds: monitorEverySeconds,
@@ -96,7 +95,7 @@ export const complianceMonitors: readonly Schedule<Drivers>[] = [
   },
 ]
 
-async function monitorSettings(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function monitorSettings(ctx: ScheduleContext): Promise<void> {
   const observed: { readonly extId: string; readonly actual: ClusterSettings }[] = []
   for (const cluster of await ctx.store.find(Cluster)) {
     const { extId, clusterProfileExtId } = cluster

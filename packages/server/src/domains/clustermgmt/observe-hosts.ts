@@ -1,10 +1,10 @@
 /** Source: behaviour clustermgmt.md 1.4. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { canonicalJson } from '../../core/idempotency.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { HostCondition } from '../../drivers/hardware.ts'
+import type { ScheduleContext } from '../context.ts'
 
 type HostRow = EntityOf<typeof Host>
 
@@ -13,8 +13,8 @@ const microsPerMilli = 1000
 export const observeHosts = {
   name: 'clustermgmt.observe-hosts',
   everySeconds: 10,
-  watch: ({ drivers }: ScheduleContext<Drivers>, changed: () => void): (() => void) => drivers.hardware.watch(changed),
-  async run({ drivers, store }: ScheduleContext<Drivers>): Promise<void> {
+  watch: ({ drivers }: ScheduleContext, changed: () => void): (() => void) => drivers.hardware.watch(changed),
+  async run({ drivers, store }: ScheduleContext): Promise<void> {
     const { hardware } = drivers
     // Hosts of an unreachable cluster keep their last known state.
     const reachable = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))

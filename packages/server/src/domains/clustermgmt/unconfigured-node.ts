@@ -4,9 +4,7 @@ import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { unconfiguredNodeOperations, type ValidateNodeParam } from '@hyperplane/contract/clustermgmt/unconfigured-node'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { TaskDefinition } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { implement, type WriteContext } from '../context.ts'
+import { implement, type TaskDefinition, type WriteContext } from '../context.ts'
 import { clusterTask } from './cluster-task.ts'
 import { discoverNodes } from './topology/discovery.ts'
 import { checkHypervisors } from './topology/hypervisors.ts'
@@ -76,7 +74,7 @@ const unnamed = (nodes: readonly { readonly nodeUuid?: string | undefined; reado
 async function start<I>(
   ctx: Context,
   operation: string,
-  definition: TaskDefinition<Drivers, I>,
+  definition: TaskDefinition<I>,
   input: I,
 ): Promise<TaskStarted> {
   requireNodeCluster(ctx, ctx.target, operation)

@@ -7,9 +7,9 @@ import {
   vcenterExtensionOperations,
 } from '@hyperplane/contract/clustermgmt/vcenter-extension'
 import { ApiError, invalid } from '../../core/api-error.ts'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ManagementLogin } from '../../drivers/management-extensions.ts'
 import {
+  DriverError,
   defineTask,
   implement,
   type RecordContext,

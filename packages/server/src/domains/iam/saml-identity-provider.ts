@@ -7,10 +7,8 @@ import { defined } from '../../core/defined.ts'
 import { canonicalJson } from '../../core/idempotency.ts'
 import type { RawAnswer } from '../../core/reply.ts'
 import { parseTime } from '../../core/time/clock.ts'
-import type { Schedule, ScheduleContext } from '../../core/time/schedules.ts'
 import { created, replaced } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { implement, type ReadContext, type Schedule, type ScheduleContext, type WriteContext } from '../context.ts'
 import { authorship } from './authorship.ts'
 import { requireUnused } from './providers.ts'
 import { ServiceKey } from './records.ts'
@@ -23,7 +21,7 @@ const daySeconds = 24 * 3600
 const issuerPath = '/api/iam/authn'
 
 /** If a document cannot be read, the last valid one stays in use. */
-const rereadMetadata: Schedule<Drivers> = {
+const rereadMetadata: Schedule = {
   name: 'iam.reread-saml-metadata',
   everySeconds: 3600,
   run: reread,
@@ -87,7 +85,7 @@ export const samlIdentityProvider = implement(
   },
 )
 
-async function reread(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
+async function reread(ctx: ScheduleContext): Promise<void | 'again'> {
   const now = ctx.clock.now()
   const faults: ApiError[] = []
   const providers = (await ctx.store.find(SamlIdentityProvider)).filter((one) => one.idpMetadataUrl !== undefined)
@@ -104,7 +102,7 @@ async function reread(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
 }
 
 /** Skipped if a client changed the URL, or read it again, during the download. */
-async function take(ctx: ScheduleContext<Drivers>, read: ProviderRow, fields: MetadataFields): Promise<ApiError[]> {
+async function take(ctx: ScheduleContext, read: ProviderRow, fields: MetadataFields): Promise<ApiError[]> {
   if (read.idpMetadata?.entityId !== fields.idpMetadata.entityId)
     return [invalid('idpMetadataUrl', `the document of "${read.name}" describes another entity now.`)]
   await ctx.store.transaction(async (transaction) => {

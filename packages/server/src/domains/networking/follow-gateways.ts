@@ -1,26 +1,23 @@
 /** Moves router ports off failed hosts, as soon as another host is suitable. Source: behaviour networking.md 1.5. */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { DriverError } from '../../core/tasks/define-task.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
+import { DriverError, type ScheduleContext } from '../context.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, type VpcEntity } from './gateway-nodes.ts'
 import { portOf } from './vpc-tasks.ts'
-
-type Following = ScheduleContext<Drivers>
 
 export const followGateways = {
   name: 'networking.follow-gateways',
   everySeconds: 5,
-  watch({ drivers, store }: Following, changed: () => void): () => void {
+  watch({ drivers, store }: ScheduleContext, changed: () => void): () => void {
     const ends = [drivers.hardware.watch(changed), store.watch([Host, VirtualSwitch, Vpc], changed)]
     return () => {
       for (const end of ends) end()
     }
   },
-  async run(ctx: Following): Promise<void | 'again'> {
+  async run(ctx: ScheduleContext): Promise<void | 'again'> {
     let isWaiting = false
     const carried = await portsByHost(ctx.store)
     for (const vpc of await ctx.store.find(Vpc)) {
@@ -34,7 +31,7 @@ export const followGateways = {
 }
 
 async function movedPorts(
-  ctx: Following,
+  ctx: ScheduleContext,
   { externalSubnets = [] }: VpcEntity,
   carried: Map<string, number>,
 ): Promise<readonly Attachment[]> {
@@ -52,7 +49,7 @@ async function movedPorts(
 }
 
 /** @returns false when the fabric fails; the schedule then tries again */
-async function move(ctx: Following, vpcExtId: string, moved: readonly Attachment[]): Promise<boolean> {
+async function move(ctx: ScheduleContext, vpcExtId: string, moved: readonly Attachment[]): Promise<boolean> {
   try {
     for (const attachment of moved) await ctx.drivers.networkFabric.attachRouter(vpcExtId, portOf(attachment))
   } catch (error) {

@@ -5,10 +5,9 @@ import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
-import type { AffectedEntity, TaskChanges } from '../../core/tasks/define-task.ts'
 import { subtasksOf } from '../../core/tasks/runner.ts'
 import type { Reader } from '../../store/store.ts'
-import type { RecordContext, StepContext } from '../context.ts'
+import type { AffectedEntity, RecordContext, StepContext, TaskChanges } from '../context.ts'
 
 export type Job = EntityOf<typeof TaskJob>
 export type Run = StepContext

@@ -3,11 +3,9 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { formatAddress } from '../../core/ip-address.ts'
 import { notFound } from '../../core/standard.ts'
-import { DriverError, type TaskDefinition } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { isManaged, leaseExactly, releaseHolder } from '../addressing/leases.ts'
-import { defineTask, type RecordContext, type StepContext } from '../context.ts'
+import { DriverError, defineTask, type RecordContext, type StepContext, type TaskDefinition } from '../context.ts'
 import { doesNotFit, holdNode, hostForNode, releaseNodes } from '../scheduling/manager-nodes.ts'
 import { createNodes, fetchSoftware, type NodePlan, removeDisks, removeNodes } from './deploy-parts.ts'
 import { addressCount, freeAddresses } from './deploy-plan.ts'
@@ -134,7 +132,7 @@ const nodesIn = (ctx: Pick<StepContext, 'outputs'>): readonly NodePlan[] =>
 async function startPart(
   ctx: RecordContext,
   { extId }: Input,
-  part: TaskDefinition<Drivers, { readonly nodes: readonly NodePlan[] }>,
+  part: TaskDefinition<{ readonly nodes: readonly NodePlan[] }>,
   description: string,
 ): Promise<{ keep: string }> {
   const manager = await pendingManager(ctx.store, extId)

@@ -7,7 +7,6 @@ import { DomainManager, registeredRel } from '@hyperplane/contract/platform/doma
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { AppMessage } from '../../core/api-error.ts'
-import type { Plan } from '../../core/tasks/define-task.ts'
 import { parseTime } from '../../core/time/clock.ts'
 import {
   accountName,
@@ -20,7 +19,7 @@ import {
   type RemoteType,
 } from '../../drivers/remote-managers.ts'
 import { makeAccount, removeAccount } from '../accounts/manager-accounts.ts'
-import { defineTask, type StepContext } from '../context.ts'
+import { defineTask, type Plan, type StepContext } from '../context.ts'
 import { insertInventory } from '../registrations/cluster-inventory.ts'
 import { newRegistration, registrationIdOf } from '../registrations/registrations.ts'
 import { managerOfRemote } from './manager-of-remote.ts'

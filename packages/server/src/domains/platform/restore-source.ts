@@ -5,18 +5,16 @@ import { type Location, locationFaults } from '../../archive/location-rules.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { formatTime, parseTime } from '../../core/time/clock.ts'
-import type { Schedule } from '../../core/time/schedules.ts'
 import { created } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { TypedFilter } from '../../odata/index.ts'
-import { implement, type ReadContext } from '../context.ts'
+import { implement, type ReadContext, type Schedule } from '../context.ts'
 
 type Source = EntityOf<typeof RestoreSource>
 
 const lifeMilliseconds = 24 * 3600 * 1000
 const maximumSources = 20
 
-const expiry: Schedule<Drivers> = {
+const expiry: Schedule = {
   name: 'platform.restore-source-expiry',
   everySeconds: 300,
   watch: ({ store }, changed) => store.watch([RestoreSource], changed),

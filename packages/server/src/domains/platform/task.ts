@@ -7,13 +7,10 @@ import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError } from '../../core/api-error.ts'
 import { Derivation } from '../../core/derivation.ts'
 import { listOf, pathOf } from '../../core/standard.ts'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { formatTime } from '../../core/time/clock.ts'
-import type { Schedule } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import { and, anyOf, applySelection, equals, not, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
-import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { type AffectedEntity, implement, type ReadContext, type Schedule, type WriteContext } from '../context.ts'
 import { withVisibleNames } from './affected-entities.ts'
 import { taskRules } from './invariants.ts'
 
@@ -30,7 +27,7 @@ const maximumFinished = 1_000_000
 /** Per transaction, so that other writers get their turn. */
 const removedAtOnce = 200
 
-const retention: Schedule<Drivers> = {
+const retention: Schedule = {
   name: 'platform.task-retention',
   everySeconds: 3600,
   onlyLastCounts: true,

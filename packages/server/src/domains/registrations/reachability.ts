@@ -4,10 +4,9 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ApiError } from '../../core/api-error.ts'
 import { rowWithId } from '../../core/standard.ts'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import type { Step } from '../context.ts'
+import { DriverError, type Step } from '../context.ts'
 
 interface Asking {
   readonly drivers: Drivers

@@ -2,9 +2,8 @@
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { ApiError, AppMessage } from '../../core/api-error.ts'
-import type { TaskEnd } from '../../core/tasks/define-task.ts'
 import { inTurn } from '../../core/tasks/in-turn.ts'
-import type { StepContext } from '../context.ts'
+import type { StepContext, TaskEnd } from '../context.ts'
 import { beginMaintenance, HostMaintenance, type HostOfCluster, hostTasks } from './host-maintenance.ts'
 
 export interface EvacuationRefusals {

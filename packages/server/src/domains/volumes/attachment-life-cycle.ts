@@ -3,7 +3,6 @@
  * connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
  */
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import {
   type Attachment,
   type Group,
@@ -14,7 +13,7 @@ import {
   touchEnds,
 } from '../block-volumes/attachments.ts'
 import { affected, requireUsable } from '../block-volumes/groups.ts'
-import { defineTask, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
+import { type AffectedEntity, defineTask, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
 
 type Act = (ctx: StepContext, attachment: Attachment) => Promise<unknown>
 type Write = (ctx: RecordContext, attachment: Attachment) => Promise<void>

@@ -1,9 +1,8 @@
 /** Nodes join a cluster together: one subtask for each. Source: behaviour clustermgmt.md 1.3 (Expand). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
-import type { StepContext } from '../../context.ts'
+import { type StepContext, throwIfCanceled } from '../../context.ts'
 import type { NewHost } from '../topology/membership.ts'
 import { requireNode } from '../topology/nodes.ts'
 import type { NodePlan } from './checks.ts'

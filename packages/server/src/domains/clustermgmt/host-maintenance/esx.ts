@@ -5,8 +5,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { HostMaintenanceCommonSpec } from '@hyperplane/contract/clustermgmt/host-maintenance'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import { CancelAccepted, DriverError } from '../../../core/tasks/define-task.ts'
-import { defineTask, type ReadContext, type StepContext } from '../../context.ts'
+import { CancelAccepted, DriverError, defineTask, type ReadContext, type StepContext } from '../../context.ts'
 import {
   type Evacuating,
   HostMaintenance,

@@ -2,8 +2,7 @@
  * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
  * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
  */
-import type { TaskEnd } from '../../../core/tasks/define-task.ts'
-import { defineTask, type Step, type StepContext } from '../../context.ts'
+import { defineTask, type Step, type StepContext, type TaskEnd } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { unusedVcenterInfo } from './enter.ts'

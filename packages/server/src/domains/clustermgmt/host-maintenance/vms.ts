@@ -1,10 +1,8 @@
 /** Subtasks that move, stop and start VMs, a few at a time. Source: behaviour clustermgmt.md 1.4; vmm.md 3.2, 3.5. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { TaskDefinition, TaskEnd } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import type { RecordContext, StepContext } from '../../context.ts'
+import type { RecordContext, StepContext, TaskDefinition, TaskEnd } from '../../context.ts'
 import { evacuation, HostMaintenance, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 
@@ -25,7 +23,7 @@ interface Limits {
 
 interface VmSubtasks<I extends VmOfHost> extends Limits {
   readonly operation: (typeof operations)[keyof typeof operations]
-  readonly task: TaskDefinition<Drivers, I>
+  readonly task: TaskDefinition<I>
   readonly input: (vmExtId: string) => I
 }
 

@@ -3,9 +3,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { RsyslogServer, rsyslogServerOperations } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import {
   defineTask,
@@ -13,6 +11,7 @@ import {
   parentOf,
   type RecordContext,
   type StepContext,
+  type TaskDefinition,
   type WriteContext,
 } from '../../context.ts'
 import { limit, limitOf } from '../../limits.ts'
@@ -37,7 +36,7 @@ function requireRoom(ctx: Pick<WriteContext, 'services'>, found: number): void {
 const without = (servers: readonly Server[], { serverName }: ServerRow): readonly Server[] =>
   servers.filter((other) => other.serverName !== serverName)
 
-interface Change extends Partial<Pick<TaskDefinition<Drivers, OfServer>, 'onUndone'>> {
+interface Change extends Partial<Pick<TaskDefinition<OfServer>, 'onUndone'>> {
   readonly operation: 'create' | 'update' | 'delete'
   /** Refusals that depend on the servers that the cluster has now. */
   readonly faults?: (present: readonly Server[], server: ServerRow) => readonly ApiError[]
@@ -45,7 +44,7 @@ interface Change extends Partial<Pick<TaskDefinition<Drivers, OfServer>, 'onUndo
   readonly next: (present: readonly Server[], server: ServerRow) => readonly Server[]
 }
 
-function changeOf({ operation, faults = () => [], next, onUndone }: Change): TaskDefinition<Drivers, OfServer> {
+function changeOf({ operation, faults = () => [], next, onUndone }: Change): TaskDefinition<OfServer> {
   const presentOn = async ({ drivers }: Pick<StepContext, 'drivers'>, clusterExtId: string) =>
     (await drivers.hardware.readSettings(clusterExtId)).RSYSLOG_SERVER_CONFIG ?? []
   return defineTask<OfServer>({
@@ -171,7 +170,7 @@ async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string
 
 async function start(
   ctx: WriteContext<unknown, 'clusterExtId'>,
-  task: TaskDefinition<Drivers, OfServer>,
+  task: TaskDefinition<OfServer>,
   operation: string,
   server: ServerRow,
 ): Promise<TaskStarted> {

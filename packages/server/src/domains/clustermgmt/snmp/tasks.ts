@@ -6,12 +6,18 @@ import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
 import { type ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { AffectedEntity, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask, parentOf, type RecordContext, type WriteContext } from '../../context.ts'
+import {
+  type AffectedEntity,
+  defineTask,
+  parentOf,
+  type RecordContext,
+  type TaskDefinition,
+  type WriteContext,
+} from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { recordCompliance } from '../compliance.ts'
 import { followSnmp, snmpConfigId } from './follow.ts'
@@ -39,7 +45,7 @@ interface Change<I> {
 }
 
 export interface SnmpChange<I> extends Change<I> {
-  readonly task: TaskDefinition<Drivers, I & OfCluster>
+  readonly task: TaskDefinition<I & OfCluster>
 }
 
 export function snmpChange<I>(change: Change<I>): SnmpChange<I> {

@@ -4,12 +4,18 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate, sslCertificateOperations } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import { ApiError } from '../../../core/api-error.ts'
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import { makeSelfSignedServer } from '../../../core/x509.ts'
 import type { CertificatePair } from '../../../drivers/cluster-certificates.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { defineTask, implement, type ReadContext, type RecordContext, type StepContext } from '../../context.ts'
+import {
+  DriverError,
+  defineTask,
+  implement,
+  type ReadContext,
+  type RecordContext,
+  type StepContext,
+} from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
 import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'

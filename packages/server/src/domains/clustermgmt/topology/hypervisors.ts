@@ -2,10 +2,9 @@
 import type { ValueOf } from '@hyperplane/contract'
 import type { HypervisorUploadInfo } from '@hyperplane/contract/clustermgmt/task-response'
 import type { HypervisorUploadParam } from '@hyperplane/contract/clustermgmt/unconfigured-node'
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeBundle } from '../../../drivers/nodes.ts'
-import { defineTask } from '../../context.ts'
+import { DriverError, defineTask } from '../../context.ts'
 import { disagreements, isModelSupported, needsImaging, nodeNamed, refuseWith } from './nodes.ts'
 import { keepResult } from './task-results.ts'
 

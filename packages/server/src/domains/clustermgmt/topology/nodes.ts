@@ -1,12 +1,13 @@
 /** Nodes as requests name and describe them. Source: behaviour clustermgmt.md 1.3. */
+
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { IPAddress } from '@hyperplane/contract/shapes'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeBundle, NodeView } from '../../../drivers/nodes.ts'
 import { isManager } from '../../containers/storage-containers.ts'
+import { DriverError } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>

@@ -3,10 +3,9 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ImageRateLimitPolicy } from '@hyperplane/contract/vmm/content/image-rate-limit-policy'
-import { CancelAccepted } from '../../../core/tasks/define-task.ts'
 import type { Transfer } from '../../../drivers/content-source.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { StepContext } from '../../context.ts'
+import { CancelAccepted, type StepContext } from '../../context.ts'
 import { isNative } from '../vm/create/clusters.ts'
 import { carries } from './category-filter.ts'
 

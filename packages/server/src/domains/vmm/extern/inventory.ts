@@ -4,11 +4,9 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ExternalInventory, OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import type { Transaction } from '../../../store/store.ts'
-import type { RecordContext } from '../../context.ts'
+import type { RecordContext, ScheduleContext } from '../../context.ts'
 import type { ExternVmEntity, OfVm } from './admission.ts'
 
 const pollSeconds = 30
@@ -19,13 +17,13 @@ const observed = ['host', 'nics'] as const
 export const pollInventory = {
   name: 'vmm.poll-external-inventory',
   everySeconds: pollSeconds,
-  watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
+  watch({ drivers, store }: ScheduleContext, changed: () => void): () => void {
     const ends = [drivers.externalHypervisor.watch(changed), store.watch([Host, ExternVm], changed)]
     return () => {
       for (const end of ends) end()
     }
   },
-  async run({ drivers, store, tenantId }: ScheduleContext<Drivers>): Promise<void> {
+  async run({ drivers, store, tenantId }: ScheduleContext): Promise<void> {
     const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
     const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))
     const known = await store.find(ExternVm)

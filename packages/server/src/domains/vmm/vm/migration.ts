@@ -4,8 +4,7 @@
  */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
-import type { RecordContext, Step, StepContext } from '../../context.ts'
+import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../context.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { type OfVm, present } from './admission.ts'
