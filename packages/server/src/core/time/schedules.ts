@@ -20,10 +20,10 @@ export interface Schedule<D> {
    */
   readonly run: (ctx: ScheduleContext<D>) => Promise<void | 'again' | number>
   /**
-   * Calls `changed` when something that a run depends on changes; returns the unsubscribe function. Without a change
+   * Calls `changed` when something that a run depends on changes; returns the unsubscribe functions. Without a change
    * there is no run, so that skipped months cost nothing.
    */
-  readonly watch?: (ctx: ScheduleContext<D>, changed: () => void) => () => void
+  readonly watch?: (ctx: ScheduleContext<D>, changed: () => void) => (() => void) | readonly (() => void)[]
   /** Runs do not depend on earlier runs: when the clock is moved by hand, only the last one before each event runs. */
   readonly onlyLastCounts?: true
 }
@@ -104,14 +104,15 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
     else if (next !== undefined) plan(next)
   }
 
-  const unwatch = schedule.watch?.(ctx, () => {
+  const changed = (): void => {
     isChanged = true
     if (!isRunning) plan()
-  })
+  }
+  const unwatch = [schedule.watch?.(ctx, changed) ?? []].flat()
   plan()
   return () => {
     isStopped = true
     cancel()
-    unwatch?.()
+    for (const end of unwatch) end()
   }
 }

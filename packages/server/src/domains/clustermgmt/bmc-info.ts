@@ -85,7 +85,14 @@ export const bmcInfo = implement(
   {
     rules: { updateBmcInfo: ({ body }) => addressFaults(body) },
     tasks: [updateBmc],
-    schedules: [{ name: 'clustermgmt.probe-bmcs', everySeconds: probeEverySeconds, run: probeAll, watch: watchBmcs }],
+    schedules: [
+      {
+        name: 'clustermgmt.probe-bmcs',
+        everySeconds: probeEverySeconds,
+        watch: ({ drivers, store }, changed) => [drivers.hardware.watch(changed), store.watch([BmcInfo], changed)],
+        run: probeAll,
+      },
+    ],
   },
 )
 
@@ -94,13 +101,6 @@ function addressFaults({ ipAddress, credential }: Partial<Bmc>): ApiError[] {
     return credential === undefined ? [invalid('$', 'expected ipAddress, credential or both; found neither')] : []
   const hasOne = ipAddress.ipv4 !== undefined || ipAddress.ipv6 !== undefined
   return hasOne ? [] : [invalid('ipAddress', 'expected ipv4 or ipv6, found neither')]
-}
-
-function watchBmcs({ drivers, store }: ScheduleContext, changed: () => void): () => void {
-  const ends = [drivers.hardware.watch(changed), store.watch([BmcInfo], changed)]
-  return () => {
-    for (const end of ends) end()
-  }
 }
 
 async function probeAll(ctx: ScheduleContext): Promise<void> {

@@ -4,17 +4,17 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { canonicalJson } from '../../core/idempotency.ts'
 import type { HostCondition } from '../../drivers/hardware.ts'
-import type { ScheduleContext } from '../context.ts'
+import type { Schedule } from '../context.ts'
 
 type HostRow = EntityOf<typeof Host>
 
 const microsPerMilli = 1000
 
-export const observeHosts = {
+export const observeHosts: Schedule = {
   name: 'clustermgmt.observe-hosts',
   everySeconds: 10,
-  watch: ({ drivers }: ScheduleContext, changed: () => void): (() => void) => drivers.hardware.watch(changed),
-  async run({ drivers, store }: ScheduleContext): Promise<void> {
+  watch: ({ drivers }, changed) => drivers.hardware.watch(changed),
+  async run({ drivers, store }) {
     const { hardware } = drivers
     // Hosts of an unreachable cluster keep their last known state.
     const reachable = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))

@@ -7,7 +7,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { IpfixExporter } from '@hyperplane/contract/networking/ipfix-exporter'
 import type { ExporterProgram } from '../../drivers/flow-exporting.ts'
 import type { Reader } from '../../store/store.ts'
-import { DriverError, type ScheduleContext } from '../context.ts'
+import { DriverError, type Schedule, type ScheduleContext } from '../context.ts'
 import { agentHosts } from './controller-tasks.ts'
 
 export type ExporterEntity = EntityOf<typeof IpfixExporter>
@@ -32,12 +32,11 @@ function familiesOf(scopes: readonly Scope[]): readonly ('IPV4' | 'IPV6')[] {
 }
 
 /** Hosts and clusters that join and leave. A cluster that leaves takes its scope along. */
-export const followHosts = {
+export const followHosts: Schedule = {
   name: 'networking.follow-exporter-hosts',
   everySeconds: 2,
-  watch: ({ store }: ScheduleContext, changed: () => void): (() => void) =>
-    store.watch([IpfixExporter, Cluster, Host], changed),
-  async run(ctx: ScheduleContext): Promise<void | 'again'> {
+  watch: ({ store }, changed) => store.watch([IpfixExporter, Cluster, Host], changed),
+  async run(ctx) {
     let isWaiting = false
     for (const exporter of await ctx.store.find(IpfixExporter)) {
       // The task of this exporter programs the hosts itself, and its end triggers the next run.

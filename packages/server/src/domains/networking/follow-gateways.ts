@@ -4,20 +4,18 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { DriverError, type ScheduleContext } from '../context.ts'
+import { DriverError, type Schedule, type ScheduleContext } from '../context.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, type VpcEntity } from './gateway-nodes.ts'
 import { portOf } from './vpc-tasks.ts'
 
-export const followGateways = {
+export const followGateways: Schedule = {
   name: 'networking.follow-gateways',
   everySeconds: 5,
-  watch({ drivers, store }: ScheduleContext, changed: () => void): () => void {
-    const ends = [drivers.hardware.watch(changed), store.watch([Host, VirtualSwitch, Vpc], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
-  async run(ctx: ScheduleContext): Promise<void | 'again'> {
+  watch: ({ drivers, store }, changed) => [
+    drivers.hardware.watch(changed),
+    store.watch([Host, VirtualSwitch, Vpc], changed),
+  ],
+  async run(ctx) {
     let isWaiting = false
     const carried = await portsByHost(ctx.store)
     for (const vpc of await ctx.store.find(Vpc)) {

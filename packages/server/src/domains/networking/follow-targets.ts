@@ -3,16 +3,15 @@
 import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { DriverError, type ScheduleContext } from '../context.ts'
+import { DriverError, type Schedule, type ScheduleContext } from '../context.ts'
 import type { BalancerEntity } from './load-balancer-rules.ts'
 import { balancedTargets, resolvedTargets } from './load-balancer-targets.ts'
 
-export const followTargets = {
+export const followTargets: Schedule = {
   name: 'networking.follow-targets',
   everySeconds: 2,
-  watch: ({ store }: ScheduleContext, changed: () => void): (() => void) =>
-    store.watch([LoadBalancerSession, Subnet, Vm], changed),
-  async run(ctx: ScheduleContext): Promise<void | 'again'> {
+  watch: ({ store }, changed) => store.watch([LoadBalancerSession, Subnet, Vm], changed),
+  async run(ctx) {
     let isWaiting = false
     for (const session of await ctx.store.find(LoadBalancerSession)) {
       // The task of this session programs the targets itself, and its end triggers the next run.

@@ -2,7 +2,7 @@
 import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
 import { Semaphore } from '../../core/concurrency/semaphore.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
-import { implement, type ScheduleContext } from '../context.ts'
+import { implement, type Schedule, type ScheduleContext } from '../context.ts'
 import { type RegistrationRow, registrationMetadataOf } from '../registrations/registrations.ts'
 import { ownManager } from './own-manager.ts'
 import { RegistrationAttempt } from './registration-attempt.ts'
@@ -11,16 +11,11 @@ const probeSeconds = 30
 const missesUntilDisconnected = 3
 const probesAtOnce = 16
 
-const probeRegistrations = {
+const probeRegistrations: Schedule = {
   name: 'platform.probe-registrations',
   everySeconds: probeSeconds,
-  watch({ drivers, store }: ScheduleContext, changed: () => void): () => void {
-    const ends = [drivers.remoteManagers.watch(changed), store.watch([Registration], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
-  async run(ctx: ScheduleContext): Promise<void | 'again'> {
+  watch: ({ drivers, store }, changed) => [drivers.remoteManagers.watch(changed), store.watch([Registration], changed)],
+  async run(ctx) {
     const registrations = await ctx.store.find(Registration)
     if (registrations.length === 0) return
     const hasUnknown = registrations.some(({ address }) => !ctx.drivers.remoteManagers.knows(address as string))

@@ -39,12 +39,7 @@ export const alertSchedules: readonly Schedule[] = [
   {
     name: 'clustermgmt.watch-failures',
     everySeconds: 10,
-    watch({ drivers, store }, changed) {
-      const ends = [drivers.hardware.watch(changed), store.watch([Cluster, Host], changed)]
-      return () => {
-        for (const end of ends) end()
-      }
-    },
+    watch: ({ drivers, store }, changed) => [drivers.hardware.watch(changed), store.watch([Cluster, Host], changed)],
     async run(ctx) {
       const { clusters, ignored } = await judgedClusters(ctx)
       await update(ctx, failureTypes, await failuresIn(ctx.store, ctx.drivers.hardware, clusters), ignored)

@@ -7,16 +7,16 @@ import { parseTime } from '../../../core/time/clock.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { ScheduleContext } from '../../context.ts'
+import type { Schedule, ScheduleContext } from '../../context.ts'
 import { type DiskRow, healthOf } from '../../storage-space/disks.ts'
 
 /** Ids of clusters, hosts and drives that changed since the last run; absent: any may have changed. */
 const changedIds = new WeakMap<Drivers, Set<string>>()
 
-export const observeDisks = {
+export const observeDisks: Schedule = {
   name: 'clustermgmt.observe-disks',
   everySeconds: 10,
-  watch({ drivers }: ScheduleContext, changed: () => void): () => void {
+  watch({ drivers }, changed) {
     changedIds.delete(drivers)
     return drivers.hardware.watch((ids) => {
       if (ids === undefined) changedIds.delete(drivers)
@@ -24,7 +24,7 @@ export const observeDisks = {
       changed()
     })
   },
-  async run({ drivers, store }: ScheduleContext): Promise<void> {
+  async run({ drivers, store }) {
     const ids = changedIds.get(drivers)
     const next = new Set<string>()
     changedIds.set(drivers, next)
@@ -81,11 +81,11 @@ async function observe(
 const staysMillis = 60_000
 
 /** Answers list a disk for a minute after its data has left. */
-export const forgetDetachable = {
+export const forgetDetachable: Schedule = {
   name: 'clustermgmt.forget-detachable-disks',
   everySeconds: 1,
-  watch: ({ store }: ScheduleContext, changed: () => void): (() => void) => store.watch([Disk], changed),
-  async run({ clock, store }: ScheduleContext): Promise<number | void> {
+  watch: ({ store }, changed) => store.watch([Disk], changed),
+  async run({ clock, store }) {
     const detachable = await store.find(Disk, { filter: equals(pathOf(Disk, 'status'), 'DETACHABLE') })
     const ends = detachable.map((disk) => endOf(disk))
     const gone = detachable.filter((_, index) => (ends[index] as number) <= clock.now())

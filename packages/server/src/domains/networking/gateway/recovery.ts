@@ -29,12 +29,7 @@ interface Found extends Leaving {
 export const moveGateways: Schedule<Drivers> = {
   name: 'networking.move-gateways',
   everySeconds: 5,
-  watch({ drivers, store }, changed) {
-    const ends = [drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }, changed) => [drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)],
   async run(ctx) {
     let isWaiting = false
     for (const gateway of await ctx.store.find(Gateway)) {

@@ -165,12 +165,10 @@ export async function placementTasks(store: Reader, policyExtId?: string): Promi
 export const enforceImagePlacement: Schedule<Drivers> = {
   name: 'vmm.enforce-image-placement',
   everySeconds: 5,
-  watch({ drivers, store }, changed) {
-    const ends = [drivers.hardware.watch(changed), store.watch([Image, ImagePlacementPolicy, Cluster], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }, changed) => [
+    drivers.hardware.watch(changed),
+    store.watch([Image, ImagePlacementPolicy, Cluster], changed),
+  ],
   async run(ctx) {
     const active = await activePolicies(ctx.store)
     if (active.length === 0) return

@@ -110,19 +110,14 @@ const mostStarted = 32
 export const enforcePolicies: Schedule<Drivers> = {
   name: 'vmm.enforce-policies',
   everySeconds: 60,
-  watch({ drivers, store }, changed) {
-    const ends = [
-      drivers.hardware.watch(changed),
-      drivers.hypervisor.watchVmGroups(changed),
-      store.watch(
-        [Vm, Host, HostAllocation, Subnet, VirtualSwitch, VpcVirtualSwitchMapping, ...enforced.map(({ kind }) => kind)],
-        changed,
-      ),
-    ]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers, store }, changed) => [
+    drivers.hardware.watch(changed),
+    drivers.hypervisor.watchVmGroups(changed),
+    store.watch(
+      [Vm, Host, HostAllocation, Subnet, VirtualSwitch, VpcVirtualSwitchMapping, ...enforced.map(({ kind }) => kind)],
+      changed,
+    ),
+  ],
   async run(ctx) {
     const { moves, hasPending } = await findMoves(ctx)
     const idle = moves.filter(({ vm }) => ctx.runner.queueLength(vm.extId) === 0)

@@ -99,10 +99,7 @@ export const enforceTemplatePlacement: Schedule<Drivers> = {
   everySeconds: 5,
   watch({ drivers, store }, changed) {
     const kinds = [Template, TemplateVersion, TemplatePlacementPolicy, Cluster]
-    const ends = [drivers.hardware.watch(changed), store.watch(kinds, changed)]
-    return () => {
-      for (const end of ends) end()
-    }
+    return [drivers.hardware.watch(changed), store.watch(kinds, changed)]
   },
   async run(ctx) {
     const policies = await ctx.store.find(TemplatePlacementPolicy)

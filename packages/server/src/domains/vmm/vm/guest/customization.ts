@@ -6,7 +6,7 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestView } from '../../../../drivers/hypervisor.ts'
-import type { ScheduleContext } from '../../../context.ts'
+import type { Schedule } from '../../../context.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { addedDrive, ejectedIso, insertedIso, isoIn } from './iso.ts'
 
@@ -44,11 +44,11 @@ export const isIsoEjected = (view: GuestView, now: number): boolean =>
   view.isCustomizationDone && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
 
 /** Deletes the files of ejected ISOs, and stores what reads already show. */
-export const ejectIsos = {
+export const ejectIsos: Schedule = {
   name: 'vmm.eject-customization-isos',
   everySeconds: 10,
-  watch: ({ store }: ScheduleContext, changed: () => void) => store.watch([Vm], changed),
-  async run({ drivers, store, clock }: ScheduleContext): Promise<void | 'again'> {
+  watch: ({ store }, changed) => store.watch([Vm], changed),
+  async run({ drivers, store, clock }) {
     const inserted = await store.findWhere(Vm, { hasCustomizationIso: true })
     for (const { extId } of inserted) {
       const view = (await drivers.hypervisor.observeGuests([extId])).get(extId)

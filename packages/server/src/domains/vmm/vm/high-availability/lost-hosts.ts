@@ -22,12 +22,7 @@ const lostMillis = 60_000
 export const restartVmsOfLostHosts: Schedule = {
   name: 'vmm.restart-vms-of-lost-hosts',
   everySeconds: 10,
-  watch({ drivers }, changed) {
-    const ends = [drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
+  watch: ({ drivers }, changed) => [drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)],
   async run(ctx) {
     const stranded = await strandedVms(ctx)
     const unseen = stranded.filter(({ powerState }) => powerState === 'UNDETERMINED')
