@@ -5,6 +5,7 @@ import { isInScope } from '../core/access/scope.ts'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import {
+  type AffectedEntity,
   type RecordContext as CoreRecordContext,
   type Step as CoreStep,
   type StepContext as CoreStepContext,
@@ -95,6 +96,25 @@ export function implement<
 }
 
 export const defineTask = <I>(definition: TaskDefinition<I>): TaskDefinition<I> => coreDefineTask(definition)
+
+interface Named {
+  readonly extId: string
+  readonly name?: string | undefined
+}
+
+/** An entry in the list of entities that a task affects. */
+export const affected = (kind: AnyResource, { extId, name }: Named): AffectedEntity => ({
+  extId,
+  rel: kind.rel as string,
+  ...(name !== undefined && { name }),
+})
+
+/** Options of a task that affects one entity of a cluster. */
+export const taskAbout = (operation: string, kind: AnyResource, entity: Named, clusterExtId: string) => ({
+  operation,
+  affected: [affected(kind, entity)],
+  clusterExtIds: [clusterExtId],
+})
 
 /** Whether the entity exists and a body of the caller may name it. */
 export async function mayRefer(

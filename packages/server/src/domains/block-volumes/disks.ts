@@ -9,22 +9,19 @@ import { notFound, rowWithId } from '../../core/standard.ts'
 import { type Changes, withoutNulls } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { affected, defineTask, type WriteContext } from '../context.ts'
 import { roomForDisk } from '../storage-space/capacity.ts'
 import type { Group } from './attachments.ts'
-import { affected, requireUsable } from './groups.ts'
+import { requireUsable } from './groups.ts'
 
 export type DiskEntity = EntityOf<typeof VolumeDisk>
 
 const sectorBytes = 512
 
-export const diskRel = 'volumes:config:volume-group:disk'
-export const affectedDisk = ({ extId }: { readonly extId: string }) => ({ extId, rel: diskRel })
-
 export const diskTask = (operation: string, description: string, group: Group, disk: { readonly extId: string }) => ({
   operation,
   description,
-  affected: [affectedDisk(disk), affected(group)],
+  affected: [affected(VolumeDisk, { extId: disk.extId }), affected(VolumeGroup, group)],
   clusterExtIds: [group.clusterReference],
 })
 

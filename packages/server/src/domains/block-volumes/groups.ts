@@ -2,13 +2,13 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import type { ReadContext } from '../context.ts'
+import { type ReadContext, taskAbout } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import {
   type Attachment,
@@ -21,15 +21,9 @@ import {
   requireGroupNotReverting,
 } from './attachments.ts'
 
-export const groupRel = 'volumes:config:volume-group'
-
-export const affected = (group: Group) => ({ extId: group.extId, name: group.name, rel: groupRel })
-
 export const groupTask = (operation: string, description: string, group: Group) => ({
-  operation,
+  ...taskAbout(operation, VolumeGroup, group, group.clusterReference),
   description,
-  affected: [affected(group)],
-  clusterExtIds: [group.clusterReference],
 })
 
 /** @throws ApiError 409 while the group is being deleted or reverted, or its cluster is read-only, 503 while the cluster is down */

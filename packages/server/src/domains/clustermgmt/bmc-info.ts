@@ -10,7 +10,7 @@ import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement, parentOf, type ScheduleContext } from '../context.ts'
+import { defineTask, implement, parentOf, type ScheduleContext, taskAbout } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { addressInUse, usersOfAddresses } from './cluster-addresses.ts'
 
@@ -71,15 +71,8 @@ export const bmcInfo = implement(
       const bmc = { ...sparselyUpdated(stored, body), credential } as Bmc
       const host = await ctx.store.get(Host, stored.extId)
       await ctx.store.touch(BmcInfo, stored.extId)
-      return ctx.startTask(
-        updateBmc,
-        { bmc },
-        {
-          operation: 'Update BMC Info',
-          affected: [{ extId: stored.extId, name: host?.hostName ?? '', rel: 'clustermgmt:config:host' }],
-          clusterExtIds: [path.clusterExtId],
-        },
-      )
+      const named = { extId: stored.extId, name: host?.hostName ?? '' }
+      return ctx.startTask(updateBmc, { bmc }, taskAbout('Update BMC Info', Host, named, path.clusterExtId))
     },
   },
   {

@@ -52,12 +52,8 @@ export async function startAssociation(
   await requireNotDestroyed(ctx.store, cluster)
   requireReachable(ctx, cluster)
   await ctx.store.touch(Cluster, cluster.extId)
-  return ctx.startTask(
-    updateAssociations,
-    { clusterExtId: cluster.extId, direction, categories },
-    {
-      ...clusterTask(`UpdateCategoryAssociations_kOperation${direction === 'attach' ? 'Attach' : 'Detach'}`, cluster),
-      description: direction === 'attach' ? 'Associate Category' : 'Disassociate Category',
-    },
-  )
+  const [operation, description] =
+    direction === 'attach' ? ['Attach', 'Associate Category'] : ['Detach', 'Disassociate Category']
+  const options = { ...clusterTask(`UpdateCategoryAssociations_kOperation${operation}`, cluster), description }
+  return ctx.startTask(updateAssociations, { clusterExtId: cluster.extId, direction, categories }, options)
 }

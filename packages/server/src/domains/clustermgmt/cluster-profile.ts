@@ -5,8 +5,7 @@ import { ClusterProfile, clusterProfileOperations } from '@hyperplane/contract/c
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { created, sparselyUpdated } from '../../core/updates.ts'
 import type { Reader } from '../../store/store.ts'
-import { type AffectedEntity, defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
-import { affectedCluster } from './cluster-task.ts'
+import { affected, defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { changedSections, complianceMonitors, membersOf, withMembers } from './compliance.ts'
 import { derivedList } from './derived-list.ts'
 import { type Application, applicationPlanOf, applicationSteps, applySection } from './profile-apply.ts'
@@ -16,16 +15,10 @@ import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from '
 type Profile = EntityOf<typeof ClusterProfile>
 type ClusterRow = EntityOf<typeof Cluster>
 
-const affectedProfile = ({ extId, name }: Pick<Profile, 'extId' | 'name'>): AffectedEntity => ({
-  extId,
-  name,
-  rel: ClusterProfile.rel as string,
-})
-
-const taskOf = (operation: string, description: string, profile: Profile, clusters: readonly ClusterRow[]) => ({
+const taskOf = (operation: string, description: string, profile: Profile, clusters: readonly ClusterRow[] = []) => ({
   operation,
   description,
-  affected: [affectedProfile(profile), ...clusters.map(affectedCluster)],
+  affected: [affected(ClusterProfile, profile), ...clusters.map((cluster) => affected(Cluster, cluster))],
   clusterExtIds: clusters.map(({ extId }) => extId),
 })
 
@@ -113,15 +106,8 @@ export const clusterProfile = implement(
         lastUpdatedBy: by,
       })
       await ctx.store.insert(ClusterProfile, profile, { pending: true })
-      return ctx.startTask(
-        createProfile,
-        { extId: profile.extId },
-        {
-          operation: 'createClusterProfile',
-          description: 'Create Cluster Profile',
-          affected: [affectedProfile(profile)],
-        },
-      )
+      const options = taskOf('createClusterProfile', 'Create Cluster Profile', profile)
+      return ctx.startTask(createProfile, { extId: profile.extId }, options)
     },
 
     async updateClusterProfileById(ctx, { body }) {
@@ -144,15 +130,8 @@ export const clusterProfile = implement(
     async deleteClusterProfileById(ctx) {
       const { extId, name } = ctx.target
       await requireUnused(ctx.store, extId, name)
-      return ctx.startTask(
-        deleteProfile,
-        { extId, name },
-        {
-          operation: 'deleteClusterProfile',
-          description: 'Delete Cluster Profile',
-          affected: [affectedProfile({ extId, name })],
-        },
-      )
+      const options = taskOf('deleteClusterProfile', 'Delete Cluster Profile', ctx.target)
+      return ctx.startTask(deleteProfile, { extId, name }, options)
     },
 
     async applyClusterProfile(ctx, { body }) {

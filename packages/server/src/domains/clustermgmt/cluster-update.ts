@@ -82,7 +82,6 @@ export const updateCluster = defineTask<Update>({
             // Copying outlives this task, and later updates need not wait for it.
             locks: [],
             parent: ctx.taskExtId,
-            appName: 'clustermgmt',
             background: true,
           },
         )

@@ -78,17 +78,11 @@ export const applicationSteps: readonly Step<Application>[] = [
         if (cluster !== undefined && (await otherProfileError(ctx.store, input.profileExtId, cluster)) === undefined) {
           for (const section of sections) {
             if (settings[section] === undefined) continue
+            const options = { ...clusterTask('applyClusterProfileSection', cluster), parent: ctx.taskExtId }
             const { extId } = await ctx.startTask(
               applySection,
               { clusterExtId, section, value: settings[section] },
-              {
-                ...clusterTask('applyClusterProfileSection', cluster),
-                description: `Apply ${section}`,
-                // The parent task holds the cluster's lock.
-                locks: [],
-                parent: ctx.taskExtId,
-                appName: 'clustermgmt',
-              },
+              { ...options, description: `Apply ${section}` },
             )
             tasks.push(extId)
           }

@@ -15,6 +15,7 @@ import {
   type RecordContext,
   type Step,
   type StepContext,
+  taskAbout,
   type WriteContext,
 } from '../context.ts'
 import { checkCluster, requireClusterReachable } from '../registrations/reachability.ts'
@@ -106,15 +107,8 @@ async function start(
     throw new ApiError('CONFLICT', {
       fault: `A task changes the extension of the vCenter ${ipAddress}. Wait for it, then retry.`,
     })
-  return ctx.startTask(
-    task,
-    { extId, clusterExtId, login: { username, password, port } },
-    {
-      operation,
-      affected: [{ extId, name: ipAddress, rel: VcenterExtension.rel as string }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout(operation, VcenterExtension, { extId, name: ipAddress }, clusterExtId)
+  return ctx.startTask(task, { extId, clusterExtId, login: { username, password, port } }, options)
 }
 
 async function setRegistered(

@@ -1,22 +1,20 @@
 /** Mounts storage containers on all requested ESX hosts, or on none. Source: behaviour clustermgmt.md 1.9. */
 import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
-import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { defineTask, taskAbout, type WriteContext } from '../context.ts'
 import { checkCluster } from '../registrations/reachability.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
 import { clusterFor, markedForRemoval } from './storage-containers.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 type Mounted = EntityOf<typeof DataStore>
-
-const rel = 'clustermgmt:config:storage-containers'
 
 interface Mounting {
   readonly clusterExtId: string
@@ -125,15 +123,8 @@ export async function startMount(
     await ctx.store.insert(DataStore, datastore, { pending: true })
     datastores.push(datastore)
   }
-  return ctx.startTask(
-    mountContainer,
-    { clusterExtId, datastores },
-    {
-      operation: 'Mount Storage Container',
-      affected: [{ extId: container.extId, name: container.name, rel }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout('Mount Storage Container', StorageContainer, container, clusterExtId)
+  return ctx.startTask(mountContainer, { clusterExtId, datastores }, options)
 }
 
 export async function startUnmount(
@@ -155,15 +146,8 @@ export async function startUnmount(
     const users = running.map((vm) => `"${vm.name ?? vm.extId}"`).join(', ')
     throw new ApiError('DATASTORE_IN_USE', { name: request.datastoreName, users })
   }
-  return ctx.startTask(
-    unmountContainer,
-    { clusterExtId, datastores },
-    {
-      operation: 'Unmount Storage Container',
-      affected: [{ extId: container.extId, name: container.name, rel }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout('Unmount Storage Container', StorageContainer, container, clusterExtId)
+  return ctx.startTask(unmountContainer, { clusterExtId, datastores }, options)
 }
 
 /** External VMs with files in the container that are registered through this datastore, or nobody knows through which. */

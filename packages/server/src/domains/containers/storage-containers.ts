@@ -10,7 +10,7 @@ import { pathOf, rowWithId } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import type { WriteContext } from '../context.ts'
+import { taskAbout, type WriteContext } from '../context.ts'
 import { refuseReadOnly, requireReachable } from '../registrations/reachability.ts'
 import { copiesOf, storageHostsOf, storagePoolOf } from '../storage-space/capacity.ts'
 import { reductionsSince } from '../storage-space/data-reduction.ts'
@@ -22,7 +22,6 @@ import { createContainer, deleteContainer, updateContainer } from './tasks.ts'
 type Container = EntityOf<typeof StorageContainer>
 type Body = BodyOf<typeof StorageContainer>
 
-const rel = 'clustermgmt:config:storage-containers'
 export function isManager(cluster: EntityOf<typeof Cluster>): boolean {
   return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
 }
@@ -74,15 +73,8 @@ export async function startContainerCreation(
   refuseAll(await containerRefusals(ctx, rules))
   await requireContainerRoom(ctx, container)
   await ctx.store.insert(StorageContainer, container, { pending: true })
-  return ctx.startTask(
-    createContainer,
-    { extId, clusterExtId },
-    {
-      operation: 'Create Storage Container',
-      affected: [{ extId, name: container.name, rel }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout('Create Storage Container', StorageContainer, container, clusterExtId)
+  return ctx.startTask(createContainer, { extId, clusterExtId }, options)
 }
 
 /** A single copy without a requested host goes to the host with the fewest pinned containers. */
@@ -124,15 +116,8 @@ export async function startContainerUpdate(
   if (stored.isMarkedForRemoval === true) throw markedForRemoval(stored)
   await requireContainerRoom(ctx, container)
   await ctx.store.touch(StorageContainer, stored.extId)
-  return ctx.startTask(
-    updateContainer,
-    { container },
-    {
-      operation: 'Update Storage Container',
-      affected: [{ extId: stored.extId, name: container.name, rel }],
-      clusterExtIds: [cluster.extId],
-    },
-  )
+  const options = taskAbout('Update Storage Container', StorageContainer, container, cluster.extId)
+  return ctx.startTask(updateContainer, { container }, options)
 }
 
 export async function startContainerRemoval(
@@ -165,15 +150,9 @@ export async function startContainerRemoval(
     )
   }
   await ctx.store.update(StorageContainer, stored.extId, { isMarkedForRemoval: true })
-  return ctx.startTask(
-    deleteContainer,
-    { extId: stored.extId, clusterExtId: cluster.extId, ignoreSmallFiles },
-    {
-      operation: 'Delete Storage Container',
-      affected: [{ extId: stored.extId, name: stored.name, rel }],
-      clusterExtIds: [cluster.extId],
-    },
-  )
+  const input = { extId: stored.extId, clusterExtId: cluster.extId, ignoreSmallFiles }
+  const options = taskAbout('Delete Storage Container', StorageContainer, stored, cluster.extId)
+  return ctx.startTask(deleteContainer, input, options)
 }
 
 export const markedForRemoval = (container: Container): ApiError =>

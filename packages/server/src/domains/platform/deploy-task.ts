@@ -145,7 +145,6 @@ async function startPart(
       affected: [{ extId, name: manager.config.name, rel: 'platform:config:domain_manager' }],
       ...(manager.hostingClusterExtId === undefined ? {} : { clusterExtIds: [manager.hostingClusterExtId] }),
       parent: ctx.taskExtId,
-      appName: 'platform',
     },
   )
   return { keep: task.extId }

@@ -3,7 +3,7 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { ApiError, AppMessage } from '../../core/api-error.ts'
 import { inTurn } from '../../core/tasks/in-turn.ts'
-import type { StepContext, TaskEnd } from '../context.ts'
+import { type StepContext, type TaskEnd, taskAbout } from '../context.ts'
 import { beginMaintenance, HostMaintenance, type HostOfCluster, hostTasks } from './host-maintenance.ts'
 
 export interface EvacuationRefusals {
@@ -63,9 +63,6 @@ export async function repopulateAfter(ctx: StepContext, host: HostOfCluster, tim
 }
 
 const subtaskOf = (ctx: StepContext, { hostExtId, clusterExtId }: HostOfCluster, operation: string, name: string) => ({
-  operation,
-  affected: [{ extId: hostExtId, name, rel: Host.rel as string }],
-  clusterExtIds: [clusterExtId],
+  ...taskAbout(operation, Host, { extId: hostExtId, name }, clusterExtId),
   parent: ctx.taskExtId,
-  appName: 'clustermgmt',
 })

@@ -2,6 +2,7 @@
  * Attach and detach of a volume group, for VMs and for external clients: the request claims the attachment, a task
  * connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
  */
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import type { TaskStarted } from '../../core/handlers.ts'
 import {
   type Attachment,
@@ -12,8 +13,15 @@ import {
   requireMade,
   touchEnds,
 } from '../block-volumes/attachments.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
-import { type AffectedEntity, defineTask, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
+import { requireUsable } from '../block-volumes/groups.ts'
+import {
+  type AffectedEntity,
+  affected,
+  defineTask,
+  type RecordContext,
+  type StepContext,
+  type WriteContext,
+} from '../context.ts'
 
 type Act = (ctx: StepContext, attachment: Attachment) => Promise<unknown>
 type Write = (ctx: RecordContext, attachment: Attachment) => Promise<void>
@@ -46,7 +54,7 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
   const attachTask = attachTaskOf(kind)
   const detachTask = detachTaskOf(kind)
   const about = (group: Group, consumer: C) => ({
-    affected: [kind.affected(consumer), affected(group)],
+    affected: [kind.affected(consumer), affected(VolumeGroup, group)],
     clusterExtIds: [group.clusterReference],
   })
   return {

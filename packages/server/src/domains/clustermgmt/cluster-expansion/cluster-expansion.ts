@@ -6,7 +6,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'
-import { implement, type WriteContext } from '../../context.ts'
+import { affected, implement, type WriteContext } from '../../context.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { topologyTask } from '../cluster-task.ts'
 import { requireNodeCluster } from '../topology/nodes.ts'
@@ -49,7 +49,7 @@ export const clusterExpansion = implement(
       }
       const definition = body.shouldSkipRemove === true ? checkNodeRemoval : removeNodes
       const options = topologyTask('Remove Node', cluster)
-      const leaving = hosts.map(({ extId, hostName: name }) => ({ extId, name, rel: Host.rel as string }))
+      const leaving = hosts.map(({ extId, hostName: name }) => affected(Host, { extId, name }))
       const task = await ctx.startTask(definition, removal, {
         ...options,
         affected: [...options.affected, ...leaving],

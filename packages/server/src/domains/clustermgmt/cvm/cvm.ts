@@ -8,7 +8,7 @@ import { ApiError, invalid } from '../../../core/api-error.ts'
 import { itemWithId, listOf } from '../../../core/standard.ts'
 import type { ControllerVmSize } from '../../../drivers/controller-vms.ts'
 import { refuseManager } from '../../containers/storage-containers.ts'
-import { implement, parentOf, type ReadContext, type WriteContext } from '../../context.ts'
+import { affected, implement, parentOf, type ReadContext, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { usableMemoryBytes } from '../../scheduling/placement.ts'
 import { loadsIn } from '../../scheduling/scheduler.ts'
@@ -71,16 +71,13 @@ async function reconfigure(ctx: Context, spec: Spec) {
   // From now on no VM takes the memory that a controller VM is to get.
   for (const { host, size } of changing)
     await ctx.store.observe(Host, host.extId, { nextControllerVmMemoryBytes: size.memorySizeBytes })
+  const changes = changing.map(({ host, size }) => ({ hostExtId: host.extId, size }))
   const task = await ctx.startTask(
     reconfigureControllerVms,
-    { clusterExtId: cluster.extId, changes: changing.map(({ host, size }) => ({ hostExtId: host.extId, size })) },
+    { clusterExtId: cluster.extId, changes },
     {
       operation: 'Reconfigure CVMs',
-      affected: hosts.map((host) => ({
-        extId: controllerVmId(host.extId),
-        name: controllerVmName(host),
-        rel: Cvm.rel as string,
-      })),
+      affected: hosts.map((host) => affected(Cvm, { extId: controllerVmId(host.extId), name: controllerVmName(host) })),
       clusterExtIds: [cluster.extId],
     },
   )

@@ -11,7 +11,7 @@ import type { World } from '../../../core/world.ts'
 import type { ControllerVmSize } from '../../../drivers/controller-vms.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { CancelAccepted, defineTask, type RecordContext, type StepContext } from '../../context.ts'
+import { CancelAccepted, defineTask, type RecordContext, type StepContext, taskAbout } from '../../context.ts'
 import { checkCluster } from '../../registrations/reachability.ts'
 import type { HostOfCluster } from '../../scheduling/host-maintenance.ts'
 import { loadsIn } from '../../scheduling/scheduler.ts'
@@ -137,22 +137,12 @@ async function roll(ctx: StepContext, { clusterExtId, changes }: Roll): Promise<
   }
 }
 
-const startResize = async (ctx: RecordContext, change: Resize): Promise<{ readonly extId: string }> =>
-  ctx.startTask(resizeControllerVm, change, {
-    operation,
-    affected: [
-      {
-        extId: controllerVmId(change.hostExtId),
-        name: await nameOf(ctx.store, change.hostExtId),
-        rel: Cvm.rel as string,
-      },
-    ],
-    clusterExtIds: [change.clusterExtId],
-    // The parent task holds the lock of the controller VM.
-    locks: [],
-    parent: ctx.taskExtId,
-    appName: 'clustermgmt',
-  })
+async function startResize(ctx: RecordContext, change: Resize): Promise<{ readonly extId: string }> {
+  const { hostExtId, clusterExtId } = change
+  const controllerVm = { extId: controllerVmId(hostExtId), name: await nameOf(ctx.store, hostExtId) }
+  const options = { ...taskAbout(operation, Cvm, controllerVm, clusterExtId), parent: ctx.taskExtId }
+  return ctx.startTask(resizeControllerVm, change, options)
+}
 
 async function nameOf(store: Reader, hostExtId: string): Promise<string> {
   const host = await store.get(Host, hostExtId)

@@ -8,7 +8,7 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import { notFound } from '../../../core/standard.ts'
 import type { Drive, PartitionType } from '../../../drivers/drives.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
+import { defineTask, type StepContext, taskAbout, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { type DiskRow, recordDisks } from '../../storage-space/disks.ts'
@@ -51,11 +51,8 @@ export async function startAddition(
     callsOff,
   }
   // It waits for the task that removes the disk, which has the same lock.
-  return ctx.startTask(addDisk, input, {
-    operation: 'Add Disk',
-    affected: [{ extId: drive.extId, name: serialNumber, rel: Disk.rel as string }],
-    clusterExtIds: [cluster.extId],
-  })
+  const named = { extId: drive.extId, name: serialNumber }
+  return ctx.startTask(addDisk, input, taskAbout('Add Disk', Disk, named, cluster.extId))
 }
 
 /** @throws ApiError 404 unless the drive is in a slot of a host that stores data */

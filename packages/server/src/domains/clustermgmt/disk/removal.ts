@@ -7,7 +7,14 @@ import { rowWithId } from '../../../core/standard.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { CancelAccepted, defineTask, type StepContext, throwIfCanceled, type WriteContext } from '../../context.ts'
+import {
+  CancelAccepted,
+  defineTask,
+  type StepContext,
+  taskAbout,
+  throwIfCanceled,
+  type WriteContext,
+} from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { isWorking, poolUsage } from '../../storage-space/capacity.ts'
@@ -32,18 +39,12 @@ export async function startRemoval(ctx: WriteContext, disk: DiskRow): Promise<Ta
   const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   requireReachable(ctx, cluster)
   if (disk.status !== 'NORMAL') throw new ApiError('DISK_REMOVAL_IN_PROGRESS', { serialNumber })
-  await requireDispensable(ctx, disk, { diskExtId: disk.extId, hostExtId, clusterExtId })
+  const at = { diskExtId: disk.extId, hostExtId, clusterExtId }
+  await requireDispensable(ctx, disk, at)
   const sharing = { sharedByHostExtId: hostExtId }
   await requireIdleTopology(ctx.store, cluster, sharing)
-  const task = await ctx.startTask(
-    removeDisk,
-    { diskExtId: disk.extId, hostExtId, clusterExtId },
-    {
-      operation: 'Remove Disk',
-      affected: [{ extId: disk.extId, name: serialNumber, rel: Disk.rel as string }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const named = { extId: disk.extId, name: serialNumber }
+  const task = await ctx.startTask(removeDisk, at, taskAbout('Remove Disk', Disk, named, clusterExtId))
   await lockTopology(ctx.store, clusterExtId, task.extId, sharing)
   await ctx.store.update(Disk, disk.extId, {
     status: 'MARKED_FOR_REMOVAL_BUT_NOT_DETACHABLE',

@@ -7,6 +7,7 @@ import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import {
+  affected,
   defineTask,
   type RecordContext,
   type Step,
@@ -198,10 +199,8 @@ export async function endEvacuation(ctx: StepContext, input: Evacuating): Promis
 /** The VMs that left. */
 async function report(ctx: RecordContext, input: Evacuating): Promise<void> {
   const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
-  for (const { extId, name } of await ctx.store.getMany(Vm, movedVmExtIds))
-    ctx.affect({ extId, name, rel: Vm.rel as string })
-  for (const { extId, name } of await ctx.store.getMany(ExternVm, movedVmExtIds))
-    ctx.affect({ extId, ...(name === undefined ? {} : { name }), rel: ExternVm.rel as string })
+  for (const kind of [Vm, ExternVm])
+    for (const vm of await ctx.store.getMany(kind, movedVmExtIds)) ctx.affect(affected(kind, vm))
   ctx.complete([
     { name: 'vmExtIds', value: movedVmExtIds },
     { name: 'shutdownVmExtIds', value: stoppedVmExtIds },

@@ -9,7 +9,7 @@ import {
 } from '@hyperplane/contract/clustermgmt/host-maintenance'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import { implement, parentOf, type TaskOptions, type WriteContext } from '../../context.ts'
+import { implement, parentOf, taskAbout, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { requireVcenter } from '../../registrations/vcenter.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
@@ -100,11 +100,8 @@ async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): 
   return task
 }
 
-const taskOf = (operation: string, { extId, hostName: name, cluster }: HostEntity): TaskOptions => ({
-  operation,
-  affected: [{ extId, name, rel: Host.rel as string }],
-  clusterExtIds: [cluster.uuid],
-})
+const taskOf = (operation: string, { extId, hostName: name, cluster }: HostEntity) =>
+  taskAbout(operation, Host, { extId, name }, cluster.uuid)
 
 /** @throws ApiError 400, 409, 503 */
 function clusterOf(ctx: Context, { vcenterInfo }: Leaving, signedIn: SignIn | undefined): EntityOf<typeof Cluster> {

@@ -2,7 +2,7 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
-import type { RecordContext, StepContext, TaskDefinition, TaskEnd } from '../../context.ts'
+import { affected, type RecordContext, type StepContext, type TaskDefinition, type TaskEnd } from '../../context.ts'
 import { evacuation, HostMaintenance, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 
@@ -44,10 +44,9 @@ export const forEachVm = <I extends VmOfHost>(
       return record.startTask(task, input(vmExtId), {
         operation,
         description: descriptions[operation],
-        affected: [{ extId: vmExtId, rel: Vm.rel as string, ...(vm === undefined ? {} : { name: vm.name }) }],
+        affected: [affected(Vm, vm ?? { extId: vmExtId })],
         ...(vm?.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
         parent: ctx.taskExtId,
-        appName: 'vmm',
       })
     },
   })

@@ -6,6 +6,7 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import {
+  affected,
   defineTask,
   implement,
   parentOf,
@@ -176,15 +177,13 @@ async function start(
 ): Promise<TaskStarted> {
   const cluster = parentOf(ctx, 'clusterExtId', Cluster)
   requireReachable(ctx, cluster)
+  const named = { extId: server.extId, name: server.serverName }
   return ctx.startTask(
     task,
     { clusterExtId: cluster.extId, server },
     {
       operation,
-      affected: [
-        { extId: server.extId, name: server.serverName, rel: RsyslogServer.rel as string },
-        { extId: cluster.extId, name: cluster.name, rel: Cluster.rel ?? 'clustermgmt:config:cluster' },
-      ],
+      affected: [affected(RsyslogServer, named), affected(Cluster, cluster)],
       clusterExtIds: [cluster.extId],
     },
   )

@@ -12,6 +12,7 @@ import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import type { Reader } from '../../../store/store.ts'
 import {
   type AffectedEntity,
+  affected,
   defineTask,
   parentOf,
   type RecordContext,
@@ -92,7 +93,7 @@ export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
 }
 
 /**
- * @param affected default: the SNMP configuration
+ * @param entity default: the SNMP configuration
  * @throws ApiError 503, and the faults of the change
  */
 export async function startSnmpChange<I extends object>(
@@ -100,7 +101,7 @@ export async function startSnmpChange<I extends object>(
   cluster: EntityOf<typeof Cluster>,
   { operation, faults, task }: SnmpChange<I>,
   input: I,
-  affected: AffectedEntity = { extId: snmpConfigId(cluster.extId), rel: SnmpSettings.rel as string },
+  entity: AffectedEntity = affected(SnmpSettings, { extId: snmpConfigId(cluster.extId) }),
 ): Promise<TaskStarted> {
   requireReachable(ctx, cluster)
   // Tasks that come first may change what this one is judged by: it is judged after them.
@@ -111,9 +112,9 @@ export async function startSnmpChange<I extends object>(
     { ...input, clusterExtId: cluster.extId },
     {
       operation,
-      affected: [affected],
+      affected: [entity],
       clusterExtIds: [cluster.extId],
-      locks: [cluster.extId, affected.extId],
+      locks: [cluster.extId, entity.extId],
     },
   )
 }

@@ -17,6 +17,7 @@ import {
   type StepContext,
 } from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
+import { clusterTask } from '../cluster-task.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
 import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'
 
@@ -113,11 +114,7 @@ export const sslCertificate = implement(
       await ctx.store.touch(SSLCertificate, clusterExtId)
       const pair = prepared as CertificatePair | undefined
       const input = { clusterExtId, ...(pair === undefined ? {} : { pair }) }
-      return ctx.startTask(updateCertificate, input, {
-        operation: 'Update SSL Certificate',
-        affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
-        clusterExtIds: [clusterExtId],
-      })
+      return ctx.startTask(updateCertificate, input, clusterTask('Update SSL Certificate', cluster))
     },
   },
   {

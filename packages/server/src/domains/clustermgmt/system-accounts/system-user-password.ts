@@ -8,7 +8,14 @@ import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import { listOf, notFound } from '../../../core/standard.ts'
 import type { SystemAccountAccess } from '../../../drivers/system-accounts.ts'
 import { brokenRules, classesIn, isHighStrength } from '../../accounts/password-policy.ts'
-import { defineTask, implement, type ReadContext, type RecordContext, type StepContext } from '../../context.ts'
+import {
+  defineTask,
+  implement,
+  type ReadContext,
+  type RecordContext,
+  type StepContext,
+  taskAbout,
+} from '../../context.ts'
 import {
   type Account,
   type AccountRef,
@@ -113,18 +120,9 @@ export const systemUserPassword = implement(
       const { systemType, username, cluster, host } = account
       const ref = { extId, clusterExtId: cluster.extId, ...(host === undefined ? {} : { hostExtId: host.extId }) }
       const input = { ...ref, newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) }
-      return ctx.startTask(changePassword, input, {
-        operation: 'ChangePassword',
-        description: 'Update system user password',
-        affected: [
-          {
-            extId,
-            name: `${systemType} ${username} user password`,
-            rel: 'security:config:system-user-passwords',
-          },
-        ],
-        clusterExtIds: [cluster.extId],
-      })
+      const named = { extId, name: `${systemType} ${username} user password` }
+      const options = taskAbout('ChangePassword', SystemUserPassword, named, cluster.extId)
+      return ctx.startTask(changePassword, input, { ...options, description: 'Update system user password' })
     },
   },
   {

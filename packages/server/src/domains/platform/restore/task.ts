@@ -29,7 +29,6 @@ function stepsOf(name: string, part: TaskDefinition<RestoreInput>, reached: numb
           description: `Restore: ${name}`,
           affected: [],
           parent: ctx.taskExtId,
-          appName: 'platform',
         })
         return { keep: task.extId }
       },
