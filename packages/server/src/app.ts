@@ -1,8 +1,10 @@
+import type { Server } from 'node:net'
 import { contract } from '@hyperplane/contract'
 import { control as controlContract } from '@hyperplane/contract/control'
 import { pino } from 'pino'
 import { ClientAuthorities } from './app/client-authorities.ts'
 import { diskSpaceFault } from './app/disk-space.ts'
+import { standbySocket } from './app/standby.ts'
 import { WorldSites } from './app/world-sites.ts'
 import type { Config } from './config/config.ts'
 import { Control } from './control/control.ts'
@@ -31,7 +33,8 @@ export interface App
   readonly worlds: Worlds
   siteOf(world: string): Site | undefined
   readonly controlSite: Site | undefined
-  listen(): Promise<{ url: string }>
+  /** @param open listens on the port already, and gets no further connections */
+  listen(open?: Server): Promise<{ url: string }>
   close(): Promise<void>
 }
 
@@ -39,16 +42,17 @@ type DataFolder = ReturnType<typeof openDataFolder>
 
 /** @throws StartRefusal */
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
+  let folder: DataFolder
+  try {
+    // A standby tries again later, and serves clients meanwhile.
+    folder = openDataFolder(config.data, config.standby ? 0 : undefined)
+  } catch (error) {
+    throw refusalToStart(error, config.data)
+  }
   const log = pino(
     { level: options.logLevel ?? 'warn', redact: ['authorization', 'apiKey', 'password', '*.authorization'] },
     pino.destination(2),
   )
-  let folder: DataFolder
-  try {
-    folder = openDataFolder(config.data)
-  } catch (error) {
-    throw refusalToStart(error, config.data)
-  }
   try {
     return await start(config, options, folder, log)
   } catch (error) {
@@ -106,6 +110,7 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
     tls: certificate && { ...certificate.current, certificateOf },
     worldSite: (name) => sites.get(name),
     ...{ controlSite, pages: pages.answer, observe: pages.observe, log, setTimer: real.setTimer },
+    standbySocket: config.standby ? standbySocket(config) : undefined,
   })
   certificate?.attach(server)
   const authorities = new ClientAuthorities(worlds, server, log, isClosing)
@@ -113,9 +118,9 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
   return createAppObject(
     { config, worlds, home, opened, sites, controlSite },
     {
-      async listen() {
+      async listen(open) {
         await authorities.refresh()
-        const { url } = await server.listen()
+        const { url } = await server.listen(open)
         state.isListening = true
         state.port = Number(new URL(url).port)
         await control?.listening(server, url)

@@ -1,11 +1,11 @@
 import './boot/node-version.js'
 import { mkdirSync } from 'node:fs'
+import type { Standby } from './app/standby.ts'
 
 // Imports follow the version check: an older Node would fail at the first one that it does not support.
 await import('./boot/source-loader.ts')
 const { readConfig, InformationRequest } = await import('./config/config.ts')
-const { reasonOf, StartRefusal } = await import('./core/start-refusal.ts')
-const { diskFault } = await import('./store/disk-fault.ts')
+const { StartRefusal } = await import('./core/start-refusal.ts')
 
 /** Below the 10 s that a stop may take. */
 const stopMillis = 9_000
@@ -50,18 +50,26 @@ async function start(): Promise<void> {
   makeFolder(`${config.data}/cache`)
   enableCompileCache(`${config.data}/cache`)
   const { createApp } = await import('./app.ts')
+  const { Standby } = await import('./app/standby.ts')
+  const { refusalToListen } = await import('./app/refusal-to-listen.ts')
   const { giveBackMemory } = await import('./worlds/give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
-  const opening = createApp(config, {
-    tell: (line) => print([line]),
-    worldsGone: () => void giveBackMemory().catch(() => undefined),
-  })
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
+  const standby = config.standby ? new Standby(config, (line) => print([line])) : undefined
+  let began = 0
+  const open = () => {
+    if (standby?.server !== undefined) began = performance.now()
+    return createApp(config, {
+      tell: (line) => print([line]),
+      worldsGone: () => void giveBackMemory().catch(() => undefined),
+    })
+  }
+  const opening = standby === undefined ? open() : standby.open(open)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening, standby))
   const app = await opening
   // Before anything else can fail: a generated password is shown only once.
   print(app.banner)
   if (stopped) return
-  const { url } = await app.listen().catch((error: unknown) => {
+  const { url } = await app.listen(standby?.server).catch((error: unknown) => {
     throw refusalToListen(error, config.host, config.port)
   })
   if (stopped) return
@@ -72,7 +80,7 @@ async function start(): Promise<void> {
     'User         admin',
     ...(config.http ? [] : [`Certificate  ${certificatePath(config)}`]),
     `World        ${config.data}`,
-    `Ready in ${Math.round(performance.now())} ms: ${api}`,
+    `Ready in ${Math.round(performance.now() - began)} ms: ${api}`,
   ])
   // Frees memory that only the start needed.
   setTimeout(() => giveBackMemory().catch(() => undefined), settleMillis).unref()
@@ -92,32 +100,15 @@ function print(lines: readonly string[]): void {
 }
 
 /** Ignores a second signal: a terminal and npm each send one for the same Ctrl-C. */
-function stop(opening: Promise<{ close(): Promise<void> }>): void {
+function stop(opening: Promise<{ close(): Promise<void> }>, standby: Standby | undefined): void {
   if (stopped) return
   stopped = true
   setTimeout(() => process.exit(0), stopMillis)
+  if (standby?.isWaiting) return void standby.close().then(() => process.exit(0))
   opening.then(
     (app) => app.close().then(() => process.exit(0), refuse),
     () => {}, // start() reports the failure
   )
-}
-
-function refusalToListen(error: unknown, host: string, port: number): unknown {
-  const code = reasonOf(error)
-  if (code === 'EADDRINUSE') {
-    return new StartRefusal(
-      `Port ${port} on ${host} is taken: stop what listens there, or choose another with --port (0 for a free one).`,
-    )
-  }
-  if (code === 'EACCES') {
-    return new StartRefusal(`This user may not listen on port ${port} of ${host}: choose one from 1024 on with --port.`)
-  }
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new StartRefusal(`${host} is no address of this machine: give an address of this machine with --host.`)
-  }
-  const fault = diskFault(error)
-  if (fault !== undefined) return new StartRefusal(`${fault} Free room on it, then start again.`, { cause: error })
-  return error
 }
 
 function refuse(error: unknown, code = 1): void {

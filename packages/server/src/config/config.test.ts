@@ -46,6 +46,7 @@ test('without options every setting has its default', () => {
     versions: 'strict',
     lockout: 'on',
     control: 'on',
+    standby: false,
     importMebibytes: 400,
     http: false,
     publicUrl: undefined,

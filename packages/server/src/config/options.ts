@@ -36,6 +36,8 @@ export interface Config {
   readonly versions: 'strict' | 'loose'
   readonly lockout: 'on' | 'off'
   readonly control: 'on' | 'off'
+  /** Shares the data folder: forwards connections to the process that holds it, and takes over when that ends. */
+  readonly standby: boolean
   readonly importMebibytes: number
   /** Only on a loopback address. */
   readonly http: boolean
@@ -98,6 +100,11 @@ export const settings: { readonly [Name in SettingName]: Setting<Config[Name]> }
   versions: choice('refuse, or accept, versions that are not served', ['strict', 'loose']),
   lockout: choice('lock a user out after failed logins', ['on', 'off']),
   control: choice('serve the control interface under /control', ['on', 'off']),
+  standby: {
+    about: 'share the data folder: forward to the process that holds it, and take over when that ends',
+    default: 'false',
+    parse: parseSwitch,
+  },
   importMebibytes: {
     argument: 'MIB',
     about: 'largest seed that a world may be imported from over HTTP, in MiB, up to 400',

@@ -21,6 +21,11 @@ export interface ReadContext<D = unknown, T = unknown, P extends string = string
   scopeOf(kind: string): Promise<TypedFilter | 'none' | undefined>
   readonly unknown: 'refuse' | 'ignore'
   warn(message: string): void
+  /**
+   * Call once for each result of a handler or presenter that follows from the store alone, not from the time or from
+   * drivers: the answer is kept for clients that poll.
+   */
+  followsStore(): void
   /** In a transaction of its own that the response does not wait for. */
   noteUse(write: (transaction: Transaction) => Promise<void>): void
 }

@@ -22,6 +22,9 @@ export interface DataFolder {
   close(): void
 }
 
+/** Another process holds the lock. */
+export class FolderInUse extends StartRefusal {}
+
 const keyBytes = 32
 const sqliteBusy = 5
 
@@ -29,7 +32,7 @@ const sqliteBusy = 5
  * The lock is an open transaction on the database `lock`: the system ends it even after a crash. Never open `lock`
  * elsewhere in this process: on POSIX, closing any handle of the file releases all its locks.
  * @param lockWaitMillis a killed process releases the lock a moment later
- * @throws StartRefusal when the folder cannot be written, or another instance uses it
+ * @throws StartRefusal when the folder cannot be written, FolderInUse when another instance uses it
  */
 export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder {
   const cannotWrite = (error: unknown) =>
@@ -56,8 +59,8 @@ export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder
   } catch (error) {
     lock?.close()
     if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) {
-      throw new StartRefusal(
-        `The data folder ${path} is in use by another instance: stop that one, or choose another folder with --data.`,
+      throw new FolderInUse(
+        `The data folder ${path} is in use by another instance: stop that one, or choose another folder with --data. Instances that are all started with --standby share one.`,
       )
     }
     throw cannotWrite(error)

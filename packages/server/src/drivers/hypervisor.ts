@@ -293,4 +293,6 @@ export interface GuestView {
   readonly upSince: number | undefined
   /** Start of the guest's kernel; milliseconds since 1970. */
   readonly bootedAt: number | undefined
+  /** The view changes with stored facts only, no longer with time. A driver of real guests never says so. */
+  readonly isSettled: boolean
 }

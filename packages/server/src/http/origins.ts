@@ -14,6 +14,9 @@ export interface OriginOptions {
 export const hostOf = (request: IncomingMessage, { authority }: Target): string | undefined =>
   authority ?? request.headers.host
 
+export const originAt = (scheme: string, host: string, port: number): string =>
+  `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+
 export class Origins {
   port = 0
   readonly #options: OriginOptions

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server } from 'node:net'
 import type { Clock } from '../core/time/clock.ts'
 import { AnswerHeads } from './answers/head.ts'
 import { Refusals } from './answers/refusals.ts'
@@ -7,7 +8,7 @@ import type { ServerCertificate } from './certificates/make.ts'
 import { ConsoleSockets } from './consoles.ts'
 import type { Site } from './exchange.ts'
 import { type HandlerOptions, RequestHandler } from './handler.ts'
-import { Origins } from './origins.ts'
+import { Origins, originAt } from './origins.ts'
 import type { Profile } from './profiles/names.ts'
 import { Sites } from './sites.ts'
 import { BrokenConnections } from './wire/broken.ts'
@@ -26,10 +27,13 @@ export interface HttpServerOptions extends Pick<HandlerOptions, 'controlSite' | 
   /** By name in lower case; `default` always has one. */
   readonly worldSite: (name: string) => Site | undefined
   readonly setTimer: Clock['setTimer']
+  /** Unix socket on which standbys forward connections; undefined: none may. */
+  readonly standbySocket: string | undefined
 }
 
 export interface HttpServer {
-  listen(): Promise<{ url: string }>
+  /** @param open listens on the port already, and gets no further connections */
+  listen(open?: Server): Promise<{ url: string }>
   /** Opens a port for one world. @param port 0: a free one */
   listenFor(world: string, port: number): Promise<number>
   /** Also closes its connections. */
@@ -85,9 +89,10 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   const ports = new Ports(host, servers, worldPorts)
 
   return {
-    async listen() {
-      origins.port = await ports.listen(options.port)
-      return { url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${origins.port}` }
+    async listen(open) {
+      origins.port = await ports.listen(open ?? options.port)
+      if (options.standbySocket !== undefined) await ports.listenForStandbys(options.standbySocket)
+      return { url: originAt(scheme, host, origins.port) }
     },
     listenFor: (world, port) => ports.listenFor(world, port),
     unlisten: (port) => ports.unlisten(port),

@@ -94,6 +94,7 @@ export class Acting {
       scope: 'all',
       version: operation.versions[0] as string,
       warnings: [],
+      parts: { followStore: 0 },
       input: { ...input, rawBody: body },
       ids: world.ids,
     })

@@ -147,6 +147,8 @@ export interface Store extends Reader {
   setMetas(values: Readonly<Record<string, string>>): void
   /** Between two commits: writes wait, reads continue. `beside` runs at the moment that is copied. */
   copyTo(file: string, beside?: () => void): Promise<void>
+  /** Ended transactions, committed or not: what was read stays true until the number changes. */
+  readonly transactions: number
   /** undefined: the disk accepts writes. */
   readonly fault: string | undefined
   /** As `fault`; makes a new write if there was one. */

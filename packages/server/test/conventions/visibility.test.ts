@@ -3,12 +3,12 @@
  * in an answer. Generated from the contract. Source: behaviour conventions 16, iam.md 9.4.
  */
 import assert from 'node:assert/strict'
-import { dirname } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract, type Operation, type Resource, walk } from '@hyperplane/contract'
 import { aRobot, aRole, grant } from '../api/iam/people.ts'
 import { makeConflicts } from '../kinds/vmm/vm-startup-policy.ts'
 import { create, creations } from '../support/creations.ts'
+import { existing, pathOf, requiredOptions, resources, valueAt } from '../support/existing.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 const operations = contract.flatMap((namespace) => namespace.operations)
@@ -27,7 +27,6 @@ before(async () => {
 })
 after(() => app.close())
 
-const resources = new Map(contract.flatMap((namespace) => namespace.resources).map((kind) => [kind.kind, kind]))
 const viewsOf = (kind: string): readonly string[] =>
   operations
     .filter(({ verb, resource }) => (verb === 'get' || verb === 'list') && resource?.kind === kind)
@@ -44,79 +43,7 @@ const namedKinds = (operation: Operation): readonly (readonly [parameter: string
 /** Without a body: faults of a body would precede the refusal of the path. */
 const isBare = (operation: Operation): boolean => !operation.bodyRequired && operation.roles !== 'everyone'
 
-const valueAt = (entity: any, path: string): any => path.split('/').reduce((at, name) => at?.[name], entity)
-
-/** Values of the path's parameters that name stored entities, the innermost under its parent; undefined: the demo has none. */
-async function existing(operation: Operation): Promise<Record<string, string> | undefined> {
-  const values: Record<string, string> = {}
-  const { parent, kind: listed } = operation.resource ?? {}
-  if (operation.verb === 'list' && parent !== undefined && operation.path.includes(`{${parent.param}}`)) {
-    const stored =
-      operation.resource?.derived === true
-        ? []
-        : await app.store.find(resources.get(listed as string) as Resource, { limit: 1 })
-    if (stored[0] !== undefined) values[parent.param] = valueAt(stored[0], parent.field)
-  }
-  for (const [parameter, name] of Object.entries(operation.pathKinds).reverse()) {
-    const kind = resources.get(name)
-    if (values[parameter] !== undefined || kind === undefined || kind.derived === true) continue
-    const [entity] = await app.store.find(kind, { limit: 1 })
-    if (entity === undefined) return undefined
-    values[parameter] = (entity as any).extId
-    const parentId = kind.parent === undefined ? undefined : valueAt(entity, kind.parent.field)
-    if (kind.parent !== undefined && parentId !== undefined) values[kind.parent.param] = parentId
-  }
-  // A list below a derived entity names it before its last segment.
-  const last = /\{(\w+)\}(\/[\w-]+)?$/.exec(withoutAction(operation))?.[1]
-  return last === undefined || values[last] !== undefined ? values : await derived(operation, last)
-}
-
-const withoutAction = ({ path }: Operation): string => path.replace(/\/\$actions\/.*/, '')
-
-/** A row that is not stored under its own id: one of its parent's list, else one of the parent's document. */
-async function derived(operation: Operation, parameter: string): Promise<Record<string, string> | undefined> {
-  const [, parentParameter, rows] = /\{(\w+)\}\/([\w-]+)\/\{\w+\}(?:\/[\w-]+)?$/.exec(withoutAction(operation)) ?? []
-  const parentKind = resources.get(operation.pathKinds[parentParameter ?? ''] ?? '')
-  if (operation.path.endsWith(`/{${parameter}}`) && !operation.path.replace(`{${parameter}}`, '').includes('{')) {
-    const [first] = (
-      await app.call('GET', `/${operation.namespace}/${operation.versions[0]}${dirname(operation.path)}`)
-    ).data
-    return first && { [parameter]: first.extId }
-  }
-  if (parentParameter === undefined || parentKind === undefined || parentKind.derived === true) return undefined
-  const kind = operation.pathKinds[parameter]
-  const lists = operations.filter(
-    ({ verb, resource }) => verb === 'list' && kind !== undefined && resource?.kind === kind,
-  )
-  const list = lists.find(({ path }) => path.includes(`{${parentParameter}}`)) ?? lists[0]
-  const above = parentKind.parent
-  for (const parent of await app.store.find(parentKind, { limit: 100 })) {
-    const values = {
-      [parentParameter]: (parent as any).extId,
-      ...(above === undefined ? {} : { [above.param]: valueAt(parent, above.field) }),
-    }
-    const field = rows!.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
-    const found = list === undefined ? valueAt(parent, field) : (await app.call('GET', pathOf(list, values))).data
-    // An external subnet of a VPC is a reference.
-    if (found?.[0] !== undefined) return { ...values, [parameter]: found[0].extId ?? found[0].subnetReference }
-  }
-  return undefined
-}
-
 const someId = '11111111-2222-4333-8444-555555555555'
-const pathOf = (operation: Operation, values: Readonly<Record<string, string>>): string => {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => {
-    assert.ok(values[name] !== undefined, `${operation.key}: no value of {${name}}`)
-    return values[name]
-  })
-  return `/${operation.namespace}/${operation.versions[0]}${path}`
-}
-
-const requiredOptions = (operation: Operation): string =>
-  operation.query['$startTime'] === undefined
-    ? ''
-    : '?$startTime=2026-03-02T08:00:00Z&$endTime=2026-03-02T08:30:00Z&$samplingInterval=60'
-
 async function asked(operation: Operation, path: string, apiKey: string) {
   return app.call(operation.method, `${path}${requiredOptions(operation)}`, {
     apiKey,
@@ -140,7 +67,7 @@ test('a custom role with a single operation finds nothing under an entity that i
   for (const operation of operations.filter((one) => isBare(one) && namedKinds(one).length > 0)) {
     // A task of the demo has no result: unconfigured-node.test.ts asks for one of another user.
     if (operation.namespace === 'storage' || operation.id === 'fetchTaskResponse') continue
-    const values = await existing(operation)
+    const values = await existing(app, operation)
     if (values === undefined) {
       unchecked.push(operation.key)
       continue
@@ -263,7 +190,7 @@ test('names of entities that the caller may not see are left out, and are presen
   const unchecked: string[] = []
   for (const operation of repeating) {
     if (operation.namespace === 'storage') continue
-    const values = await existing(operation)
+    const values = await existing(app, operation)
     if (values === undefined) {
       unchecked.push(operation.key)
       continue

@@ -1,49 +1,14 @@
 /** The real process: its output, its exit codes, and its restart after any end. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { compiledSources } from '../support/compiled.ts'
+import { before, describe, test } from 'node:test'
+import { type Launch, launch, newFolder, parent, start } from '../support/service-process.ts'
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const users = '/api/iam/v4.1.b2/authn/users'
-
-let parent: string
-const running = new Set<ChildProcess>()
-before(() => {
-  parent = mkdtempSync(join(tmpdir(), 'hyperplane-start-'))
-})
-after(() => {
-  for (const child of running) child.kill('SIGKILL')
-  rmSync(parent, { recursive: true })
-})
-
-const newFolder = () => mkdtempSync(join(parent, 'data-'))
-
-interface Launch {
-  readonly argv?: readonly string[]
-  readonly env?: Readonly<Record<string, string>>
-  readonly nodeOptions?: readonly string[]
-}
-
-function launch({ argv = [], env = {}, nodeOptions = [] }: Launch) {
-  // An empty working directory, and no environment variable that could be a setting.
-  const cwd = mkdtempSync(join(parent, 'cwd-'))
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeOptions, main, ...argv], {
-    cwd,
-    env: { PATH: process.env['PATH'], ...compiledSources, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  running.add(child)
-  child.once('exit', () => running.delete(child))
-  return child
-}
 
 /** Runs a process that should end by itself. A process that serves instead is killed, which its exit code shows. */
 async function outcome({ argv = [], ...rest }: Launch) {
@@ -60,31 +25,6 @@ async function outcome({ argv = [], ...rest }: Launch) {
 /** The content of the world does not matter for most tests, and takes time. */
 const startEmpty = (data: string, { argv = [], ...rest }: Launch = {}) =>
   start(data, { argv: ['--seed', 'empty', ...argv], ...rest })
-
-/** Starts a process that should serve, and resolves at its ready line. */
-async function start(data: string, { argv = [], ...rest }: Launch = {}) {
-  const child = launch({ argv: ['--port', '0', '--data', data, ...argv], ...rest })
-  const stderr = text(child.stderr)
-  const lines: string[] = []
-  let partial = ''
-  for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    const [last, ...complete] = (partial + chunk).split('\n').reverse() as [string, ...string[]]
-    lines.push(...complete.reverse())
-    partial = last
-    if (lines.at(-1)?.startsWith('Ready in ')) break
-  }
-  const url = /^Ready in \d+ ms: (https?:\/\/\S+\/api)$/.exec(lines.at(-1) ?? '')?.[1]
-  if (url === undefined) assert.fail(`not ready: ${lines.join('\n')} ${await stderr}`)
-  return {
-    url,
-    lines,
-    async end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null> {
-      child.kill(signal)
-      const [code] = await once(child, 'exit')
-      return code
-    },
-  }
-}
 
 /** Status of listUsers for these credentials, by a client that trusts only the certificate of the service. */
 async function statusOf(url: string, data: string, credentials?: string): Promise<number | undefined> {

@@ -72,7 +72,7 @@ export async function callInProcess(
       certificate: options.certificate,
       address: options.address ?? '192.0.2.1',
       unknown: options.unknown ?? 'refuse',
-      readBody: async () => bytes,
+      ...(verb === 'GET' && bytes.length === 0 ? {} : { readBody: async () => bytes }),
     } as const
     return send(app, verb, to, request, options)
   }

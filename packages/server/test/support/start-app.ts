@@ -98,6 +98,7 @@ const usual: Omit<Config, 'data'> = {
   versions: 'strict',
   lockout: 'on',
   control: 'on',
+  standby: false,
   importMebibytes: 400,
   http: true,
   publicUrl: undefined,

@@ -96,7 +96,7 @@ function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming
   if (body === undefined || body === '' || call.request.method === 'HEAD') return { ...texts, own }
   if (refused === undefined && showsSecrets(operation))
     return { ...texts, own: `${own},"answer":{${bodyMembers(redactedAnswer(operation, body))}}` }
-  if (holdsSecretDetails(operation, body))
+  if (holdsSecretDetails(operation, body, bytes))
     return { ...texts, own: `${own},"answer":{${bodyMembers(withoutSecretDetails(body))}}` }
   return { ...texts, own: `${own},"answer":{"mediaType":"application/json",`, answer: sentBody(body, bytes) }
 }

@@ -15,6 +15,8 @@ export interface Call {
   readonly warnings: string[]
   readonly input: RequestInput & { readonly rawBody: unknown }
   readonly ids: Ids
+  /** Handler and presenters that said `followsStore`. */
+  readonly parts: { followStore: number }
 }
 
 export interface Targets {

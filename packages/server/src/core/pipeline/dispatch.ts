@@ -9,6 +9,7 @@ import type { SpooledParts } from '../input/spooled-form.ts'
 import type { Call, Targets } from './call.ts'
 import { FaultSite, namesForFaultRules } from './fault-site.ts'
 import { readInput } from './input.ts'
+import { KeptReads } from './kept-reads.ts'
 import type { Machinery } from './machinery.ts'
 import { mutate } from './mutate.ts'
 import { read } from './read.ts'
@@ -19,7 +20,8 @@ import { targetsSeen } from './targets.ts'
 import { noteDecision, noteScope } from './traced.ts'
 
 export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch } {
-  const { router, access, limiter } = machinery
+  const { router, access, limiter, store } = machinery
+  const keptReads = new KeptReads(store)
   const { ids } = machinery.world
   let calls = 0
   /** Depends only on the order of calls, not on concurrent work. */
@@ -48,6 +50,14 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       operation = route.operation
       if (trace !== undefined) trace.operation = operation
       if (request.onBehalfOf === undefined) headers = limiter.count(operation, caller.extId)
+      const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
+      const key = possible === undefined ? keptReads.keyOf(request, caller) : undefined
+      const kept = key === undefined ? undefined : keptReads.find(key, caller, request)
+      if (kept !== undefined) {
+        calls++
+        return completed(kept, operation, caller, headers, undefined)
+      }
+      const begun = store.transactions
       const scope = await access.scope(caller, operation)
       if (scope === undefined) throw denied(operation)
       if (trace !== undefined) noteScope(trace, operation, scope)
@@ -67,8 +77,8 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         warnings,
         input,
         ids: idsOf(request),
+        parts: { followStore: 0 },
       }
-      const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
       const targets = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
       fault = possible?.of(namesForFaultRules(call, targets))
       const outcome = await (fault === undefined
@@ -76,6 +86,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         : withFault(machinery, call, targets, fault, () => {
             isDone = true
           }))
+      if (key !== undefined && followsStore(machinery, call)) keptReads.keep(key, begun, { caller, outcome, trace })
       return completed(outcome, operation, caller, headers, fault?.cut)
     } catch (error) {
       // The pipeline to which the request was forwarded has audited the refusal.
@@ -96,6 +107,13 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
   }
 
   return { dispatch }
+}
+
+/** Every part of the answer follows from the store alone. */
+function followsStore<D>({ handlers, presenters, computed }: Machinery<D>, { operation, parts }: Call): boolean {
+  const { verb, key, resource } = operation
+  if ((verb !== 'get' && verb !== 'list') || resource === undefined || computed.has(resource.kind)) return false
+  return parts.followStore === (handlers.has(key) ? 1 : 0) + (presenters.get(resource.kind)?.length ?? 0)
 }
 
 const answer = <D>(machinery: Machinery<D>, call: Call, targets?: Targets): Promise<Outcome> =>

@@ -6,7 +6,7 @@ import type { MutationMachinery } from './machinery.ts'
 
 export function readContext<D>(
   { world, store, kinds, access, log }: MutationMachinery<D>,
-  { request, operation, caller, scope, version, warnings, ids }: Call,
+  { request, operation, caller, scope, version, warnings, ids, parts }: Call,
   reader: Reader,
   targets: Targets,
 ): ReadContext<D> {
@@ -32,6 +32,7 @@ export function readContext<D>(
     },
     unknown: request.unknown,
     warn: (message) => void warnings.push(message),
+    followsStore: () => void parts.followStore++,
     noteUse: (write) => {
       store
         .transaction(write)

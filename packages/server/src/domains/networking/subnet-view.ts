@@ -18,6 +18,7 @@ export async function presentSubnets(
   subnets: readonly SubnetEntity[],
   wanted: { readonly single: boolean },
 ): Promise<readonly SubnetEntity[]> {
+  ctx.followsStore()
   const clusters = await namesById(ctx.store, subnets)
   const bridges = await bridgesById(ctx.store, subnets)
   const stretches = await stretchReferences(ctx)

@@ -113,6 +113,7 @@ export const vpc = implement(
 const maximumShown = 2
 
 async function presentVpcs(ctx: ReadContext, vpcs: readonly VpcEntity[]): Promise<readonly VpcEntity[]> {
+  ctx.followsStore()
   return Promise.all(
     vpcs.map(async (each) => {
       const snatIps = (await translatedBy(ctx.store, each)).slice(0, maximumShown)

@@ -43,6 +43,7 @@ export async function presentAssociations(
   categories: readonly CategoryEntity[],
   wanted: { readonly expand: ReadonlySet<string> },
 ): Promise<readonly CategoryEntity[]> {
+  ctx.followsStore()
   const counts = wanted.expand.has('associations')
   const details = wanted.expand.has('detailedAssociations')
   if (!counts && !details) return categories

@@ -24,6 +24,7 @@ export const category = implement(
     async listCategories(ctx, request) {
       const permitted = await ctx.scopeOf('Category')
       if (permitted === 'none') return { entities: [], total: 0 }
+      ctx.followsStore()
       const shown = (await seesInternal(ctx)) ? undefined : not(equals(pathOf(Category, 'type'), 'INTERNAL'))
       return standardList(ctx, { ...request, body: undefined }, both(permitted, shown) ?? 'all')
     },
@@ -33,6 +34,7 @@ export const category = implement(
       if (stored.type === 'INTERNAL' && !(await seesInternal(ctx))) {
         throw notFound(Category, stored.extId, 'extId')
       }
+      ctx.followsStore()
       return stored
     },
 

@@ -79,6 +79,7 @@ async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
 const presented = new Derivation<TaskEntity, TaskEntity>()
 
 async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Promise<readonly TaskEntity[]> {
+  ctx.followsStore()
   const names = await withVisibleNames(
     ctx,
     tasks.map((each) => (each.entitiesAffected ?? []) as readonly AffectedEntity[]),

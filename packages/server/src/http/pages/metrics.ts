@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { flowMessages } from '../../core/flow-counts.ts'
+import { keptReadCounts } from '../../core/pipeline/kept-reads.ts'
 import { syslogLines } from '../../core/syslog-counts.ts'
 import { cachedBodies } from '../envelope/cached-bodies.ts'
 import { renderedTexts } from '../envelope/rendered-texts.ts'
@@ -52,6 +53,12 @@ export class Metrics {
       'kept',
       'Answers to reads, by whether their body was kept from an earlier answer.',
       () => ({ yes: cachedBodies.hits, no: cachedBodies.misses }),
+    )
+    this.#counter(
+      'kept_reads_total',
+      'kept',
+      'Reads, by whether they were answered without the handler because nothing was committed since an equal one.',
+      () => ({ yes: keptReadCounts.hits, no: keptReadCounts.misses }),
     )
     this.#counter(
       'syslog_lines_total',

@@ -1,6 +1,10 @@
-/** The ports of the service and of worlds. */
+/** The ports of the service and of worlds, and the Unix socket for standbys. */
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
+import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 import type { HttpServers } from './http-servers.ts'
+import { receive } from './proxy-protocol.ts'
 import type { WorldPorts } from './world-ports.ts'
 
 /** Incomplete answers are cut off after this time, because they may be endless. */
@@ -14,6 +18,9 @@ export class Ports {
   readonly #main: Server
   readonly #ofWorlds = new Map<number, Server>()
   readonly #sockets = new Set<Socket>()
+  #forStandbys: Server | undefined
+  /** Each standby keeps one open, to see the end of this process. */
+  readonly #ofStandbys = new Set<Socket>()
 
   constructor(host: string, servers: HttpServers, worldPorts: WorldPorts) {
     this.#host = host
@@ -22,10 +29,33 @@ export class Ports {
     this.#main = this.#track(servers.hasTls ? this.#createServer() : servers.plain)
   }
 
-  async listen(port: number): Promise<number> {
+  /** @param port a server hands over its open port, and gets no further connections */
+  async listen(port: number | Server): Promise<number> {
     const opened = await this.#open(this.#main, port)
     this.#servers.start()
     return opened
+  }
+
+  /**
+   * @param path of a Unix socket, which replaces that of a killed process: call only with the lock of its folder
+   * @throws StartRefusal when the file system has no sockets
+   */
+  async listenForStandbys(path: string): Promise<void> {
+    rmSync(path, { force: true })
+    const receivers = {
+      forwarded: (socket: Socket) => this.#servers.accept(socket),
+      own: (socket: Socket) => void this.#ofStandbys.add(socket.once('close', () => this.#ofStandbys.delete(socket))),
+    }
+    this.#forStandbys = this.#track(createServer((socket) => receive(socket, receivers)))
+    const mask = process.umask(0o177)
+    try {
+      this.#forStandbys.listen(path)
+    } finally {
+      process.umask(mask)
+    }
+    await once(this.#forStandbys, 'listening').catch((error: unknown) => {
+      throw new StartRefusal(`The socket ${path} cannot be made (${reasonOf(error)}): leave out --standby.`)
+    })
   }
 
   async listenFor(world: string, port: number): Promise<number> {
@@ -54,9 +84,10 @@ export class Ports {
   }
 
   async close(): Promise<void> {
-    const ports = [this.#main, ...this.#ofWorlds.values()]
+    const ports = [this.#main, this.#forStandbys, ...this.#ofWorlds.values()].filter((each) => each !== undefined)
     const closed = Promise.all(ports.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))))
     this.#servers.close()
+    destroyAll(this.#ofStandbys)
     const forced = setTimeout(() => destroyAll(this.#sockets), drainMillis)
     const idle = setInterval(() => this.#servers.closeIdleConnections(), idleCheckMillis)
     await closed
@@ -75,13 +106,15 @@ export class Ports {
     })
   }
 
-  #open(server: Server, port: number): Promise<number> {
+  #open(server: Server, port: number | Server): Promise<number> {
     return new Promise((resolve, reject) => {
       server.once('error', reject)
-      server.listen(port, this.#host, () => {
+      server.once('listening', () => {
         server.off('error', reject)
         resolve(portOf(server))
       })
+      if (typeof port === 'number') server.listen(port, this.#host)
+      else server.listen(port)
     })
   }
 }

@@ -11,11 +11,10 @@ export class ReadBefore {
   }
 
   /**
-   * @param size of the result that the text leads to
-   * @returns whether `text` was noted before; two texts with the same hash value count as one
+   * @param hash of the text @param size of the result that the text leads to
+   * @returns whether the text was noted before; two texts with the same hash value count as one
    */
-  note(text: string, size: number): boolean {
-    const hash = hashOf(text)
+  note(hash: number, size: number): boolean {
     if (this.#recent.has(hash)) return true
     const wasEarlier = this.#earlier.has(hash)
     this.#recentSize += size
@@ -30,8 +29,18 @@ export class ReadBefore {
 }
 
 /** FNV-1a of the UTF-16 units, 30 bits: V8 stores such a number without a heap object. */
-function hashOf(text: string): number {
+export function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  return hash >>> 2
+}
+
+const samples = 128
+
+/** The same of some units of a long text, and its length. */
+export function sampleOf(text: string): number {
+  const step = Math.ceil(text.length / samples)
+  let hash = text.length
+  for (let index = 0; index < text.length; index += step) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   return hash >>> 2
 }

@@ -9,7 +9,7 @@ import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
-import { ReadBefore } from './read-before.ts'
+import { hashOf, ReadBefore } from './read-before.ts'
 import { type FoundRow, SqliteReader } from './reader.ts'
 import { cacheSize, checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
@@ -97,6 +97,7 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #betweenCommits: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
+  #transactions = 0
   #fault: string | undefined
   readonly #file: string
   readonly #isDurable: boolean
@@ -151,7 +152,7 @@ class SqliteStore extends SqliteReader implements Store {
     const cached = this.#results.get(key)
     if (cached !== undefined) return cached
     const page = super.readPage(query)
-    if (this.#readBefore.note(key, sizeOf(page, key))) this.#results.set(key, page)
+    if (this.#readBefore.note(hashOf(key), sizeOf(page, key))) this.#results.set(key, page)
     return page
   }
 
@@ -283,15 +284,21 @@ class SqliteStore extends SqliteReader implements Store {
       const notes = this.#alongside?.()
       if (notes !== undefined) this.setMetas(notes)
       database.exec('COMMIT')
+      this.#transactions++
       this.#forgetReads()
       this.#notifyWatchers()
     } catch (error) {
       this.#noteFault(error)
       this.#rollBack()
+      this.#transactions++
       for (const job of jobs) job.reject(error)
       return
     }
     for (const answer of settle) answer()
+  }
+
+  get transactions(): number {
+    return this.#transactions
   }
 
   get fault(): string | undefined {

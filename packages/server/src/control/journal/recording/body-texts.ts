@@ -69,9 +69,20 @@ export function redactedAnswer(operation: Operation, body: string): BodyText {
 export const showsSecrets = (operation: Operation | undefined): operation is Operation =>
   operation?.verb === 'create' && holdsSecrets(operation.answer)
 
-/** Whether the answer shows a task to its owner, with a secret. */
-export const holdsSecretDetails = (operation: Operation | undefined, body: string): boolean =>
-  operation?.resource === Task && secretDetails.some((name) => body.includes(JSON.stringify(name)))
+const searched = new WeakMap<Uint8Array, boolean>()
+
+/**
+ * Whether the answer shows a task to its owner, with a secret.
+ * @param bytes the body; clients that poll get the same object, which is searched once
+ */
+export function holdsSecretDetails(operation: Operation | undefined, body: string, bytes?: Uint8Array): boolean {
+  if (operation?.resource !== Task) return false
+  const known = bytes && searched.get(bytes)
+  if (known !== undefined) return known
+  const isFound = secretDetails.some((name) => body.includes(JSON.stringify(name)))
+  if (bytes !== undefined) searched.set(bytes, isFound)
+  return isFound
+}
 
 export function withoutSecretDetails(body: string): BodyText {
   const text = JSON.stringify(JSON.parse(body), (_, value) =>

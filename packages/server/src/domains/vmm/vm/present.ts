@@ -21,6 +21,9 @@ export async function presentVms(ctx: ReadContext, rows: readonly VmEntity[]): P
   const views =
     running.length === 0 ? new Map<string, GuestView>() : await ctx.drivers.hypervisor.observeGuests(running)
   const now = ctx.clock.now()
+  const isHydrating = vms.some((vm, index) => vm !== rows[index])
+  const areSettled = running.every((extId) => isSettled(views.get(extId), now))
+  if (areSettled && !isHydrating) ctx.followsStore()
   const extIds = vms.map(({ extId }) => extId)
   const attachments = await attachmentsWith(ctx.store, 'vmExtId', extIds)
   return vms.map((vm) => {
@@ -32,6 +35,9 @@ export async function presentVms(ctx: ReadContext, rows: readonly VmEntity[]): P
     )
   })
 }
+
+const isSettled = (view: GuestView | undefined, now: number): boolean =>
+  view?.isSettled === true && isIsoEjected(view, now)
 
 const inputsOf = ({ nics = [] }: VmEntity, view: GuestView | undefined): readonly unknown[] =>
   view === undefined

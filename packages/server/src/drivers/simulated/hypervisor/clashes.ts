@@ -26,6 +26,11 @@ export class AddressClashes {
     return false
   }
 
+  /** Other guests use the addresses of their customisation from some time of their boot on. */
+  mayChange(): boolean {
+    return this.#withSettings().length > 0
+  }
+
   #uses(other: DomainFact, subnetExtId: string | undefined, address: string): boolean {
     const onSubnet = other.domain.nics.filter((nic) => nic.isConnected && nic.subnetExtId === subnetExtId)
     if (onSubnet.length === 0 || this.#world.clock.now() < this.#boots.timesOf(other).ends.network) return false

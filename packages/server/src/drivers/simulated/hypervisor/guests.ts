@@ -2,7 +2,7 @@
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
-import { phaseAt } from '../guest.ts'
+import { type BootTimes, phaseAt } from '../guest.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
@@ -10,7 +10,7 @@ import { AddressClashes } from './clashes.ts'
 import { type DomainFact, diskFacts, hasFault, stallFacts, stopped, withNewTools } from './facts.ts'
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
-import { seenNic } from './nics.ts'
+import { isSeen, seenNic } from './nics.ts'
 import { isPaused, stallSeconds } from './paused.ts'
 
 const scriptMillis = 3000
@@ -108,6 +108,12 @@ function viewing(
     return addresses
   }
 
+  function isSettled({ nicChanges = {} }: DomainFact, { ends, toolsAt }: BootTimes, now: number): boolean {
+    const isBooted = now >= Math.max(ends.customization, toolsAt)
+    const areNicsSeen = Object.values(nicChanges).every((change) => isSeen(change, now))
+    return isBooted && areNicsSeen && stallFacts(world).all().size === 0 && !clashes.mayChange()
+  }
+
   return async (fact) => {
     const now = world.clock.now()
     const times = boots.timesOf(fact)
@@ -120,6 +126,7 @@ function viewing(
       isCustomizationDone: boots.isCustomizationDone(fact),
       upSince: now >= times.ends.customization ? times.ends.customization : undefined,
       bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
+      isSettled: isSettled(fact, times, now),
     }
   }
 }
