@@ -3,10 +3,10 @@ import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource, restoreSourceOperations } from '@hyperplane/contract/platform/restore-source'
 import { type Location, locationFaults } from '../../archive/location-rules.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { notFound } from '../../core/standard.ts'
+import { notFound, pathOf } from '../../core/standard.ts'
 import { formatTime, parseTime } from '../../core/time/clock.ts'
 import { created } from '../../core/updates.ts'
-import type { TypedFilter } from '../../odata/index.ts'
+import { compares, type TypedFilter } from '../../odata/index.ts'
 import { implement, type ReadContext, type Schedule } from '../context.ts'
 
 type Source = EntityOf<typeof RestoreSource>
@@ -85,9 +85,5 @@ function withoutPolicy(location: Location): Location {
   return rest
 }
 
-const usedBefore = (time: number): TypedFilter => ({
-  kind: 'compare',
-  operator: 'le',
-  left: { kind: 'field', from: 0, names: ['lastUsedTime'], type: 'timestamp' },
-  right: { kind: 'literal', value: formatTime(time) },
-})
+const usedBefore = (time: number): TypedFilter =>
+  compares(pathOf(RestoreSource, 'lastUsedTime'), 'le', formatTime(time))

@@ -8,7 +8,7 @@ import { ApiError } from '../../core/api-error.ts'
 import { Derivation } from '../../core/derivation.ts'
 import { listOf, pathOf } from '../../core/standard.ts'
 import { formatTime } from '../../core/time/clock.ts'
-import { and, anyOf, applySelection, equals, not, type TypedFilter } from '../../odata/index.ts'
+import { and, anyOf, applySelection, compares, equals, not, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { type AffectedEntity, implement, type ReadContext, type Schedule, type WriteContext } from '../context.ts'
 import { withVisibleNames } from './affected-entities.ts'
@@ -133,12 +133,7 @@ export async function removeOld(store: Store, now: number): Promise<void> {
   }
 }
 
-const endedBefore = (time: number): TypedFilter => ({
-  kind: 'compare',
-  operator: 'lt',
-  left: { kind: 'field', from: 0, names: ['completedTime'], type: 'timestamp' },
-  right: { kind: 'literal', value: formatTime(time) },
-})
+const endedBefore = (time: number): TypedFilter => compares(pathOf(Task, 'completedTime'), 'lt', formatTime(time))
 
 /** @returns how many were removed, subtasks included */
 async function removeTasks(store: Store, filter: TypedFilter, most?: number): Promise<number> {

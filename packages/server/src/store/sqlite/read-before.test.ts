@@ -4,7 +4,10 @@ import { hashOf, ReadBefore } from './read-before.ts'
 
 test('a text counts as read before from its second read on', () => {
   const before = new ReadBefore(100)
-  assert.deepEqual([before.note(hashOf('one'), 10), before.note(hashOf('two'), 10), before.note(hashOf('one'), 10)], [false, false, true])
+  assert.deepEqual(
+    [before.note(hashOf('one'), 10), before.note(hashOf('two'), 10), before.note(hashOf('one'), 10)],
+    [false, false, true],
+  )
 })
 
 test('a client that polls fewer rows than the cache holds has all of them cached', () => {
