@@ -11,18 +11,16 @@ import {
   implement,
   parentOf,
   type RecordContext,
-  type StepContext,
   type TaskDefinition,
   type WriteContext,
 } from '../../context.ts'
 import { limit, limitOf } from '../../limits.ts'
-import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
-import { recordCompliance } from '../compliance.ts'
+import { requireReachable } from '../../registrations/reachability.ts'
 import { maximumRsyslogServers, rsyslogFaults } from '../settings-rules.ts'
+import { type OfCluster, settingsSteps } from '../settings-task.ts'
 import { addressOf, endpointKey, followRsyslog, type Server, type ServerRow, serverIn } from './follow.ts'
 
-interface OfServer {
-  readonly clusterExtId: string
+interface OfServer extends OfCluster {
   readonly server: ServerRow
 }
 
@@ -46,44 +44,25 @@ interface Change extends Partial<Pick<TaskDefinition<OfServer>, 'onUndone'>> {
 }
 
 function changeOf({ operation, faults = () => [], next, onUndone }: Change): TaskDefinition<OfServer> {
-  const presentOn = async ({ drivers }: Pick<StepContext, 'drivers'>, clusterExtId: string) =>
-    (await drivers.hardware.readSettings(clusterExtId)).RSYSLOG_SERVER_CONFIG ?? []
+  const serversIn = ({ RSYSLOG_SERVER_CONFIG: servers = [] }: ClusterSettings): readonly Server[] => servers
   return defineTask<OfServer>({
     name: `clustermgmt.${operation}-rsyslog-server`,
-    steps: [
-      checkCluster(({ clusterExtId }) => clusterExtId),
-      {
-        // A step of its own: a change that a crash interrupted must not be refused because of its own result.
-        name: 'check settings',
-        progress: 10,
-        run: async (ctx, { clusterExtId, server }) => {
-          const present = await presentOn(ctx, clusterExtId)
-          refuseAll(faults(present, server))
-          if (operation === 'create') requireRoom(ctx, present.length + 1)
-        },
+    steps: settingsSteps<OfServer>({
+      check: async (ctx, { server }, settings) => {
+        const present = serversIn(settings)
+        refuseAll(faults(present, server))
+        if (operation === 'create') requireRoom(ctx, present.length + 1)
       },
-      {
-        name: 'apply to the cluster',
-        progress: 90,
-        seconds: [1, 3],
-        run: async (ctx, { clusterExtId, server }) => {
-          const servers = next(await presentOn(ctx, clusterExtId), server)
-          const change = { RSYSLOG_SERVER_CONFIG: servers.length === 0 ? null : servers }
-          return ctx.drivers.hardware.writeSettings(clusterExtId, change, ctx.callKey)
-        },
-        undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
+      change: async (_, { server }, settings) => {
+        const servers = next(serversIn(settings), server)
+        return { RSYSLOG_SERVER_CONFIG: servers.length === 0 ? null : servers }
       },
-      {
-        name: 'record',
-        record: async (ctx, { clusterExtId, server }) => {
-          if (operation === 'create') await ctx.store.publish(RsyslogServer, server.extId)
-          const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
-          await followRsyslog(ctx, clusterExtId, settings)
-          await recordCompliance(ctx, clusterExtId, settings)
-          if (operation !== 'delete') warnUnlessSent(ctx, server)
-        },
+      record: async (ctx, { clusterExtId, server }, settings) => {
+        if (operation === 'create') await ctx.store.publish(RsyslogServer, server.extId)
+        await followRsyslog(ctx, clusterExtId, settings)
+        if (operation !== 'delete') warnUnlessSent(ctx, server)
       },
-    ],
+    }),
     ...(onUndone && { onUndone }),
   })
 }

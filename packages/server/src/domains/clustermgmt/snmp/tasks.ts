@@ -7,7 +7,6 @@ import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
 import { type ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { SecretReader } from '../../../core/world.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import type { Reader } from '../../../store/store.ts'
 import {
@@ -19,14 +18,10 @@ import {
   type TaskDefinition,
   type WriteContext,
 } from '../../context.ts'
-import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
-import { recordCompliance } from '../compliance.ts'
+import { requireReachable } from '../../registrations/reachability.ts'
+import { type OfCluster, settingsSteps } from '../settings-task.ts'
 import { followSnmp, snmpConfigId } from './follow.ts'
 import { type Section, sectionIn, type User } from './section.ts'
-
-interface OfCluster {
-  readonly clusterExtId: string
-}
 
 interface Change<I> {
   /** Words of the task's name: `Create SNMP User`. */
@@ -52,41 +47,20 @@ export interface SnmpChange<I> extends Change<I> {
 export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
   type Input = I & OfCluster
   const { onUndone, current = async (_store, input) => input } = change
-  const presentOn = async ({ drivers }: { readonly drivers: Drivers }, clusterExtId: string): Promise<Section> =>
-    sectionIn(await drivers.hardware.readSettings(clusterExtId))
   const task = defineTask<Input>({
     name: `clustermgmt.${change.operation.toLowerCase().replaceAll(' ', '-')}`,
-    steps: [
-      checkCluster(({ clusterExtId }) => clusterExtId),
-      {
-        // A step of its own: after a crash `next` must not be refused because of its own result.
-        name: 'check settings',
-        progress: 10,
-        run: async (ctx, input) =>
-          refuseAll(change.faults(await presentOn(ctx, input.clusterExtId), await current(ctx.store, input))),
+    steps: settingsSteps<Input>({
+      check: async (ctx, input, present) =>
+        refuseAll(change.faults(sectionIn(present), await current(ctx.store, input))),
+      change: async (ctx, input, present) => {
+        const next = change.next(sectionIn(present), await current(ctx.store, input), ctx.secrets)
+        return { SNMP_SERVER_CONFIG: next as ClusterSettings['SNMP_SERVER_CONFIG'] & object }
       },
-      {
-        name: 'apply to the cluster',
-        progress: 90,
-        seconds: [1, 3],
-        run: async (ctx, input) => {
-          const present = await presentOn(ctx, input.clusterExtId)
-          const next = change.next(present, await current(ctx.store, input), ctx.secrets)
-          const SNMP_SERVER_CONFIG = next as ClusterSettings['SNMP_SERVER_CONFIG'] & object
-          return ctx.drivers.hardware.writeSettings(input.clusterExtId, { SNMP_SERVER_CONFIG }, ctx.callKey)
-        },
-        undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
+      record: async (ctx, input, settings) => {
+        await change.record?.(ctx, input)
+        await followSnmp(ctx, input.clusterExtId, settings, change.given?.(input))
       },
-      {
-        name: 'record',
-        record: async (ctx, input) => {
-          await change.record?.(ctx, input)
-          const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
-          await followSnmp(ctx, input.clusterExtId, settings, change.given?.(input))
-          await recordCompliance(ctx, input.clusterExtId, settings)
-        },
-      },
-    ],
+    }),
     ...(onUndone && { onUndone }),
   })
   return { ...change, task }
